@@ -1,0 +1,79 @@
+# What people and CI run. All but `help` and `clean` make and fill .venv first when it is missing or stale.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all lint format bench docs schemas clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.filled
+PYTHONS := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3)
+WORKERS ?= 2
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS)
+
+# The stamp holds the folder that .venv was made for: one that was moved, or whose Python is gone, is stale.
+ifneq ("$(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null)","$(CURDIR)")
+$(shell rm -f $(STAMP))
+endif
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+	@echo 'Variables: PYTHON=PROGRAM for .venv (3.11 or newer), WORKERS=N test processes (2).'
+
+demo: $(STAMP) ## inspect, plan, apply and refuse on the sample documents
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/samples/demo.sh
+
+test: lint ## lint, then all tests that are not slow (what CI runs)
+	@echo '== tests'
+	@$(PYTEST) -m 'not slow'
+
+test-all: lint ## lint, then all tests, the slow ones and more random examples too
+	@echo '== all tests'
+	@MDPLAN_FULL=1 $(PYTEST)
+
+lint: $(STAMP) ## formatting, ruff, mypy and who may import whom
+	@echo '== formatting'
+	@$(BIN)/ruff format --check
+	@echo '== ruff'
+	@$(BIN)/ruff check
+	@echo '== types'
+	@$(BIN)/mypy
+	@echo '== imports'
+	@$(BIN)/lint-imports --no-logo
+
+format: $(STAMP) ## format the code and mend what ruff can mend safely
+	@$(BIN)/ruff check --fix-only
+	@$(BIN)/ruff format
+
+bench: $(STAMP) ## measure speed
+	@$(BIN)/python benchmarks/run.py
+
+docs: $(STAMP) ## check that generated pages are fresh and examples work (plain Markdown: no site is built)
+	@echo '== generated pages and schemas'
+	@$(BIN)/python -m mdplan.codegen --check
+	@echo '== examples and links'
+	@$(BIN)/python -m pytest tests/docs
+
+schemas: $(STAMP) ## write schemas/ and the generated reference pages
+	@$(BIN)/python -m mdplan.codegen
+
+clean: ## remove .venv and everything else that can be made again
+	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find mdplan tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml
+	@python=; \
+	for candidate in $(PYTHONS); do \
+	    if "$$candidate" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+	    then python=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	    echo 'mdplan needs Python 3.11 or newer with venv (on Debian: python3 and python3-venv).' >&2; \
+	    echo 'Tried: $(PYTHONS). Name another one with: make PYTHON=/path/to/python3' >&2; \
+	    exit 1; \
+	fi; \
+	echo "== making $(VENV) with $$("$$python" --version): once, and again when pyproject.toml changes"; \
+	"$$python" -m venv --clear $(VENV)
+	@$(PIP) install --upgrade 'pip>=25.1' # The first pip that reads dependency groups.
+	@$(PIP) install --editable . --group dev
+	@echo '$(CURDIR)' > $(STAMP)

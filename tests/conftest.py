@@ -1,0 +1,43 @@
+"""What every test has: a corpus where there is one, a state folder of its own, and Hypothesis profiles."""
+
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+REPOSITORY = Path(__file__).parent.parent
+
+# The machine may be busy, so no example has a time limit, and slow examples are no failure.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", parent=_PATIENT)
+settings.register_profile("ci", parent=_PATIENT, derandomize=True, print_blob=True)
+settings.register_profile("full", parent=_PATIENT, max_examples=1000, print_blob=True)
+
+FULL = os.environ.get("MDPLAN_FULL") == "1"
+settings.load_profile("full" if FULL else "ci" if os.environ.get("CI") else "default")
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """Folder of real documents, which are not ours to commit."""
+    folder = Path(os.environ.get("MDPLAN_CORPUS") or REPOSITORY.parent / "shared" / "corpus")
+    if not folder.is_dir():
+        pytest.skip("no corpus: MDPLAN_CORPUS names no folder, and ../shared/corpus is none either")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def _states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    parent = tmp_path_factory.mktemp("state")
+    return (parent / str(number) for number in itertools.count())
+
+
+@pytest.fixture(autouse=True)
+def state_dir(_states: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Folder for plans and history that only this test sees; it does not exist yet."""
+    folder = next(_states)
+    monkeypatch.setenv("MDPLAN_STATE_DIR", str(folder))
+    return folder
