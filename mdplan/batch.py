@@ -1,0 +1,50 @@
+"""What a caller sends: edits of one or many files, as one batch."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from mdplan.operation import Wire
+from mdplan.operations import AnyOperation
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
+
+
+class FileEdits(Wire):
+    """Edits of one file."""
+
+    file: str = Field(description="Path inside the root.")
+    base_sha256: Sha256 | None = Field(
+        default=None, description="SHA-256 of the file as you saw it; at least 16 hex digits."
+    )
+    encoding: str | None = Field(default=None, description="Encoding, where the file is not UTF-8 and has no BOM.")
+    format: str | None = Field(
+        default=None, pattern="^(markdown|text)$", description="markdown or text; found by name when absent."
+    )
+    edits: tuple[AnyOperation, ...] = Field(min_length=1, description="Edits, all against the file as it is.")
+
+
+class Batch(Wire):
+    """Edits of one or many files of one root, applied whole or not at all."""
+
+    files: tuple[FileEdits, ...] = Field(min_length=1, description="Each file once.")
+    dry_run: bool = Field(default=False, description="Plan only.")
+    allow_outline_change: bool = Field(
+        default=False, description="Accept headings that appear or vanish outside of the written text."
+    )
+    allow_duplicate_headings: bool = Field(
+        default=False, description="Accept heading paths that repeat more often than before."
+    )
+
+    @property
+    def edit_count(self) -> int:
+        """Number of edits in all files."""
+        return sum(len(file.edits) for file in self.files)
+
+
+def normalized_edits(file: FileEdits) -> tuple[dict[str, Any], ...]:
+    """The edits of `file` with wire names and without defaults, so that equal requests are equal."""
+    return tuple(
+        {"op": edit.op, **edit.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
+        for edit in file.edits
+    )

@@ -1,0 +1,142 @@
+"""What can be wrong, as values: a code, what and where, and the next step."""
+
+from dataclasses import dataclass, replace
+from enum import IntEnum, StrEnum
+from typing import Self
+
+from mdplan.text.span import Position
+
+
+class Exit(IntEnum):
+    """Exit codes of the command line; stable."""
+
+    DONE = 0
+    WOULD_CHANGE = 1
+    INVALID = 2
+    REFUSED = 3
+    STALE = 4
+    APPROVAL = 5
+    ENVIRONMENT = 6
+    BUG = 70
+    INTERRUPTED = 130
+
+
+class Severity(StrEnum):
+    """Whether a diagnostic stops the plan."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Code(StrEnum):
+    """Every code that a report can carry, with the exit code that the command line gives it."""
+
+    exit: Exit
+
+    def __new__(cls, value: str, exit_code: Exit = Exit.REFUSED) -> Self:
+        """Make the member `value` with its exit code."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.exit = exit_code
+        return member
+
+    # The batch cannot be understood.
+    INVALID_ARGUMENT = "INVALID_ARGUMENT", Exit.INVALID
+    UNKNOWN_FIELD = "UNKNOWN_FIELD", Exit.INVALID
+    INVALID_HEADING_PATH = "INVALID_HEADING_PATH", Exit.INVALID
+    INVALID_REGEX = "INVALID_REGEX", Exit.INVALID
+    BATCH_TOO_LARGE = "BATCH_TOO_LARGE", Exit.INVALID
+    # An address names nothing, or too much.
+    SECTION_NOT_FOUND = "SECTION_NOT_FOUND"
+    AMBIGUOUS_HEADING = "AMBIGUOUS_HEADING"
+    ANCHOR_NOT_FOUND = "ANCHOR_NOT_FOUND"
+    RANGE_OUT_OF_BOUNDS = "RANGE_OUT_OF_BOUNDS"
+    # A guard does not hold.
+    TEXT_MISMATCH = "TEXT_MISMATCH"
+    MATCH_COUNT_MISMATCH = "MATCH_COUNT_MISMATCH"
+    SECTION_CHANGED = "SECTION_CHANGED", Exit.STALE
+    STALE_BASE = "STALE_BASE", Exit.STALE
+    PRECONDITION_REQUIRED = "PRECONDITION_REQUIRED"
+    # The edits cannot be made as asked.
+    REGEX_TIMEOUT = "REGEX_TIMEOUT"
+    EMPTY_CONTENT = "EMPTY_CONTENT", Exit.INVALID
+    HEADING_LEVEL_OVERFLOW = "HEADING_LEVEL_OVERFLOW"
+    DUPLICATE_HEADING = "DUPLICATE_HEADING"
+    CONFLICTING_EDITS = "CONFLICTING_EDITS"
+    OUTLINE_CHANGED = "OUTLINE_CHANGED"
+    ENCODING_UNKNOWN = "ENCODING_UNKNOWN"
+    UNENCODABLE_TEXT = "UNENCODABLE_TEXT"
+    # The plan.
+    PLAN_NOT_FOUND = "PLAN_NOT_FOUND"
+    PLAN_TAMPERED = "PLAN_TAMPERED"
+    # The file cannot be used.
+    FILE_NOT_FOUND = "FILE_NOT_FOUND"
+    FILE_TOO_LARGE = "FILE_TOO_LARGE"
+    NOT_A_TEXT_FILE = "NOT_A_TEXT_FILE"
+    PATH_OUTSIDE_ROOT = "PATH_OUTSIDE_ROOT"
+    PATH_INVALID = "PATH_INVALID"
+    SYMLINK_REFUSED = "SYMLINK_REFUSED"
+    HARDLINK_REFUSED = "HARDLINK_REFUSED"
+    ALIAS_CONFLICT = "ALIAS_CONFLICT"
+    READ_ONLY = "READ_ONLY"
+    OWNER_CHANGE = "OWNER_CHANGE"
+    PERMISSION_DENIED = "PERMISSION_DENIED", Exit.ENVIRONMENT
+    # The environment.
+    LOCK_TIMEOUT = "LOCK_TIMEOUT", Exit.ENVIRONMENT
+    LOCK_UNSUPPORTED = "LOCK_UNSUPPORTED", Exit.ENVIRONMENT
+    CONFLICT_LATE_WRITE = "CONFLICT_LATE_WRITE", Exit.STALE
+    NO_SPACE = "NO_SPACE", Exit.ENVIRONMENT
+    IO_ERROR = "IO_ERROR", Exit.ENVIRONMENT
+    COMMIT_IN_DOUBT = "COMMIT_IN_DOUBT", Exit.ENVIRONMENT
+    STATE_DIR_UNSAFE = "STATE_DIR_UNSAFE", Exit.ENVIRONMENT
+    TARGET_BUSY = "TARGET_BUSY", Exit.ENVIRONMENT
+    PARSE_TIMEOUT = "PARSE_TIMEOUT", Exit.ENVIRONMENT
+    # Warnings.
+    BROKEN_LINK = "BROKEN_LINK", Exit.DONE
+    UNDECIDED_NODE = "UNDECIDED_NODE", Exit.DONE
+    NESTING_LIMIT = "NESTING_LIMIT", Exit.DONE
+    WEAK_CAS = "WEAK_CAS", Exit.DONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One place that an address could mean. Lines are 1-based and inclusive."""
+
+    section_id: str
+    heading_path: tuple[str, ...]
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """One problem, or one warning.
+
+    `message` says what and where and holds no file text; `hint` is the next step, with values that can be
+    pasted. `edit_index` is 0-based through the whole batch; `place` is 1-based.
+    """
+
+    code: Code
+    message: str
+    hint: str = ""
+    severity: Severity = Severity.ERROR
+    file: str | None = None
+    edit_index: int | None = None
+    place: Position | None = None
+    candidates: tuple[Candidate, ...] = ()
+
+    def at(self, *, file: str | None = None, edit_index: int | None = None) -> "Diagnostic":
+        """The same diagnostic, tied to a file or edit where it is not tied to one yet."""
+        return replace(
+            self,
+            file=self.file if self.file is not None else file,
+            edit_index=self.edit_index if self.edit_index is not None else edit_index,
+        )
+
+
+def warning(code: Code, message: str, hint: str = "", place: Position | None = None) -> Diagnostic:
+    """A diagnostic that does not stop the plan."""
+    return Diagnostic(code=code, message=message, hint=hint, severity=Severity.WARNING, place=place)
+
+
+Problems = tuple[Diagnostic, ...]

@@ -1,0 +1,39 @@
+"""Anchors of a document: generated from headings as GitHub does, or explicit in HTML."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A place that ``#id`` links to. `line` is 1-based; `explicit` when HTML names it."""
+
+    id: str
+    line: int
+    explicit: bool
+
+
+def heading_anchors(titles: Iterable[str]) -> Iterator[str]:
+    """GitHub's anchor of each heading, given all rendered titles of a document in order.
+
+    A slug that was given before gets the suffix ``-1``, ``-2`` and so on, the first that is free.
+    """
+    taken: set[str] = set()
+    repeats: dict[str, int] = {}
+    for title in titles:
+        slug = heading_slug(title)
+        anchor = slug
+        while anchor in taken:
+            repeats[slug] = repeats.get(slug, 0) + 1
+            anchor = f"{slug}-{repeats[slug]}"
+        taken.add(anchor)
+        yield anchor
+
+
+@lru_cache(maxsize=4096)
+def heading_slug(title: str) -> str:
+    """GitHub's slug of one rendered heading, before repeats are told apart."""
+    from mdit_py_plugins.anchors.index import slugify  # noqa: PLC0415 (brings the parser along)
+
+    return slugify(title)

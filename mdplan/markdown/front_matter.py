@@ -1,0 +1,66 @@
+"""Front matter: where it stands, and its keys.
+
+Found by a strict rule of our own, so that a block scalar with an indented ``---``, a thematic break, or a
+byte order mark cannot shift it; whether the block is valid YAML or TOML plays no part in that.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from mdplan.text.span import Span
+
+_OPEN: Final = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?![ \t]*[\r\n])")
+_CLOSE: Final = {
+    "---": re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)", re.MULTILINE),
+    "+++": re.compile(r"^\+\+\+[ \t]*(?:\r\n?|\n|\Z)", re.MULTILINE),
+}
+
+
+class FrontMatterFormat(StrEnum):
+    """Languages that front matter is written in."""
+
+    YAML = "yaml"
+    TOML = "toml"
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """`span` is the block with both fences, `content` what stands between them."""
+
+    format: FrontMatterFormat
+    span: Span
+    content: Span
+
+
+def find_front_matter(text: str) -> FrontMatter | None:
+    """Front matter at the very start of `text`, if there is one.
+
+    The first line is exactly ``---`` (or ``+++``), the next is not blank, and a later line is exactly
+    ``---`` or ``...`` (or ``+++``) at column 1; blanks behind the fences do not matter.
+    """
+    opening = _OPEN.match(text)
+    if opening is None:
+        return None
+    closing = _closing(text, opening[1], opening.end())
+    if closing is None:
+        return None
+    language = FrontMatterFormat.YAML if opening[1] == "---" else FrontMatterFormat.TOML
+    return FrontMatter(language, Span(0, closing.end()), Span(opening.end(), closing.start()))
+
+
+def _closing(text: str, fence: str, at: int) -> re.Match[str] | None:
+    """First closing fence behind `at`; `^` of `re` knows no lone CR, so those count as line starts here."""
+    if "\r" not in text:
+        return _CLOSE[fence].search(text, at)
+    pattern = re.compile(r"(?:(?<=\n)|(?<=\r)(?!\n))" + _CLOSE[fence].pattern.removeprefix("^"))
+    return pattern.search(text, at)
+
+
+def front_matter_keys(text: str, front_matter: FrontMatter) -> tuple[str, ...] | None:
+    """Top-level keys in their order; None when the block is not a mapping that can be read safely."""
+    from mdplan.markdown.front_matter_values import read_values  # noqa: PLC0415 (PyYAML is costly to import)
+
+    values: dict[str, Any] | None = read_values(text, front_matter)
+    return None if values is None else tuple(str(key) for key in values)

@@ -1,0 +1,236 @@
+"""Finding sections by heading path, section ID or anchor."""
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.diagnostics import Candidate, Code, Diagnostic
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.rendered_text import render_text
+from mdplan.markdown.section import Section
+from mdplan.markdown.section_id import canonical_heading, section_id_digits
+
+MAX_LEVEL: Final = 6
+_QUALIFIED: Final = re.compile(r"(#{1,6})[ \t]+(.*)", re.DOTALL)
+_NEAREST: Final = 3
+_MOST_COMPARED: Final = 2_000
+_MOST_CANDIDATES: Final = 10
+
+
+def find_by_path(outline: Outline, path: Sequence[str], occurrence: int | None = None) -> Section | Diagnostic:
+    """Section whose full path ends in `path`, element by element.
+
+    Tiers, the first that matches wins: exact full path, exact suffix, canonical full path, canonical
+    suffix; where exact suffix and canonical full path name different sections, all are candidates. An
+    element may carry its level (``## Install``). The empty path is the preamble. `occurrence` (1-based)
+    picks one of several. Nested headings are looked at only when no top-level one matches.
+
+    Errors: INVALID_HEADING_PATH, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
+    """
+    problem = _invalid(path)
+    if problem is not None:
+        return problem
+    if not path:
+        return outline.sections[0]
+    readings = [_readings(element) for element in path]
+    leaves = {reading.canonical: None for reading in readings[-1]}
+    above = {reading.canonical: None for reading in readings[-2]} if len(path) > 1 else (None,)
+    pool = [
+        section
+        for leaf in leaves
+        for parent in above
+        for section in outline.by_heading.get((parent, leaf), ())
+    ]
+    for nested in (False, True):
+        found = _first_tier(outline, [section for section in pool if section.nested is nested], readings)
+        if found:
+            return _pick(sorted(found, key=lambda section: section.span), path, occurrence)
+    return _not_found(outline, path)
+
+
+def find_by_id(outline: Outline, reference: str) -> Section | Diagnostic:
+    """Section whose ID is, or starts with, `reference` (8 hex digits or more, ``sha256-`` optional).
+
+    Errors: INVALID_ARGUMENT, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
+    """
+    digits = section_id_digits(reference)
+    if digits is None:
+        return Diagnostic(
+            code=Code.INVALID_ARGUMENT,
+            message="sectionId is not `sha256-` and at least 8 hex digits",
+            hint="copy a sectionId from md_stat",
+        )
+    exact = outline.by_digits.get(digits)
+    if exact is not None:
+        return exact
+    found = [section for known, section in outline.by_digits.items() if known.startswith(digits)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        return _ambiguous(found, f"section ID prefix `{digits}`", "give more digits of the sectionId")
+    return Diagnostic(
+        code=Code.SECTION_NOT_FOUND,
+        message=f"no section has the ID `{digits}`",
+        hint="an ID changes when its heading or one above it is renamed: take a current one from md_stat",
+    )
+
+
+def find_by_anchor(outline: Outline, anchor: str) -> Section | Diagnostic:
+    """Section whose heading generates the anchor `anchor` (a leading ``#`` is ignored).
+
+    Errors: ANCHOR_NOT_FOUND.
+    """
+    name = anchor.removeprefix("#")
+    section = outline.by_anchor.get(name)
+    if section is not None:
+        return section
+    nearest = _nearest(name, outline.by_anchor)
+    return Diagnostic(
+        code=Code.ANCHOR_NOT_FOUND,
+        message="no heading has that anchor",
+        hint=f"nearest: {', '.join(f'`{anchor}`' for anchor in nearest)}" if nearest else "see `anchor` in md_stat",
+    )
+
+
+def candidate(section: Section) -> Candidate:
+    """`section` as one of several that an address could mean."""
+    return Candidate(
+        section_id=section.section_id,
+        heading_path=section.path,
+        start_line=section.first_line,
+        end_line=section.last_line,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One way to read an element of a heading path: rendered text, and a level where one was given."""
+
+    level: int | None
+    exact: str
+    canonical: str
+
+    def accepts(self, section: Section, *, exactly: bool) -> bool:
+        if self.level is not None and self.level != section.level:
+            return False
+        if exactly:
+            return self.exact == section.title
+        return self.canonical == canonical_heading(section.title)
+
+
+def _readings(element: str) -> tuple[_Reading, ...]:
+    """`element` as it stands, as the Markdown of a heading, and both again behind a level."""
+    found: list[_Reading] = []
+    qualified = _QUALIFIED.match(element.strip())
+    for level, text in ((None, element.strip()), *(((len(qualified[1]), qualified[2]),) if qualified else ())):
+        for exact in dict.fromkeys((text, render_text(text))):
+            found.append(_Reading(level, exact, canonical_heading(exact)))
+    return tuple(found)
+
+
+def _first_tier(
+    outline: Outline, pool: Sequence[Section], path: Sequence[tuple[_Reading, ...]]
+) -> list[Section]:
+    def matching(*, exactly: bool, full: bool) -> list[Section]:
+        return [section for section in pool if _matches(outline, section, path, exactly=exactly, full=full)]
+
+    exact_full = matching(exactly=True, full=True)
+    if exact_full:
+        return exact_full
+    exact_suffix = matching(exactly=True, full=False)
+    canonical_full = matching(exactly=False, full=True)
+    if exact_suffix or canonical_full:
+        return exact_suffix + [section for section in canonical_full if section not in exact_suffix]
+    return matching(exactly=False, full=False)
+
+
+def _matches(
+    outline: Outline,
+    section: Section,
+    path: Sequence[tuple[_Reading, ...]],
+    *,
+    exactly: bool,
+    full: bool,
+) -> bool:
+    here: Section | None = section
+    for readings in reversed(path):
+        if here is None or here.is_root or not any(r.accepts(here, exactly=exactly) for r in readings):
+            return False
+        here = outline.parent(here)
+    return not full or here is None or here.is_root
+
+
+def _pick(found: Sequence[Section], path: Sequence[str], occurrence: int | None) -> Section | Diagnostic:
+    if occurrence is not None and 1 <= occurrence <= len(found):
+        return found[occurrence - 1]
+    if occurrence is not None:
+        return _ambiguous(
+            found, f"heading path {_shown(path)}", f"occurrence goes from 1 to {len(found)}, not {occurrence}"
+        )
+    if len(found) == 1:
+        return found[0]
+    return _ambiguous(
+        found,
+        f"heading path {_shown(path)}",
+        "give the sectionId of one of them, a longer headingPath, or occurrence (1-based)",
+    )
+
+
+def _ambiguous(found: Sequence[Section], what: str, hint: str) -> Diagnostic:
+    several = f"{len(found)} sections" if len(found) != 1 else "1 section"
+    lines = ", ".join(str(section.first_line) for section in found[:_MOST_CANDIDATES])
+    return Diagnostic(
+        code=Code.AMBIGUOUS_HEADING,
+        message=f"{what} names {several}, at lines {lines}" + (", …" if len(found) > _MOST_CANDIDATES else ""),
+        hint=hint,
+        candidates=tuple(candidate(section) for section in found[:_MOST_CANDIDATES]),
+    )
+
+
+def _invalid(path: Sequence[str]) -> Diagnostic | None:
+    if len(path) > MAX_LEVEL:
+        problem = f"it has {len(path)} elements, and headings go {MAX_LEVEL} levels deep"
+    elif any("\n" in element or "\r" in element for element in path):
+        problem = "an element has a line break"
+    else:
+        return None
+    return Diagnostic(
+        code=Code.INVALID_HEADING_PATH,
+        message=f"headingPath cannot name a section: {problem}",
+        hint='give the headings from outer to inner, as in ["Guide", "Install"]',
+    )
+
+
+def _not_found(outline: Outline, path: Sequence[str]) -> Diagnostic:
+    wanted = canonical_heading(render_text(path[-1].lstrip("# \t")))
+    titles: dict[str, list[Section]] = {}
+    for section in outline.every_section():
+        if not section.is_root:
+            titles.setdefault(canonical_heading(section.title), []).append(section)
+    near = [section for title in _nearest(wanted, titles) for section in titles[title]][:_NEAREST]
+    if near:
+        hint = "nearest: " + "; ".join(f"{_shown(section.path)} (line {section.first_line})" for section in near)
+    elif titles:
+        hint = "run md_stat for the headings of this file"
+    else:
+        hint = "this file has no headings; headingPath [] is the text before the first heading"
+    return Diagnostic(
+        code=Code.SECTION_NOT_FOUND,
+        message=f"no section matches heading path {_shown(path)}",
+        hint=hint,
+        candidates=tuple(candidate(section) for section in near),
+    )
+
+
+def _nearest(wanted: str, known: Iterable[str]) -> list[str]:
+    """Up to three of `known` that are similar to `wanted`, best first; those that contain it count."""
+    pool = list(known)[:_MOST_COMPARED]
+    near = difflib.get_close_matches(wanted, pool, n=_NEAREST)
+    near += [name for name in pool if len(wanted) > 2 and wanted in name and name not in near]
+    return near[:_NEAREST]
+
+
+def _shown(path: Sequence[str]) -> str:
+    return "[" + ", ".join(f'"{element}"' for element in path) + "]"

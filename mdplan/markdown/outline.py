@@ -1,0 +1,261 @@
+"""The outline of a document: every section in order, and what else can be named in it."""
+
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Final
+
+from mdplan.markdown.anchors import heading_anchors
+from mdplan.markdown.blocks import Block, BlockKind, BlockTree, parse_blocks
+from mdplan.markdown.front_matter import FrontMatter, find_front_matter
+from mdplan.markdown.inline_nodes import InlineMap
+from mdplan.markdown.rendered_text import render_text
+from mdplan.markdown.section import Section
+from mdplan.markdown.section_id import canonical_heading, folded, section_id
+from mdplan.text.line_end_view import LineEndView
+from mdplan.text.source import Source, sha256_hex
+from mdplan.text.span import Span
+
+_FOOTNOTE: Final = re.compile(r"\[\^[^\]\s]+\]:")
+_SHORT_HASH: Final = 16
+
+
+class Outline:
+    """Sections, blocks and inline nodes of one `Source`. Never changes; derived parts are made on demand.
+
+    `sections` starts with the preamble and holds every top-level heading in order. `nested` holds headings
+    inside of quotes and lists. `content_end` is where the last section ends: the end of the text, or the
+    start of a trailing run of link-reference and footnote definitions, which belongs to no section.
+    """
+
+    def __init__(self, source: Source) -> None:
+        """Parse `source` once."""
+        self.source = source
+        self.front_matter: FrontMatter | None = find_front_matter(source.text)
+        self.body_start = self.front_matter.span.end if self.front_matter else 0
+        self.tree: BlockTree = parse_blocks(source.text, source.lines, self.body_start)
+        self.content_end = self._content_end()
+        self.sections, self.nested = self._sections()
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """All blocks in document order."""
+        return self.tree.blocks
+
+    @cached_property
+    def inline(self) -> InlineMap:
+        """Inline nodes with their spans."""
+        return InlineMap(self.source.text, self.source.lines, self.body_start)
+
+    @cached_property
+    def view(self) -> LineEndView:
+        """The text as patterns see it, with LF line ends."""
+        return LineEndView(self.source.text, self.source.lines)
+
+    @cached_property
+    def by_digits(self) -> dict[str, Section]:
+        """Sections by the 16 hex digits of their IDs."""
+        return {section.section_id.removeprefix("sha256-"): section for section in self.every_section()}
+
+    @cached_property
+    def by_heading(self) -> dict[tuple[str | None, str], tuple[Section, ...]]:
+        """Sections by their canonical heading: under (None, heading), and under (parent's, heading)."""
+        index: defaultdict[tuple[str | None, str], list[Section]] = defaultdict(list)
+        for section in self.every_section():
+            parent = self.parent(section)
+            leaf = canonical_heading(section.title)
+            index[None, leaf].append(section)
+            if parent is not None and not parent.is_root:
+                index[canonical_heading(parent.title), leaf].append(section)
+        return {key: tuple(sections) for key, sections in index.items()}
+
+    @cached_property
+    def by_anchor(self) -> dict[str, Section]:
+        """Sections by the anchor that their heading generates."""
+        return {section.anchor: section for section in self.every_section() if section.anchor}
+
+    def parent(self, section: Section) -> Section | None:
+        """Section around `section`; None for the preamble."""
+        return None if section.parent is None else self.sections[section.parent]
+
+    def every_section(self) -> Iterator[Section]:
+        """Top-level sections first, then nested headings."""
+        yield from self.sections
+        yield from self.nested
+
+    def children(self, section: Section) -> Iterator[Section]:
+        """Direct subsections of `section`, in order."""
+        if section.nested:
+            return
+        for index in range(section.index + 1, len(self.sections)):
+            other = self.sections[index]
+            if not section.is_root and other.span.start >= section.span.end:
+                return
+            if other.parent == section.index:
+                yield other
+
+    def section_at(self, offset: int) -> Section:
+        """Innermost top-level section that holds `offset`."""
+        return self.sections[max(bisect_right(self._starts, offset) - 1, 0)]
+
+    def text_of(self, span: Span) -> str:
+        """Text of `span`."""
+        return self.source.text[span.start : span.end]
+
+    def section_sha256(self, section: Section) -> str:
+        """First 16 hex digits of SHA-256 over the bytes of the whole section."""
+        start, end = self._bounds[section.span.start], self._bounds[section.span.end]
+        return sha256_hex(self.source.data[start:end])[:_SHORT_HASH]
+
+    def matches_sha256(self, section: Section, expected: str) -> bool:
+        """Whether `expected` (16 hex digits or more) is the hash of `section` or of its own body."""
+        for span in (section.span, section.body):
+            data = self.source.data[self._bounds[span.start] : self._bounds[span.end]]
+            if sha256_hex(data).startswith(expected.lower()):
+                return True
+        return False
+
+    @cached_property
+    def _bounds(self) -> dict[int, int]:
+        """Byte offset of every place at which a section or a body starts or ends."""
+        offsets = sorted(
+            {
+                at
+                for section in self.every_section()
+                for span in (section.span, section.body)
+                for at in (span.start, span.end)
+            }
+        )
+        return dict(zip(offsets, self.source.byte_offsets(offsets), strict=True))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [section.span.start for section in self.sections]
+
+    def _content_end(self) -> int:
+        """Start of the trailing run of definitions, or the end of the text."""
+        end = len(self.source.text)
+        may_belong_to_footnote = False
+        for block in reversed(self.blocks):
+            if block.depth:
+                continue
+            is_footnote = _FOOTNOTE.match(self.text_of(block.span).lstrip(" ")) is not None
+            if is_footnote or (block.kind is BlockKind.DEFINITION and not may_belong_to_footnote):
+                end = block.span.start
+                may_belong_to_footnote = False
+            elif block.kind is BlockKind.INDENTED_CODE:
+                may_belong_to_footnote = True
+            else:
+                break
+        return end
+
+    def _sections(self) -> tuple[tuple[Section, ...], tuple[Section, ...]]:
+        headings = [block for block in self.blocks if block.kind is BlockKind.HEADING]
+        titles = [render_text(block.content) for block in headings]
+        anchors = list(heading_anchors(titles))
+        paths, parents = _paths(headings, titles)
+        ordinals, repeats = _ordinals(headings, paths)
+        top = [number for number, block in enumerate(headings) if block.depth == 0]
+        ends = _section_ends([headings[number] for number in top], self.content_end)
+        index_of = {number: index for index, number in enumerate(top, start=1)}
+        sections = [self._preamble(headings[top[0]] if top else None)]
+        nested: list[Section] = []
+        for number, block in enumerate(headings):
+            is_top = block.depth == 0
+            position = index_of.get(number, 0)
+            end = ends[position - 1] if is_top else block.span.end
+            body_end = self._body_end(headings, top, position, end) if is_top else end
+            parent = parents[number]
+            section = Section(
+                index=position,
+                level=block.level,
+                heading=block,
+                title=titles[number],
+                path=paths[number],
+                section_id=section_id(paths[number], ordinals[number]),
+                ordinal=ordinals[number],
+                repeats=repeats[number],
+                anchor=anchors[number],
+                span=Span(block.span.start, max(end, block.span.end)),
+                body=Span(block.span.end, max(body_end, block.span.end)),
+                first_line=block.first_line,
+                last_line=self._last_line(block, end),
+                parent=index_of.get(parent, 0) if parent is not None else 0,
+                nested=not is_top,
+            )
+            (sections if is_top else nested).append(section)
+        return tuple(sections), tuple(nested)
+
+    def _body_end(self, headings: Sequence[Block], top: Sequence[int], position: int, end: int) -> int:
+        following = headings[top[position]].span.start if position < len(top) else end
+        return min(following, end)
+
+    def _last_line(self, block: Block, end: int) -> int:
+        return max(self.source.lines.line_at(end - 1), block.last_line) if end else block.last_line
+
+    def _preamble(self, first: Block | None) -> Section:
+        end = min(first.span.start, self.content_end) if first else self.content_end
+        span = Span(self.body_start, max(end, self.body_start))
+        lines = self.source.lines
+        return Section(
+            index=0,
+            level=0,
+            heading=None,
+            title="",
+            path=(),
+            section_id=section_id(()),
+            ordinal=1,
+            repeats=1,
+            anchor=None,
+            span=span,
+            body=span,
+            first_line=lines.line_at(span.start) if len(span) else 0,
+            last_line=lines.line_at(span.end - 1) if len(span) else 0,
+            parent=None,
+        )
+
+
+def _paths(
+    headings: Sequence[Block], titles: Sequence[str]
+) -> tuple[list[tuple[str, ...]], list[int | None]]:
+    """Path of each heading and the number of its parent heading; nested headings have no children."""
+    paths: list[tuple[str, ...]] = []
+    parents: list[int | None] = []
+    open_headings: list[int] = []
+    for number, block in enumerate(headings):
+        if block.depth == 0:
+            while open_headings and headings[open_headings[-1]].level >= block.level:
+                open_headings.pop()
+        parent = open_headings[-1] if open_headings else None
+        paths.append((*(paths[parent] if parent is not None else ()), titles[number]))
+        parents.append(parent)
+        if block.depth == 0:
+            open_headings.append(number)
+    return paths, parents
+
+
+def _ordinals(headings: Sequence[Block], paths: Sequence[tuple[str, ...]]) -> tuple[list[int], list[int]]:
+    """Ordinal of each heading among those of equal folded path, and how many they are.
+
+    Top-level headings are counted before nested ones, so that a quoted look-alike changes no ID.
+    """
+    keys = [tuple(folded(element) for element in path) for path in paths]
+    ordinals = [0] * len(headings)
+    seen: Counter[tuple[str, ...]] = Counter()
+    for number in sorted(range(len(headings)), key=lambda number: (headings[number].depth > 0, number)):
+        seen[keys[number]] += 1
+        ordinals[number] = seen[keys[number]]
+    return ordinals, [seen[key] for key in keys]
+
+
+def _section_ends(headings: Sequence[Block], content_end: int) -> list[int]:
+    """Where each section ends: the next heading of the same or a higher level, or the end."""
+    ends = [content_end] * len(headings)
+    waiting: list[int] = []
+    for index, block in enumerate(headings):
+        while waiting and headings[waiting[-1]].level >= block.level:
+            ends[waiting.pop()] = block.span.start
+        waiting.append(index)
+    return ends

@@ -1,0 +1,86 @@
+"""Markdown that a caller wants to insert: its headings, and their levels fitted to the place."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.markdown.blocks import Block, BlockKind, BlockTree, is_left_open, parse_blocks
+from mdplan.markdown.heading_path import MAX_LEVEL
+from mdplan.text.line_end_view import to_lf
+from mdplan.text.lines import LineIndex
+
+_BLANK_LINES_BEFORE: Final = re.compile(r"\A(?:[ \t]*\n)+")
+_BLANK_LINES_AFTER: Final = re.compile(r"(?:\n[ \t]*)+\Z")
+_ATX_MARKS: Final = re.compile(r"( {0,3})#+")
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """Text with LF line ends and no blank lines around it, and its blocks (spans are in `text`)."""
+
+    text: str
+    tree: BlockTree
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing to insert."""
+        return not self.text.strip()
+
+    @property
+    def headings(self) -> tuple[Block, ...]:
+        """Its top-level headings."""
+        return tuple(block for block in self.tree.roots if block.kind is BlockKind.HEADING)
+
+    @property
+    def starts_with_heading(self) -> bool:
+        """Whether the first block is a heading."""
+        return bool(self.tree.roots) and self.tree.roots[0].kind is BlockKind.HEADING
+
+    @property
+    def left_open(self) -> Block | None:
+        """A fence, comment or other HTML block that would swallow what follows the payload."""
+        last = self.tree.roots[-1] if self.tree.roots else None
+        return last if last is not None and is_left_open(last, self.text) else None
+
+
+def read_payload(markdown: str) -> Payload:
+    """`markdown` as a payload."""
+    text = _BLANK_LINES_AFTER.sub("", _BLANK_LINES_BEFORE.sub("", to_lf(markdown) + "\n"))
+    return Payload(text, parse_blocks(text, LineIndex(text)))
+
+
+def fit_levels(payload: Payload, shallowest: int) -> Payload | int:
+    """`payload` with one number added to the levels of all its headings, never lifted.
+
+    The number is just enough that the shallowest heading is at level `shallowest` or deeper. Where that
+    takes a heading below level 6, the level that it would have is returned. A setext heading that goes
+    below level 2 becomes ATX.
+    """
+    headings = payload.headings
+    shift = max(0, shallowest - min((block.level for block in headings), default=shallowest))
+    deepest = max((block.level for block in headings), default=0) + shift
+    if deepest > MAX_LEVEL:
+        return deepest
+    if not shift:
+        return payload
+    pieces: list[str] = []
+    at = 0
+    for block in headings:
+        pieces += (payload.text[at : block.span.start], _at_level(block, payload.text, block.level + shift))
+        at = block.span.end
+    pieces.append(payload.text[at:])
+    return read_payload("".join(pieces))
+
+
+def _at_level(block: Block, text: str, level: int) -> str:
+    """Source of the heading `block` at another level, with the line end it had."""
+    source = text[block.span.start : block.span.end]
+    line_end = "\n" if source.endswith("\n") else ""
+    if block.markup == "#":
+        return _ATX_MARKS.sub(lambda match: match[1] + "#" * level, source, count=1)
+    if level <= len("=-"):
+        lines = source.rstrip("\n").split("\n")
+        return "\n".join([*lines[:-1], ("=" if level == 1 else "-") * len(lines[-1].strip())]) + line_end
+    title = " ".join(line.strip() for line in block.content.split("\n"))
+    return f"{'#' * level} {title}{line_end}"
+

@@ -1,0 +1,47 @@
+"""One section of a document."""
+
+from dataclasses import dataclass
+
+from mdplan.markdown.blocks import Block
+from mdplan.markdown.section_id import SectionId, canonical_heading
+from mdplan.text.span import Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A heading, its own body, and its subsections; or the preamble (level 0, empty path).
+
+    `heading` is None for the preamble only. `span` is the whole section, `body` what stands between the
+    heading and the first subsection. A nested section is a heading inside of a quote or a list: it has no
+    body and delimits nothing.
+
+    `path` holds rendered headings, outermost first. `ordinal` (1-based) counts the sections whose folded
+    paths are equal, `repeats` says how many of them there are. `parent` is an index into
+    `Outline.sections`.
+    """
+
+    index: int
+    level: int
+    heading: Block | None
+    title: str
+    path: tuple[str, ...]
+    section_id: SectionId
+    ordinal: int
+    repeats: int
+    anchor: str | None
+    span: Span
+    body: Span
+    first_line: int
+    last_line: int
+    parent: int | None
+    nested: bool = False
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this is the preamble: the text before the first heading."""
+        return self.level == 0
+
+    @property
+    def canonical_path(self) -> tuple[str, ...]:
+        """`path` in canonical form."""
+        return tuple(canonical_heading(title) for title in self.path)

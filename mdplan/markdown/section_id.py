@@ -1,0 +1,56 @@
+"""Names of sections: IDs that survive edits elsewhere, and canonical headings."""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, NewType
+
+SectionId = NewType("SectionId", str)
+
+_PREFIX: Final = "sha256-"
+_DIGITS: Final = 16
+_REFERENCE: Final = re.compile(r"(?:sha256-)?([0-9a-f]{8,64})", re.IGNORECASE)
+_JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f\u20e3")
+
+
+@lru_cache(maxsize=4096)
+def folded(text: str) -> str:
+    """`text` as section IDs compare it: case folded, white space collapsed, punctuation kept."""
+    return " ".join(text.casefold().split())
+
+
+def section_id(path: Sequence[str], ordinal: int = 1) -> SectionId:
+    """ID of the section whose rendered headings are `path`, outermost first.
+
+    `ordinal` (1-based) tells apart sections whose folded paths are equal; the first of them keeps the ID
+    that it has alone, so that a repetition further down changes no ID above.
+    """
+    name = "\x1f".join(folded(element) for element in path)
+    if ordinal > 1:
+        name += f"\x1e{ordinal}"
+    return SectionId(_PREFIX + hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGITS])
+
+
+def section_id_digits(reference: str) -> str | None:
+    """Digits of a section ID or of a prefix of one (8 digits or more); None when it is neither."""
+    match = _REFERENCE.fullmatch(reference.strip())
+    return match[1].lower()[:_DIGITS] if match else None
+
+
+@lru_cache(maxsize=4096)
+def canonical_heading(text: str) -> str:
+    """Rendered heading `text` as people compare it.
+
+    Emoji are dropped, letters lower-cased, punctuation and symbols except hyphens stripped, white space
+    collapsed; where nothing is left, the exact text stands in (requirement 05, section 3).
+    """
+    kept = "".join(character for character in text.lower() if _is_kept(character))
+    return " ".join(kept.split()) or text
+
+
+def _is_kept(character: str) -> bool:
+    if character == "-":
+        return True
+    return character not in _JOINERS and unicodedata.category(character)[0] not in "PS"

@@ -1,0 +1,234 @@
+"""What all edit operations share: how they name their place, their guards, and what they resolve to."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.heading_path import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.section import Section
+from mdplan.text.edit import TextEdit
+from mdplan.text.span import Position, Span
+
+
+class Wire(BaseModel):
+    """Strict, frozen model of what a caller sends; names are camelCase on the wire."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, allow_inf_nan=False
+    )
+
+
+Ordinal = Annotated[int, Field(strict=True, ge=1)]
+Count = Annotated[int, Field(strict=True, ge=0)]
+SectionHash = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
+
+
+class PositionField(Wire):
+    """A place in a file: 1-based line and column; columns count code points."""
+
+    line: Ordinal
+    col: Ordinal
+
+    def to_position(self) -> Position:
+        """The same place as a value of the core."""
+        return Position(self.line, self.col)
+
+
+class RangeField(Wire):
+    """Half-open range: `end` is the place behind the last character."""
+
+    start: PositionField
+    end: PositionField
+
+
+class LinesField(Wire):
+    """Whole lines `start` to `end`, 1-based and inclusive."""
+
+    start: Ordinal
+    end: Ordinal
+
+    @model_validator(mode="after")
+    def _check_order(self) -> "LinesField":
+        if self.end < self.start:
+            msg = "end is before start"
+            raise ValueError(msg)
+        return self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """One match of a pattern in the base text. `span` is half-open, in code points."""
+
+    span: Span
+    selected: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchReport:
+    """What a pattern matched. `excluded` counts matches by the node kind that kept them out."""
+
+    found: int
+    replaced: int
+    matches: tuple[Match, ...]
+    excluded: Mapping[str, int]
+    line_ends_normalized: bool
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class InsertOrder:
+    """Order of insertions at one place: by `rank`, then deeper sections first; then batch order.
+
+    Ranks: 0 prepended to a body, 1 appended to a body, 2 last child, 3 after a section, 4 before the next.
+    """
+
+    rank: int
+    minus_depth: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockInsertion:
+    """Whole blocks to be inserted at the line start or text end `offset`.
+
+    `text` has LF line ends and no blank lines around it: the planner owns the spacing.
+    """
+
+    offset: int
+    text: str
+    order: InsertOrder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What an edit asks for, beyond the bytes that it changes: its declared `span` in its `owner` section."""
+
+    span: Span
+    owner: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """Text edits of one operation against one outline.
+
+    `section` is the section that the edit addressed. `is_evidence` says that the edit's own guards fix
+    every byte that it removes and the owner of what it inserts, so that it needs no file hash.
+    """
+
+    claims: tuple[Claim, ...]
+    edits: tuple[TextEdit, ...] = ()
+    insertions: tuple[BlockInsertion, ...] = ()
+    section: Section | None = None
+    matches: MatchReport | None = None
+    warnings: Problems = ()
+    is_evidence: bool = False
+
+
+class Operation(Wire, ABC):
+    """One edit as the caller wrote it. A subclass has a literal `op`, and one `resolve`.
+
+    Class docstring: what it does, then a blank line, then the details. `example` is a valid edit; the
+    reference page shows it and the tests run it on the sample document.
+    """
+
+    example: ClassVar[Mapping[str, object]]
+    needs_markdown: ClassVar[bool] = True
+
+    op: str
+
+    @abstractmethod
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Text edits against the base `outline`, or all that is wrong with this edit."""
+
+
+_SECTION_TARGETS = ("section_id", "heading_path", "heading", "anchor")
+
+
+class SectionTargeted(Operation):
+    """An operation whose target is one section."""
+
+    target_is_required: ClassVar[bool] = True
+    accepts_root: ClassVar[bool] = False
+    accepts_nested: ClassVar[bool] = False
+
+    section_id: str | None = Field(
+        default=None, description="Section ID from md_stat, or at least 8 of its hex digits."
+    )
+    heading_path: tuple[str, ...] | None = Field(
+        default=None, description='Headings from outer to inner, or the last of them: ["Guide", "Install"].'
+    )
+    heading: str | None = Field(default=None, description='One heading: "Install" or "## Install".')
+    anchor: str | None = Field(default=None, description="GitHub anchor of the heading, without #.")
+    occurrence: Ordinal | None = Field(
+        default=None, description="Which of several equal headings; 1-based. With heading or headingPath."
+    )
+    section_sha256: SectionHash | None = Field(
+        default=None, description="sectionSha256 as md_stat or md_read gave it: refuse if the section changed."
+    )
+
+    @model_validator(mode="after")
+    def _check_target(self) -> "SectionTargeted":
+        given = self._given_targets()
+        if len(given) > 1:
+            msg = f"give exactly one target, not {' and '.join(to_camel(name) for name in given)}"
+            raise ValueError(msg)
+        if not given and self.target_is_required:
+            msg = "give a target: one of sectionId, headingPath, heading, anchor"
+            raise ValueError(msg)
+        if self.occurrence is not None and self.heading is None and self.heading_path is None:
+            msg = "occurrence goes with heading or headingPath"
+            raise ValueError(msg)
+        return self
+
+    def _given_targets(self) -> list[str]:
+        return [name for name in _SECTION_TARGETS if getattr(self, name) is not None]
+
+    def find_section(self, outline: Outline) -> Section | Diagnostic:
+        """The target section, after the guards on it.
+
+        Errors: those of `find_by_path`, `find_by_id` and `find_by_anchor`; INVALID_ARGUMENT for a preamble
+        or nested heading that the operation does not accept; SECTION_CHANGED.
+        """
+        section = self._find(outline)
+        if isinstance(section, Diagnostic):
+            return section
+        if section.is_root and not self.accepts_root:
+            return Diagnostic(
+                code=Code.INVALID_ARGUMENT,
+                message=f"{self.op} needs a heading, and the preamble has none",
+                hint="name a section that has a heading",
+            )
+        if section.nested and not self.accepts_nested:
+            return Diagnostic(
+                code=Code.INVALID_ARGUMENT,
+                message=f"the heading at line {section.first_line} stands in a quote or list and delimits no section",
+                hint="nested headings can be read and renamed; use replace_match or replace_range for their text",
+            )
+        if self.section_sha256 and not outline.matches_sha256(section, self.section_sha256):
+            return Diagnostic(
+                code=Code.SECTION_CHANGED,
+                message=f"the section at lines {section.first_line}-{section.last_line} is not what you read",
+                hint=f"read it again; its sectionSha256 is now {outline.section_sha256(section)}",
+            )
+        return section
+
+    def _find(self, outline: Outline) -> Section | Diagnostic:
+        if self.section_id is not None:
+            return find_by_id(outline, self.section_id)
+        if self.anchor is not None:
+            return find_by_anchor(outline, self.anchor)
+        path = self.heading_path if self.heading_path is not None else (self.heading or "",)
+        return find_by_path(outline, path, self.occurrence)
+
+    def needs_pin(self, section: Section) -> bool:
+        """Whether the address counts equal headings, so that an edit elsewhere could shift it.
+
+        DESIGN section 5: an edit through such an ID needs `baseSha256` or `sectionSha256`.
+        """
+        return section.repeats > 1 and self.section_id is not None and self.section_sha256 is None
+
+

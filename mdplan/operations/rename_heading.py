@@ -1,0 +1,78 @@
+"""rename_heading: give a heading another text."""
+
+import re
+from typing import ClassVar, Final, Literal
+
+from pydantic import Field
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.heading_source import with_title
+from mdplan.markdown.outline import Outline
+from mdplan.operation import Claim, Resolution, SectionTargeted
+
+_MARKS: Final = re.compile(r"#{1,6}[ \t]")
+
+
+class RenameHeading(SectionTargeted):
+    """Change the text of a heading; its level, its section and everything below stay.
+
+    `newTitle` is one line of Markdown, taken as it is, without leading marks. Links to the old anchor are
+    not changed: those of the same file that break are BROKEN_LINK warnings. The section gets a new ID, and
+    so do its subsections: see `newSectionId` in the result.
+    """
+
+    example: ClassVar = {"op": "rename_heading", "headingPath": ["Install"], "newTitle": "Installation"}
+    accepts_nested: ClassVar = True
+
+    op: Literal["rename_heading"]
+    new_title: str = Field(description="New heading text, one line of Markdown without leading #.")
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One replacement of the heading's text.
+
+        Errors: those of the target; EMPTY_CONTENT; INVALID_ARGUMENT for a title that is no single line, or
+        that the heading cannot carry.
+        """
+        section = self.find_section(outline)
+        title = self.new_title.strip()
+        problem = _title_problem(title)
+        problems = tuple(found for found in (section, problem) if isinstance(found, Diagnostic))
+        if isinstance(section, Diagnostic) or problems:
+            return problems
+        assert section.heading is not None
+        edit = with_title(outline.source, section.heading, title)
+        if edit is None:
+            return (
+                Diagnostic(
+                    code=Code.INVALID_ARGUMENT,
+                    message=f"the heading at line {section.first_line} cannot carry this title as one line",
+                    hint="escape what Markdown would read as something else than a title",
+                ),
+            )
+        unchanged = outline.text_of(edit.span) == edit.new_text
+        return Resolution(
+            claims=(Claim(span=section.heading.span, owner=section.index),),
+            edits=() if unchanged else (edit,),
+            section=section,
+            is_evidence=self.section_sha256 is not None,
+        )
+
+
+def _title_problem(title: str) -> Diagnostic | None:
+    if not title:
+        return Diagnostic(
+            code=Code.EMPTY_CONTENT, message="newTitle is empty", hint="give the new text of the heading"
+        )
+    if "\n" in title or "\r" in title:
+        return Diagnostic(
+            code=Code.INVALID_ARGUMENT,
+            message="newTitle has a line break, and a heading is one line",
+            hint="use append_to_section for text below the heading",
+        )
+    if _MARKS.match(title):
+        return Diagnostic(
+            code=Code.INVALID_ARGUMENT,
+            message="newTitle starts with heading marks; the level of the heading stays as it is",
+            hint="give the text alone, without #",
+        )
+    return None

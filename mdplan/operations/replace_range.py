@@ -1,0 +1,111 @@
+"""replace_range: replace the text between two places."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.outline import Outline
+from mdplan.operation import Claim, Operation, PositionField, RangeField, Resolution
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
+from mdplan.text.span import Span
+
+
+class ReplaceRange(Operation):
+    """Replace the text between two places, which `expectedText` must prove.
+
+    Lines and columns are 1-based, columns count code points, and `end` is the place behind the last
+    character. A column may be one past the text of its line: that is the place before its line end. Line
+    ends in `expectedText` and `replacement` may be LF whatever the file has.
+    """
+
+    example: ClassVar = {
+        "op": "replace_range",
+        "range": {"start": {"line": 3, "col": 1}, "end": {"line": 3, "col": 6}},
+        "expectedText": "Plans",
+        "replacement": "Edits",
+    }
+    needs_markdown: ClassVar = False
+
+    op: Literal["replace_range"]
+    range: RangeField = Field(description="1-based {start: {line, col}, end: {line, col}}; end is exclusive.")
+    replacement: str = Field(description="New text; may be empty.")
+    expected_text: str | None = Field(
+        default=None, description="Text that stands there now; required unless allowInsecureRange."
+    )
+    allow_insecure_range: bool = Field(default=False, description="Replace without expectedText.")
+
+    @model_validator(mode="after")
+    def _check_guard(self) -> "ReplaceRange":
+        if self.expected_text is None and not self.allow_insecure_range:
+            msg = "expectedText is required: give the text of the range as it is now"
+            raise ValueError(msg)
+        return self
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One replacement.
+
+        Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH.
+        """
+        span = self._span(outline)
+        if isinstance(span, Diagnostic):
+            return (span,)
+        current = outline.text_of(span)
+        if self.expected_text is not None and to_lf(current) != to_lf(self.expected_text):
+            return (self._mismatch(current, self.expected_text),)
+        line_end = line_end_around(outline.source.lines, span.start)
+        new_text = with_line_ends(self.replacement, line_end)
+        if to_lf(current) == to_lf(self.replacement):
+            new_text = current
+        return Resolution(
+            claims=(Claim(span=span, owner=outline.section_at(span.start).index),),
+            edits=(TextEdit(span, new_text),) if new_text != current else (),
+            section=outline.section_at(span.start),
+            is_evidence=bool(self.expected_text),
+        )
+
+    def _span(self, outline: Outline) -> Span | Diagnostic:
+        lines = outline.source.lines
+        offsets = []
+        for name, place in (("start", self.range.start), ("end", self.range.end)):
+            offset = lines.offset(place.to_position())
+            if offset is None:
+                return self._out_of_bounds(outline, name, place)
+            offsets.append(offset)
+        if offsets[1] < offsets[0]:
+            return Diagnostic(
+                code=Code.RANGE_OUT_OF_BOUNDS,
+                message="range.end is before range.start",
+                hint="swap them; end is exclusive",
+                place=self.range.start.to_position(),
+            )
+        return Span(*offsets)
+
+    def _out_of_bounds(self, outline: Outline, name: str, place: PositionField) -> Diagnostic:
+        lines = outline.source.lines
+        if place.line > lines.count:
+            hint = f"the file has {lines.count} lines"
+        else:
+            width = lines.content_end(place.line) - lines.start(place.line)
+            hint = f"line {place.line} goes from column 1 to {width + 1}"
+        return Diagnostic(
+            code=Code.RANGE_OUT_OF_BOUNDS,
+            message=f"range.{name} {place.line}:{place.col} is not in the file",
+            hint=hint,
+            place=place.to_position(),
+        )
+
+    def _mismatch(self, current: str, expected: str) -> Diagnostic:
+        current, expected = to_lf(current), to_lf(expected)
+        same = next(
+            (at for at, (left, right) in enumerate(zip(current, expected, strict=False)) if left != right),
+            min(len(current), len(expected)),
+        )
+        return Diagnostic(
+            code=Code.TEXT_MISMATCH,
+            message=f"the range holds {len(current)} characters, expectedText has {len(expected)}, "
+            f"and they differ from character {same + 1} on",
+            hint="read the range again, or use replace_match, which finds the text itself",
+            place=self.range.start.to_position(),
+        )

@@ -1,0 +1,168 @@
+"""Plans as values: what would be changed, pinned to the bytes it would change, under an ID of its content."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NewType
+
+from mdplan import __version__
+from mdplan.diagnostics import Diagnostic
+from mdplan.text.edit import EditList, Overlap, TextEdit
+from mdplan.text.span import Position, Span
+
+PlanId = NewType("PlanId", str)
+PREFIX: Final = "sha256-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """Whole lines, 1-based and inclusive."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """Half-open range of 1-based positions."""
+
+    start: Position
+    end: Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchResult:
+    """One match in the base; `text` is cut at 200 characters."""
+
+    line: int
+    col: int
+    text: str
+    range: Range
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditResult:
+    """What one edit of the batch does. `edit_index` is 0-based through the whole batch.
+
+    `ranges` are the places in the base that it replaces, `result_lines` the lines that it writes, in the
+    result. `matches` is capped; `matches_found` is exact.
+    """
+
+    edit_index: int
+    op: str
+    file: str
+    no_op: bool
+    ranges: tuple[Range, ...] = ()
+    result_lines: tuple[Lines, ...] = ()
+    section_id: str | None = None
+    new_section_id: str | None = None
+    matches_found: int | None = None
+    matches_replaced: int | None = None
+    matches: tuple[MatchResult, ...] = ()
+    excluded_matches: Mapping[str, int] | None = None
+    line_ends_normalized: bool | None = None
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """Text edits of one file. `path` is relative to the root; `encoding` is what the caller gave.
+
+    `edits` are against the text whose bytes hash to `base_sha256`, and give `result_sha256`. Line counts
+    are those of the diff.
+    """
+
+    path: str
+    encoding: str | None
+    base_sha256: str
+    result_sha256: str
+    edits: EditList
+    lines_added: int
+    lines_removed: int
+
+    @property
+    def is_no_op(self) -> bool:
+        """Whether the file stays as it is."""
+        return self.base_sha256 == self.result_sha256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """All files' text edits. `requested` holds, file by file, the normalized edits of the batch."""
+
+    plan_id: PlanId
+    engine: str
+    files: tuple[FileChange, ...]
+    requested: tuple[tuple[Mapping[str, Any], ...], ...]
+    results: tuple[EditResult, ...]
+    warnings: tuple[Diagnostic, ...]
+
+    @classmethod
+    def of(
+        cls,
+        files: Sequence[FileChange],
+        requested: Sequence[Sequence[Mapping[str, Any]]],
+        results: Sequence[EditResult],
+        warnings: Sequence[Diagnostic],
+    ) -> "Plan":
+        """Plan of `files`, under the ID that its content gives it."""
+        frozen = tuple(tuple(edits) for edits in requested)
+        return cls(
+            plan_id=plan_id_of(__version__, files, frozen),
+            engine=__version__,
+            files=tuple(files),
+            requested=frozen,
+            results=tuple(results),
+            warnings=tuple(warnings),
+        )
+
+    @property
+    def is_no_op(self) -> bool:
+        """Whether every file stays as it is."""
+        return all(change.is_no_op for change in self.files)
+
+
+def plan_id_of(
+    engine: str, files: Sequence[FileChange], requested: Sequence[Sequence[Mapping[str, Any]]]
+) -> PlanId:
+    """``sha256-`` and SHA-256 over canonical JSON of what the plan changes and was asked for (DESIGN 7)."""
+    body = {
+        "engine": engine,
+        "files": [
+            {
+                "path": change.path,
+                "baseSha256": change.base_sha256,
+                "resultSha256": change.result_sha256,
+                "edits": list(edits),
+            }
+            for change, edits in zip(files, requested, strict=True)
+        ],
+    }
+    return PlanId(PREFIX + hashlib.sha256(canonical_json(body)).hexdigest())
+
+
+def canonical_json(value: object) -> bytes:
+    """`value` as JSON with sorted keys and no white space, in UTF-8: equal values give equal bytes."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8")
+
+
+def edit_list_to_json(edits: EditList) -> list[list[object]]:
+    """`edits` as ``[start, end, new text]`` triples; offsets are code points."""
+    return [[edit.span.start, edit.span.end, edit.new_text] for edit in edits]
+
+
+def edit_list_from_json(triples: object) -> EditList | None:
+    """The edit list that `edit_list_to_json` wrote; None for anything else."""
+    if not isinstance(triples, list):
+        return None
+    edits: list[TextEdit] = []
+    for triple in triples:
+        match triple:
+            case [int(start), int(end), str(new_text)] if 0 <= start <= end:
+                edits.append(TextEdit(Span(start, end), new_text))
+            case _:
+                return None
+    edit_list = EditList.of(edits)
+    return None if isinstance(edit_list, Overlap) else edit_list

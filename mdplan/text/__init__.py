@@ -1,0 +1,1 @@
+"""Text as bytes, lines, spans, edits and diffs. A leaf: it knows nothing of Markdown or of files."""

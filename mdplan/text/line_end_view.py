@@ -1,0 +1,67 @@
+"""A text as callers write it, with every line end as one LF, and the way back to the real offsets."""
+
+from bisect import bisect_right
+from itertools import accumulate
+
+from mdplan.text.lines import LineIndex
+from mdplan.text.span import Span
+
+
+def to_lf(text: str) -> str:
+    """`text` with every CRLF and lone CR as LF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def with_line_ends(text: str, line_end: str) -> str:
+    """`text` with every line end as `line_end`."""
+    text = to_lf(text)
+    return text if line_end == "\n" else text.replace("\n", line_end)
+
+
+class LineEndView:
+    """`text` with LF line ends. A text that has no other ones is its own view, at no cost."""
+
+    __slots__ = ("_lines", "_starts", "text")
+
+    def __init__(self, text: str, lines: LineIndex) -> None:
+        """Make the view of `text`, whose line table is `lines`."""
+        self.text = to_lf(text)
+        self._lines = lines
+        self._starts: list[int] | None = None
+        if len(self.text) != len(text):
+            lengths = (len(line) + 1 for line in self.text.split("\n"))
+            self._starts = [0, *accumulate(lengths)]
+
+    def span_in_text(self, span: Span) -> Span:
+        """Span of the real text that `span` of the view stands for."""
+        return Span(self._to_text(span.start), self._to_text(span.end))
+
+    def span_in_view(self, span: Span) -> Span:
+        """Span of the view that `span` of the real text stands for; it cuts no CRLF in two."""
+        return Span(self._to_view(span.start), self._to_view(span.end))
+
+    def _to_text(self, offset: int) -> int:
+        if self._starts is None:
+            return offset
+        line = bisect_right(self._starts, offset)
+        return self._lines.start(line) + offset - self._starts[line - 1]
+
+    def _to_view(self, offset: int) -> int:
+        if self._starts is None:
+            return offset
+        line = self._lines.line_at(offset)
+        if offset == self._lines.end(line):
+            line += 1
+        return min(self._starts[line - 1] + offset - self._lines.start(line), len(self.text))
+
+
+def line_end_around(lines: LineIndex, offset: int) -> str:
+    """Line end that new text at `offset` takes: that of the line before it, else the majority, else LF."""
+    if lines.count:
+        line = lines.line_at(offset)
+        before = line - 1 if offset == lines.start(line) or not lines.ending(line) else line
+        if before >= 1 and lines.ending(before):
+            return lines.ending(before)
+        if lines.ending(line):
+            return lines.ending(line)
+    return lines.majority_line_end or "\n"

@@ -1,0 +1,146 @@
+"""Callers' patterns: literal text, or regular expressions with a time limit.
+
+Regular expressions are those of the `regex` package with V0 semantics, which are those of Python's `re`;
+`re` itself never sees a caller's pattern, because it cannot be stopped.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from mdplan.text.span import Span
+
+if TYPE_CHECKING:
+    import regex
+
+TIME_LIMIT_SECONDS: Final = 1.0
+MOST_MATCHES: Final = 100_000
+
+
+class MatchType(StrEnum):
+    """How a pattern is read."""
+
+    LITERAL = "literal"
+    REGEX = "regex"
+
+
+class PatternFailure(StrEnum):
+    """Why a pattern gave no matches."""
+
+    INVALID = "invalid"
+    TIMEOUT = "timeout"
+    TOO_MANY = "too many"
+
+
+@dataclass(frozen=True, slots=True)
+class PatternProblem:
+    """A pattern that cannot be used, and the reason in words."""
+
+    failure: PatternFailure
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One match; `match` is None for a literal pattern."""
+
+    span: Span
+    match: "regex.Match[str] | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """A pattern and how to read it. `multiline` lets ``^`` and ``$`` match at lines, `dot_all` a dot at LF."""
+
+    text: str
+    match_type: MatchType = MatchType.LITERAL
+    case_sensitive: bool = True
+    multiline: bool = True
+    dot_all: bool = False
+
+    def find(self, text: str, within: Span) -> tuple[Found, ...] | PatternProblem:
+        """Matches in `text` inside of `within`, from left to right, without overlaps."""
+        if self.match_type is MatchType.LITERAL and self.case_sensitive:
+            found = tuple(_find_literal(self.text, text, within))
+        else:
+            searched = self._search(text, within)
+            if isinstance(searched, PatternProblem):
+                return searched
+            found = searched
+        if len(found) > MOST_MATCHES:
+            return PatternProblem(PatternFailure.TOO_MANY, f"it matches more than {MOST_MATCHES} times")
+        return found
+
+    def expand(self, found: Found, replacement: str) -> str:
+        r"""`replacement` for one match: literal, but for ``\1`` and ``\g<name>`` of a regular expression.
+
+        A group that took no part in the match gives nothing. Raises `KeyError` for a group that the
+        pattern does not have; see `unknown_group`.
+        """
+        if found.match is None or self.match_type is MatchType.LITERAL:
+            return replacement
+        match = found.match
+        return _reference().sub(lambda reference: match[_group(reference)] or "", replacement)
+
+    def unknown_group(self, replacement: str) -> str | None:
+        """First group that `replacement` refers to and the pattern does not have."""
+        if self.match_type is MatchType.LITERAL:
+            return None
+        compiled = self._compiled()
+        if isinstance(compiled, PatternProblem):
+            return None
+        for reference in _reference().finditer(replacement):
+            group = _group(reference)
+            known = group <= compiled.groups if isinstance(group, int) else group in compiled.groupindex
+            if not known:
+                return str(group)
+        return None
+
+    def _search(self, text: str, within: Span) -> tuple[Found, ...] | PatternProblem:
+        compiled = self._compiled()
+        if isinstance(compiled, PatternProblem):
+            return compiled
+        found: list[Found] = []
+        try:
+            for match in compiled.finditer(text, within.start, within.end, timeout=TIME_LIMIT_SECONDS):
+                found.append(Found(Span(*match.span()), match))
+                if len(found) > MOST_MATCHES:
+                    break
+        except TimeoutError:
+            return PatternProblem(PatternFailure.TIMEOUT, f"it ran for more than {TIME_LIMIT_SECONDS:g} s")
+        return tuple(found)
+
+    def _compiled(self) -> "regex.Pattern[str] | PatternProblem":
+        import regex  # noqa: PLC0415 (only callers' regular expressions need it)
+
+        flags = regex.VERSION0
+        flags |= 0 if self.case_sensitive else regex.IGNORECASE
+        flags |= regex.MULTILINE if self.multiline else 0
+        flags |= regex.DOTALL if self.dot_all else 0
+        pattern = self.text if self.match_type is MatchType.REGEX else regex.escape(self.text)
+        try:
+            return regex.compile(pattern, flags)
+        except (regex.error, OverflowError, RecursionError) as error:
+            return PatternProblem(PatternFailure.INVALID, str(error))
+
+
+def _find_literal(pattern: str, text: str, within: Span) -> Iterator[Found]:
+    at = within.start
+    for _ in range(MOST_MATCHES + 1):
+        start = text.find(pattern, at, within.end)
+        if start < 0:
+            return
+        at = start + len(pattern)
+        yield Found(Span(start, at))
+
+
+def _reference() -> "regex.Pattern[str]":
+    import regex  # noqa: PLC0415
+
+    return regex.compile(r"\\(?:([0-9]{1,2})|g<([^<>\\]+)>)")
+
+
+def _group(reference: "regex.Match[str]") -> int | str:
+    name = reference[1] or reference[2]
+    return int(name) if name.isdecimal() else name

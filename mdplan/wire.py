@@ -1,0 +1,272 @@
+"""The door: what callers send becomes a `Batch`, or all that is wrong with it.
+
+Accepted spellings are folded here and nowhere else: snake_case, a few synonyms, the richer forms of match
+options, and arrays or objects that came as JSON text. Unknown fields are refused with the nearest name.
+"""
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import ValidationError
+from pydantic.alias_generators import to_camel
+
+from mdplan.batch import Batch, FileEdits
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.operation import Operation
+from mdplan.operations import OPERATIONS
+from mdplan.wire_match import fold_match_options
+
+_FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
+_EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much one batch may hold."""
+
+    files: int = 10_000
+    edits: int = 100_000
+    payload_characters: int = 64 * 1024 * 1024
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problems:
+    """Batch of `data`, which is decoded JSON: ``{file, edits}`` or ``{files: [{file, edits}]}``.
+
+    Errors: INVALID_ARGUMENT, UNKNOWN_FIELD, EMPTY_CONTENT, BATCH_TOO_LARGE; all of them, each tied to its
+    edit by an index through the whole batch.
+    """
+    data = _decoded(data)
+    if not isinstance(data, dict):
+        return (_invalid("the batch is not a JSON object", 'send {"file": …, "edits": […]}'),)
+    surrogate = _first_surrogate(data)
+    if surrogate:
+        return (_invalid(f"{surrogate} holds a lone surrogate, which is no Unicode text", "send valid Unicode"),)
+    fields = fold_names(data, _FILE_SYNONYMS)
+    files = _decoded(fields.pop("files", None))
+    if files is None:
+        files = [{name: fields.pop(name) for name in list(fields) if name in _wire_names(FileEdits)}]
+    elif "edits" in fields or "file" in fields:
+        return (_invalid("files stands beside file or edits", "send one file, or a list of files"),)
+    problems = list(unknown_fields(fields, _wire_names(Batch), "the batch"))
+    if not isinstance(files, list):
+        return (*problems, _invalid("files is not a list", 'send "files": [{"file": …, "edits": […]}]'))
+    too_large = _too_large(files, limits)
+    if too_large:
+        return (too_large,)
+    read: list[FileEdits] = []
+    first_index = 0
+    for number, entry in enumerate(files):
+        file = _read_file(entry, number, first_index)
+        if isinstance(file, FileEdits):
+            read.append(file)
+        else:
+            problems += file
+        first_index += _edit_count(entry)
+    if problems:
+        return tuple(problems)
+    return _validated(Batch, {**fields, "files": tuple(read)}, "")
+
+
+def fold_names(data: Mapping[str, Any], synonyms: Mapping[str, str]) -> dict[str, Any]:
+    """`data` with camelCase names and `synonyms` folded; a name that is there already is kept apart."""
+    folded: dict[str, Any] = {}
+    for name, value in data.items():
+        camel = to_camel(name) if isinstance(name, str) and "_" in name else str(name)
+        target = synonyms.get(camel, camel)
+        folded[target if target not in folded and (target == camel or target not in data) else name] = value
+    return folded
+
+
+def unknown_fields(fields: Mapping[str, Any], known: Sequence[str], where: str) -> Iterator[Diagnostic]:
+    """UNKNOWN_FIELD for each of `fields` that is not `known`, with the nearest known name."""
+    for name in fields:
+        if name in known:
+            continue
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+        hint = f"did you mean `{near[0]}`?" if near else f"known fields: {', '.join(known)}"
+        yield Diagnostic(code=Code.UNKNOWN_FIELD, message=f"{where} has an unknown field `{_short(name)}`", hint=hint)
+
+
+def _read_file(entry: object, number: int, first_index: int) -> FileEdits | Problems:
+    where = f"files[{number}]"
+    entry = _decoded(entry)
+    if not isinstance(entry, dict):
+        return (_invalid(f"{where} is not an object", 'send {"file": …, "edits": […]}'),)
+    fields = fold_names(entry, _FILE_SYNONYMS)
+    problems = list(unknown_fields(fields, _wire_names(FileEdits), where))
+    fields = {name: value for name, value in fields.items() if name in _wire_names(FileEdits)}
+    edits = _decoded(fields.get("edits"))
+    operations: list[Operation] = []
+    if isinstance(edits, list):
+        for offset, edit in enumerate(edits):
+            operation = _read_edit(edit, first_index + offset)
+            if isinstance(operation, Operation):
+                operations.append(operation)
+            else:
+                problems += operation
+        fields["edits"] = tuple(operations)
+    if problems:
+        # A model that was refused leaves its list short; that the list is then empty is no news.
+        fields["edits"] = fields.get("edits") or None
+        fields = {name: value for name, value in fields.items() if value is not None or name != "edits"}
+    validated = _validated(FileEdits, fields, f"{where}.")
+    if isinstance(validated, FileEdits):
+        return tuple(problems) if problems else validated
+    about_edits = not operations and bool(problems)
+    return (*problems, *(found for found in validated if not (about_edits and "edits" in found.message)))
+
+
+def _read_edit(edit: object, index: int) -> Operation | Problems:
+    edit = _decoded(edit)
+    if not isinstance(edit, dict):
+        return (_invalid("the edit is not an object", 'send {"op": …}').at(edit_index=index),)
+    fields = fold_names(edit, {})
+    model = OPERATIONS.get(fields.get("op")) if isinstance(fields.get("op"), str) else None
+    if model is None:
+        return (_unknown_operation(fields.get("op")).at(edit_index=index),)
+    known = _wire_names(model)
+    fields = fold_names(edit, {old: new for old, new in _EDIT_SYNONYMS.items() if new in known})
+    if "matchType" in known:
+        folded = fold_match_options(fields)
+        if isinstance(folded, Diagnostic):
+            return (folded.at(edit_index=index),)
+        fields = folded
+    fields = {name: _decoded(value) if name in _STRUCTURED else value for name, value in fields.items()}
+    if isinstance(fields.get("headingPath"), str):
+        fields["headingPath"] = [fields["headingPath"]]
+    problems = tuple(unknown_fields(fields, known, model.model_fields["op"].annotation.__args__[0]))
+    if problems:
+        return tuple(problem.at(edit_index=index) for problem in problems)
+    validated = _validated(model, fields, "")
+    if isinstance(validated, Operation):
+        return validated
+    return tuple(problem.at(edit_index=index) for problem in validated)
+
+
+# Fields of edits that hold arrays or objects, which some clients send as JSON text.
+_STRUCTURED: Final = frozenset({"headingPath", "range", "lines", "include", "exclude", "occurrence"})
+
+
+def _unknown_operation(op: object) -> Diagnostic:
+    if not isinstance(op, str):
+        return _invalid("the edit has no op", f"known operations: {', '.join(OPERATIONS)}")
+    near = difflib.get_close_matches(op, OPERATIONS, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else f"known operations: {', '.join(OPERATIONS)}"
+    return _invalid(f"there is no operation `{_short(op)}`", hint)
+
+
+def _validated(model: type[Any], fields: Mapping[str, Any], where: str) -> Any:  # noqa: ANN401
+    """Instance of `model`, or its errors as diagnostics."""
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        return tuple(_of_pydantic(problem, where) for problem in error.errors(include_url=False))
+
+
+def _of_pydantic(error: Mapping[str, Any], where: str) -> Diagnostic:
+    name = where + _path(error["loc"])
+    if error["type"] == "missing":
+        return _invalid(f"`{name}` is missing", f"give `{name}`")
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return _invalid(f"`{name}`: {message}" if name else message, _hint(error))
+
+
+def _hint(error: Mapping[str, Any]) -> str:
+    match error["type"]:
+        case "string_type":
+            return "send a string"
+        case "int_type" | "int_parsing":
+            return "send a whole number"
+        case "tuple_type" | "list_type":
+            return "send a list"
+        case "model_type" | "model_attributes_type":
+            return "send an object"
+        case _:
+            return "see `mdplan schema batch` for what is allowed"
+
+
+def _path(location: Sequence[str | int]) -> str:
+    parts = (f"[{part}]" if isinstance(part, int) else f".{to_camel(part)}" for part in location)
+    return "".join(parts).removeprefix(".")
+
+
+def _decoded(value: object) -> Any:  # noqa: ANN401 (any JSON)
+    """`value`, or what it holds as JSON text where that is an array or object."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
+        try:
+            decoded = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+        return decoded if isinstance(decoded, list | dict) else value
+    return value
+
+
+def _wire_names(model: type[Any]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _edit_count(entry: object) -> int:
+    entry = _decoded(entry)
+    edits = _decoded(entry.get("edits")) if isinstance(entry, dict) else None
+    return len(edits) if isinstance(edits, list) else 0
+
+
+def _too_large(files: Sequence[object], limits: Limits) -> Diagnostic | None:
+    counts = (
+        ("files", len(files), limits.files),
+        ("edits", sum(_edit_count(file) for file in files), limits.edits),
+        ("characters of payload", _characters(files), limits.payload_characters),
+    )
+    for what, count, most in counts:
+        if count > most:
+            return Diagnostic(
+                code=Code.BATCH_TOO_LARGE,
+                message=f"the batch has {count} {what}, and the limit is {most}",
+                hint="split it, or raise the limit",
+            )
+    return None
+
+
+def _characters(value: object) -> int:
+    return sum(len(text) for text in _strings(value))
+
+
+def _first_surrogate(value: object) -> str | None:
+    for text in _strings(value):
+        if not text.isascii():
+            try:
+                text.encode("utf-8")
+            except UnicodeEncodeError:
+                return "a text of the batch"
+    return None
+
+
+def _strings(value: object) -> Iterator[str]:
+    """All strings in decoded JSON, keys included, without recursion: depth is the caller's choice."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            waiting += item.keys()
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+
+
+def _short(name: object) -> str:
+    text = str(name)
+    return text if len(text) <= 60 else text[:57] + "..."  # noqa: PLR2004
+
+
+def _invalid(message: str, hint: str) -> Diagnostic:
+    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)
+
+

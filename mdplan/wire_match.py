@@ -1,0 +1,115 @@
+"""The richer forms of match options, folded into the flat ones (requirement 05, sections 2 and 5)."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic
+
+_FLAGS: Final = {"i": ("caseSensitive", False), "m": ("multiline", True), "s": ("dotAll", True)}
+_SCOPE_FIELDS: Final = frozenset({"sectionId", "headingPath", "heading", "anchor", "occurrence", "lines"})
+_WHOLE: Final = frozenset({"document", "whole_document", "wholeDocument", "file"})
+
+
+class _Contradiction(Exception):  # noqa: N818 (it never leaves this module)
+    """Two forms of one option disagree; the text names them."""
+
+
+def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any] | Diagnostic:
+    """`fields` of a match operation in their flat form.
+
+    Folded: `expectedMatches`; `expectedMatchCount: {min, max}`; `matchSelection` as a number,
+    ``{index}`` or ``{range: {start, end}}``; `literal`; `flags`; `nodeExclusions`; `scope`. A contradiction
+    between two forms is INVALID_ARGUMENT, and so is `occurrence` without a heading.
+    """
+    folded = dict(fields)
+    try:
+        _fold_counts(folded)
+        _fold_selection(folded)
+        _fold_literal_and_flags(folded)
+        _fold_exclusions(folded)
+        _fold_scope(folded)
+    except _Contradiction as contradiction:
+        return Diagnostic(
+            code=Code.INVALID_ARGUMENT, message=str(contradiction), hint="give each option once, in its flat form"
+        )
+    if "occurrence" in folded and not {"heading", "headingPath"} & folded.keys():
+        return Diagnostic(
+            code=Code.INVALID_ARGUMENT,
+            message="occurrence picks one of several equal headings, not a match",
+            hint=f'use `"matchSelection": "{folded["occurrence"]}"` for the match',
+        )
+    return folded
+
+
+def _set(fields: dict[str, Any], name: str, value: object, form: str) -> None:
+    if name in fields and fields[name] != value:
+        msg = f"{form} and {name} contradict each other"
+        raise _Contradiction(msg)
+    fields[name] = value
+
+
+def _fold_counts(fields: dict[str, Any]) -> None:
+    if "expectedMatches" in fields:
+        _set(fields, "expectedMatchCount", fields.pop("expectedMatches"), "expectedMatches")
+    count = fields.get("expectedMatchCount")
+    if isinstance(count, dict) and count.keys() <= {"min", "max"} and count:
+        del fields["expectedMatchCount"]
+        for bound, name in (("min", "minMatches"), ("max", "maxMatches")):
+            if bound in count:
+                _set(fields, name, count[bound], "expectedMatchCount")
+
+
+def _fold_selection(fields: dict[str, Any]) -> None:
+    selection = fields.get("matchSelection")
+    match selection:
+        case bool():
+            return
+        case int() | {"index": int()}:
+            number = selection if isinstance(selection, int) else selection["index"]
+            fields["matchSelection"] = str(number)
+        case {"range": {"start": int(start), "end": int(end)}}:
+            fields["matchSelection"] = f"{start}-{end}"
+        case _:
+            return
+
+
+def _fold_literal_and_flags(fields: dict[str, Any]) -> None:
+    literal = fields.pop("literal", None)
+    if literal is not None:
+        _set(fields, "matchType", "literal" if literal else "regex", "literal")
+    flags = fields.pop("flags", None)
+    if flags is None:
+        return
+    for flag in flags if isinstance(flags, str | list) else ("?",):
+        if flag not in _FLAGS:
+            msg = "flags holds something else than i, m and s"
+            raise _Contradiction(msg)
+        _set(fields, *_FLAGS[flag], "flags")
+
+
+def _fold_exclusions(fields: dict[str, Any]) -> None:
+    exclusions = fields.pop("nodeExclusions", None)
+    if exclusions is None:
+        return
+    if not isinstance(exclusions, dict) or not set(exclusions.values()) <= {"include", "exclude"}:
+        msg = "nodeExclusions is not an object of include and exclude"
+        raise _Contradiction(msg)
+    for kind, choice in exclusions.items():
+        other = "exclude" if choice == "include" else "include"
+        if kind in fields.get(other, ()):
+            msg = f"nodeExclusions and {other} contradict each other"
+            raise _Contradiction(msg)
+        fields[choice] = [*(name for name in fields.get(choice, ()) if name != kind), kind]
+
+
+def _fold_scope(fields: dict[str, Any]) -> None:
+    scope = fields.get("scope")
+    if scope is None or (isinstance(scope, str) and scope in _WHOLE):
+        fields.pop("scope", None)
+    elif isinstance(scope, dict) and scope.keys() <= _SCOPE_FIELDS:
+        del fields["scope"]
+        for name, value in scope.items():
+            _set(fields, name, value, "scope")
+    else:
+        msg = "scope is neither a section, lines, nor the document"
+        raise _Contradiction(msg)
