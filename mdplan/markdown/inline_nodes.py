@@ -1,0 +1,171 @@
+"""Inline nodes of a document with exact source spans.
+
+The parser's tokens have no columns. Here the block pass gives the content of each block, the recorded inline
+pass gives the nodes in that content, and the columns of the content, proven against the source text, put
+them into the source. What cannot be proven is undecided, never guessed.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from mdplan.markdown.inline_blocks import BlockShape, InlineBlock, InlineBlocks, parse_inline_blocks
+from mdplan.markdown.inline_columns import (
+    ContentColumns,
+    SourceLines,
+    heading_columns,
+    joined_lines,
+    paragraph_columns,
+    row_columns,
+)
+from mdplan.markdown.inline_node import InlineKind, InlineNode, document_order
+from mdplan.markdown.inline_parts import read_target
+from mdplan.markdown.inline_recorder import MARKUP, record_nodes
+from mdplan.markdown.wiki_links import wiki_links
+from mdplan.text.lines import LineIndex
+from mdplan.text.span import Span
+
+__all__ = ["InlineKind", "InlineMap", "InlineNode"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What one block holds; spans in the source."""
+
+    nodes: tuple[InlineNode, ...] = ()
+    undecided: tuple[Span, ...] = ()
+
+
+class InlineMap:
+    """Inline nodes of one document, parsed block by block when they are asked for.
+
+    Nothing is parsed before the first question, which costs a block pass of the whole document.
+    """
+
+    def __init__(self, text: str, lines: LineIndex, body_start: int = 0) -> None:
+        """Map the Markdown in `text` from offset `body_start` on, the line start behind the front matter."""
+        self._text = text
+        self._lines = lines
+        self._body_start = body_start
+        self._source = SourceLines(text, lines)
+        self._found: dict[int, _Found] = {}
+
+    def nodes_in(self, span: Span) -> tuple[InlineNode, ...]:
+        """Nodes that share a code point with `span`, or hold it if it is empty, in document order.
+
+        A node stands before the nodes inside of it.
+        """
+        return tuple(
+            node for found in self._found_in(span) for node in found.nodes if node.span.overlaps(span)
+        )
+
+    def undecided_in(self, span: Span) -> tuple[Span, ...]:
+        """Stretches that touch `span` and may hold nodes whose places could not be proven.
+
+        They are single nodes, lines of whole blocks, or all lines behind the nesting limit.
+        """
+        undecided = [each for found in self._found_in(span) for each in found.undecided]
+        unparsed = self._blocks.unparsed_from
+        if unparsed is not None:
+            undecided.append(self._lines.span(unparsed, self._lines.count))
+        return tuple(each for each in undecided if each.overlaps(span))
+
+    def _found_in(self, span: Span) -> Iterator[_Found]:
+        blocks = self._blocks.blocks
+        first, last = self._lines.line_at(span.start), self._lines.line_at(span.end)
+        start = bisect_left(blocks, first, key=lambda block: block.last_line)
+        stop = bisect_right(blocks, last, key=lambda block: block.first_line)
+        for index in range(start, stop):
+            found = self._found.get(index)
+            if found is None:
+                found = self._found[index] = self._find(blocks[index])
+            yield found
+
+    @cached_property
+    def _blocks(self) -> InlineBlocks:
+        return parse_inline_blocks(self._text[self._body_start :], self._lines_before)
+
+    @property
+    def _lines_before(self) -> int:
+        return bisect_left(self._lines.starts, self._body_start)
+
+    def _find(self, block: InlineBlock) -> _Found:
+        match block.shape:
+            case BlockShape.DEFINITION:
+                return self._in_whole_block(block, _definition(block, self._source))
+            case BlockShape.FOOTNOTE_DEFINITION:
+                return self._in_whole_block(block, _footnote_definition(block, self._source))
+            case BlockShape.PARAGRAPH | BlockShape.HEADING | BlockShape.ROW:
+                return self._in_contents(block)
+
+    def _in_whole_block(self, block: InlineBlock, node: InlineNode | None) -> _Found:
+        return self._undecided_block(block) if node is None else _Found((node,))
+
+    def _undecided_block(self, block: InlineBlock) -> _Found:
+        return _Found(undecided=(self._lines.span(block.first_line, block.last_line),))
+
+    def _in_contents(self, block: InlineBlock) -> _Found:
+        if not any(MARKUP.search(content) for content in block.contents):
+            return _Found()
+        nodes: list[InlineNode] = []
+        undecided: list[Span] = []
+        for content, columns in zip(block.contents, self._columns(block), strict=True):
+            if not MARKUP.search(content):
+                continue
+            if columns is None:
+                return self._undecided_block(block)
+            try:
+                recorded = record_nodes(content, self._blocks.environment)
+            except RecursionError:
+                return self._undecided_block(block)
+            wiki = wiki_links(content, recorded.nodes, recorded.undecided)
+            inner = sorted([*recorded.nodes, *wiki], key=document_order)
+            nodes += (node.moved(columns.span) for node in inner)
+            undecided += map(columns.span, recorded.undecided)
+        return _Found(tuple(nodes), tuple(undecided))
+
+    def _columns(self, block: InlineBlock) -> Iterable[ContentColumns | None]:
+        if block.shape is BlockShape.ROW:
+            return row_columns(block.contents, block.first_line, block.columns[0], self._source)
+        (content,) = block.contents
+        if block.shape is BlockShape.HEADING:
+            return (heading_columns(content, block.first_line, self._source),)
+        return (paragraph_columns(content, block.first_line, block.last_line, self._source),)
+
+
+def _definition(block: InlineBlock, source: SourceLines) -> InlineNode | None:
+    """Link reference definition (CommonMark 0.31.2, section 4.7), proven against what the parser read."""
+    label, destination, title = block.contents
+    content, columns = joined_lines(block.first_line, block.columns, source)
+    target = read_target(content, len(label) + 3, len(content))
+    if (
+        not content.startswith(f"[{label}]:")
+        or target is None
+        or (target.href, target.title_text) != (destination, title)
+        or target.end != len(content)
+    ):
+        return None
+    end = target.title.end if target.title else target.destination.end
+    node = InlineNode(
+        kind=InlineKind.DEFINITION,
+        span=Span(0, end),
+        label=Span(1, 1 + len(label)),
+        destination=target.destination,
+        title=target.title,
+        href=destination,
+    )
+    return node.moved(columns.span)
+
+
+def _footnote_definition(block: InlineBlock, source: SourceLines) -> InlineNode | None:
+    """The mark of a footnote definition (GFM as on GitHub)."""
+    (label,) = block.contents
+    content, columns = joined_lines(block.first_line, block.columns, source)
+    mark = f"[^{label}]:"
+    if not content.startswith(mark):
+        return None
+    node = InlineNode(
+        kind=InlineKind.FOOTNOTE_DEFINITION, span=Span(0, len(mark)), label=Span(2, 2 + len(label))
+    )
+    return node.moved(columns.span)

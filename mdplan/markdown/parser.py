@@ -1,0 +1,168 @@
+"""The parser of record: markdown-it-py as this project configures it.
+
+It is CommonMark plus GFM as GitHub renders it. The remedies against markdown-it-py's own habits: the table
+rule stands behind the heading rule, a row of dashes without a pipe or a colon is a setext underline, links
+are neither validated nor normalized, and the nesting limit is far above that of the presets.
+
+Parsers are built at first use, because importing markdown-it-py takes longer than starting Python does.
+They keep no state of a parse, so threads share them; building one twice in a race is harmless.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.ruler import Ruler
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
+
+    BlockRule = Callable[[StateBlock, int, int, bool], bool]
+
+_Rule = TypeVar("_Rule")
+
+# What the block pass takes; a list counts twice (list and item).
+MAX_NESTING: Final = 400
+# Where Python's own limit stops the parser before that, this limit is safe on any stack.
+SAFE_NESTING: Final = 60
+# What the inline pass takes: brackets in brackets. Each costs four frames of the stack in the rules, and
+# the limit must stop before Python does, or results would depend on how deep the caller stands.
+MAX_INLINE_NESTING: Final = 100
+# Images in the alternative texts of images: each is a parse inside of a parse.
+MAX_IMAGE_NESTING: Final = 20
+
+_TABLE: Final = "table_behind_headings"
+_INTERRUPTS_PARAGRAPHS: Final = ["paragraph", "reference"]
+
+
+@cache
+def block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
+    """Parser of blocks: ``parse(text)`` gives block tokens, inline content is left as it is.
+
+    Link reference definitions are tokens of type ``definition``. The text must be without byte order mark
+    and front matter; deep nesting can raise `RecursionError`.
+    """
+    return _new_block_parser(max_nesting)
+
+
+@cache
+def column_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
+    """Parser of blocks and footnote definitions, which are containers, that notes columns.
+
+    The first token of a table, a link reference definition and a footnote definition has in
+    ``meta["columns"]`` the 0-based column at which the text of each of its lines starts.
+    """
+    from mdit_py_plugins.footnote import footnote_plugin
+
+    parser = _new_block_parser(max_nesting)
+    parser.use(footnote_plugin, inline=False, move_to_end=False)
+    ruler = parser.block.ruler
+    rules = rule_functions(ruler)
+    for name in (_TABLE, "footnote_def"):
+        ruler.at(name, _with_columns(rules[name]), {"alt": _INTERRUPTS_PARAGRAPHS})
+    ruler.at("reference", _with_columns(rules["reference"]))
+    return parser
+
+
+@cache
+def inline_parser() -> "MarkdownIt":
+    """Parser of inline content with GFM's autolinks, strikethrough and footnotes, for ``md.inline.parse``.
+
+    Raises `RecursionError` where images stand in images too deep.
+    """
+    return new_inline_parser()
+
+
+def new_inline_parser() -> "MarkdownIt":
+    """A parser as `inline_parser` gives, which the caller may change."""
+    from markdown_it.rules_inline import image
+    from mdit_py_plugins.footnote import footnote_plugin
+    from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
+
+    def image_within_limit(state: "StateInline", silent: bool) -> bool:
+        if silent:
+            return image(state, silent)
+        depth: int = state.env.get("imageDepth", 0)
+        if depth >= MAX_IMAGE_NESTING:
+            raise RecursionError
+        state.env["imageDepth"] = depth + 1
+        try:
+            return image(state, silent)
+        finally:
+            state.env["imageDepth"] = depth
+
+    parser = _configured(MAX_INLINE_NESTING)
+    parser.enable("strikethrough")
+    parser.options["strikethrough_single_tilde"] = True
+    parser.use(gfm_autolink_plugin)
+    parser.use(footnote_plugin, inline=False, move_to_end=False)
+    parser.inline.ruler.at("image", image_within_limit)
+    return parser
+
+
+def rule_functions(ruler: "Ruler[_Rule]") -> dict[str, _Rule]:
+    """Active rules of one of the parser's rulers, by name, in order."""
+    return dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))
+
+
+def _new_block_parser(max_nesting: int) -> "MarkdownIt":
+    parser = _configured(max_nesting)
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+def _configured(max_nesting: int) -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import table
+
+    parser = MarkdownIt("commonmark", {"maxNesting": max_nesting, "inline_definitions": True})
+    parser.block.ruler.after("heading", _TABLE, _behind_headings(table), {"alt": _INTERRUPTS_PARAGRAPHS})
+    # Destinations are compared with the source and never loaded: they stay as they are written.
+    for name, method in (
+        ("normalizeLink", _unchanged),
+        ("normalizeLinkText", _unchanged),
+        ("validateLink", _always),
+    ):
+        setattr(parser, name, method)
+    return parser
+
+
+def _behind_headings(table: "BlockRule") -> "BlockRule":
+    """The rule for tables, for its place behind headings: a row of dashes alone underlines a heading."""
+
+    def table_behind_headings(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
+        if start_line + 1 < end_line:
+            start = state.bMarks[start_line + 1] + state.tShift[start_line + 1]
+            row = state.src[start : state.eMarks[start_line + 1]]
+            if "|" not in row and ":" not in row:
+                return False
+        return table(state, start_line, end_line, silent)
+
+    return table_behind_headings
+
+
+def _with_columns(rule: "BlockRule") -> "BlockRule":
+    """`rule`, noting on its first token at which columns the text of its lines starts."""
+
+    def with_columns(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
+        if silent:
+            return rule(state, start_line, end_line, True)
+        before = len(state.tokens)
+        found = rule(state, start_line, end_line, False)
+        if found:
+            state.tokens[before].meta["columns"] = tuple(
+                state.bMarks[line] + state.tShift[line] - (state.src.rfind("\n", 0, state.bMarks[line]) + 1)
+                for line in range(start_line, state.line)
+            )
+        return found
+
+    return with_columns
+
+
+def _unchanged(text: str) -> str:
+    return text
+
+
+def _always(_destination: str) -> bool:
+    return True

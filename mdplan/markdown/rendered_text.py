@@ -1,0 +1,68 @@
+"""What a reader sees of inline Markdown, as one line of plain text."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final
+
+from mdplan.markdown.parser import new_inline_parser
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_MARKUP: Final = re.compile(r"[\\`*_~\[<&\n]")
+
+
+class _EveryLabel(dict[str, dict[str, str]]):
+    """Definitions for whatever label is asked for but those of footnotes.
+
+    The name of a section must not change when a definition elsewhere comes or goes.
+    """
+
+    def get(self, label: str, _default: object = None) -> dict[str, str] | None:  # type: ignore[override]
+        """A definition, unless the label is blank or that of a footnote."""
+        return None if not label or label.startswith("^") else {"href": "", "title": ""}
+
+
+def render_text(content: str) -> str:
+    """Rendered text of the inline `content` of a heading, one line.
+
+    The markup of code, emphasis, strikethrough, links and images is removed and their text kept, that of
+    images being the alternative text; tags are removed, entities decoded, footnote references dropped, and
+    line breaks are spaces. ``[text][label]`` and ``[label]`` are links whatever is defined. Content that is
+    nested deeper than the parser goes is returned as it is.
+    """
+    return _render(content) if _MARKUP.search(content) else content
+
+
+@lru_cache(maxsize=4096)
+def _render(content: str) -> str:
+    parser = _text_parser()
+    environment: dict[str, object] = {"references": _EveryLabel()}
+    try:
+        tokens = parser.inline.parse(content, parser, environment, [])
+    except RecursionError:
+        return content
+    return "".join(_texts(tokens))
+
+
+def _texts(tokens: "Sequence[Token]") -> Iterator[str]:
+    for token in tokens:
+        if token.type in {"softbreak", "hardbreak"}:
+            yield " "
+        elif token.type == "image":
+            yield from _texts(token.children or ())
+        elif token.type in {"text", "text_special", "code_inline"}:
+            yield token.content
+
+
+@cache
+def _text_parser() -> "MarkdownIt":
+    from mdit_py_plugins.footnote.index import footnote_ref
+
+    parser = new_inline_parser()
+    parser.inline.ruler.at(
+        "footnote_ref", lambda state, silent: footnote_ref(state, silent, always_match=True)
+    )
+    return parser
