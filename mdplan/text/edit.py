@@ -1,0 +1,113 @@
+"""Edits of one text as values."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Self
+
+from mdplan.text.span import Span
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TextEdit:
+    """Replace `span` of the base text by `new_text`."""
+
+    span: Span
+    new_text: str
+
+    @classmethod
+    def insert(cls, offset: int, text: str) -> Self:
+        """Insert `text` before the code point at `offset`."""
+        return cls(Span(offset, offset), text)
+
+    @classmethod
+    def delete(cls, span: Span) -> Self:
+        """Delete `span`."""
+        return cls(span, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Two edits that want the same code points; indexes into the sequence that was given."""
+
+    first: int
+    second: int
+
+
+@dataclass(frozen=True)
+class EditList:
+    """Edits of one text. Invariant: sorted by span and pairwise disjoint; build it with `of`.
+
+    Several insertions at one offset keep the order in which they were given, and stand before a
+    replacement that starts there.
+    """
+
+    edits: tuple[TextEdit, ...] = ()
+
+    @classmethod
+    def of(cls, edits: Iterable[TextEdit]) -> "EditList | Overlap":
+        """Sort `edits`; two that share a code point, or an insertion inside of a span, are an `Overlap`."""
+        given = list(edits)
+        order = sorted(range(len(given)), key=lambda index: (given[index].span, index))
+        for left, right in pairwise(order):
+            if given[right].span.start < given[left].span.end:
+                return Overlap(min(left, right), max(left, right))
+        return cls(tuple(given[index] for index in order))
+
+    def __len__(self) -> int:
+        return len(self.edits)
+
+    def __iter__(self) -> Iterator[TextEdit]:
+        return iter(self.edits)
+
+    def apply(self, text: str) -> str:
+        """`text` with all edits done at once."""
+        pieces: list[str] = []
+        at = 0
+        for edit in self.edits:
+            pieces += (text[at : edit.span.start], edit.new_text)
+            at = edit.span.end
+        pieces.append(text[at:])
+        return "".join(pieces)
+
+    def invert(self, text: str) -> "EditList":
+        """Edits that turn the result back into the base `text`."""
+        return EditList(
+            tuple(
+                TextEdit(span, text[edit.span.start : edit.span.end])
+                for edit, span in zip(self.edits, self.result_spans(), strict=True)
+            )
+        )
+
+    def result_spans(self) -> tuple[Span, ...]:
+        """Span of each edit's new text in the result, in the order of the edits."""
+        return tuple(
+            Span(edit.span.start + shift, edit.span.start + shift + len(edit.new_text))
+            for edit, shift in zip(self.edits, self._growth, strict=False)
+        )
+
+    def map_offset(self, offset: int, *, after: bool = False) -> int | None:
+        """Where the place `offset` of the base is in the result; None inside of replaced text.
+
+        A place at which text was inserted moves behind that text with `after`, else stays before it. So
+        with `after` the code point behind the place is followed, and None means that it is gone; without,
+        it is the code point before the place, and the start of replaced text is still a place.
+        """
+        index = bisect_right(self._starts, offset)
+        if not after:
+            while index and self.edits[index - 1].span.start == offset:
+                index -= 1
+        if index and offset < self.edits[index - 1].span.end:
+            return None
+        return offset + self._growth[index]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [edit.span.start for edit in self.edits]
+
+    @cached_property
+    def _growth(self) -> list[int]:
+        """How much longer the text is behind the first n edits, for n from 0."""
+        return [0, *accumulate(len(edit.new_text) - len(edit.span) for edit in self.edits)]

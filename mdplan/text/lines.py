@@ -1,0 +1,115 @@
+"""Lines of a text, as CommonMark counts them.
+
+A line ends at LF, CRLF or a lone CR and nowhere else (CommonMark 0.31.2, section 2.1), so
+`str.splitlines`, which also splits at U+2028, form feeds and others, is never used.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from itertools import accumulate
+
+from mdplan.text.span import Position, Span
+
+_LINE_END = re.compile(r"\r\n?|\n")
+
+
+class LineIndex:
+    """Where each line of a text starts. Line numbers are 1-based; a final line end opens no line.
+
+    The empty text has no line. Offsets are code points from the start of the text.
+    """
+
+    __slots__ = ("_length", "_text", "starts")
+
+    def __init__(self, text: str) -> None:
+        """Index `text` in one pass."""
+        self._text = text
+        self._length = len(text)
+        self.starts: list[int] = _line_starts(text)
+
+    @property
+    def count(self) -> int:
+        """Number of lines."""
+        return len(self.starts)
+
+    def line_at(self, offset: int) -> int:
+        """Line that holds the code point at `offset`; the end of the text counts to the last line."""
+        return max(bisect_right(self.starts, offset), 1)
+
+    def start(self, line: int) -> int:
+        """Offset of the first code point of `line`; for ``count + 1`` the end of the text."""
+        return self.starts[line - 1] if line <= len(self.starts) else self._length
+
+    def end(self, line: int) -> int:
+        """Offset after the line end of `line`."""
+        return self.start(line + 1)
+
+    def content_end(self, line: int) -> int:
+        """Offset after the last code point of `line`, before its line end."""
+        end = self.end(line)
+        if end > self.start(line) and self._text[end - 1] == "\n":
+            end -= 1
+        if end > self.start(line) and self._text[end - 1] == "\r":
+            end -= 1
+        return end
+
+    def ending(self, line: int) -> str:
+        """Line end of `line`: LF, CRLF, CR, or nothing for an unfinished last line."""
+        return self._text[self.content_end(line) : self.end(line)]
+
+    def span(self, first: int, last: int) -> Span:
+        """Span of the lines `first` to `last` (inclusive) with their line ends."""
+        return Span(self.start(first), self.end(last))
+
+    def content(self, line: int) -> str:
+        """Text of `line` without its line end."""
+        return self._text[self.start(line) : self.content_end(line)]
+
+    @property
+    def line_ends(self) -> dict[str, int]:
+        """How often each line end occurs; only those that do."""
+        if "\r" not in self._text:
+            count = self._text.count("\n")
+            return {"\n": count} if count else {}
+        return dict(Counter(match[0] for match in _LINE_END.finditer(self._text)))
+
+    @property
+    def majority_line_end(self) -> str | None:
+        """The most frequent line end; None in a text without any."""
+        ends = self.line_ends
+        return max(ends, key=lambda end: ends[end]) if ends else None
+
+    def position(self, offset: int) -> Position:
+        """Line and column of `offset`; after a final line end that is ``(count + 1, 1)``."""
+        if offset == self._length and self.starts and self.ending(self.count):
+            return Position(self.count + 1, 1)
+        line = self.line_at(offset)
+        return Position(line, offset - self.start(line) + 1)
+
+    def offset(self, position: Position) -> int | None:
+        """Offset of `position`, or None where the text has no such place.
+
+        The opposite of `position`. A column may be one past the content of its line, which names the
+        place before its line end; the place between CR and LF has no position of its own.
+        """
+        line, col = position.line, position.col
+        if line == self.count + 1 and col == 1 and (line == 1 or self.ending(self.count)):
+            return self._length
+        if not 1 <= line <= self.count or col < 1:
+            return None
+        offset = self.start(line) + col - 1
+        return offset if offset <= self.content_end(line) else None
+
+
+def _line_starts(text: str) -> list[int]:
+    if not text:
+        return []
+    if text.count("\r") == text.count("\r\n"):
+        starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+        starts.pop()  # split() sees one more line end than there is: that of the last line.
+    else:
+        starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+    if starts[-1] == len(text):
+        starts.pop()
+    return starts

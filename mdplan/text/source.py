@@ -1,0 +1,229 @@
+"""A file's bytes as text, with the exact way back.
+
+Bytes outside the edited spans never change: they are copied from the base, not encoded again.
+"""
+
+import codecs
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from mdplan.text.lines import LineIndex
+
+if TYPE_CHECKING:
+    from mdplan.text.edit import EditList
+
+# Encodings whose bytes depend on what came before, or that write two code points as one character: a
+# piece of them cannot be copied or encoded alone.
+_STATEFUL: Final = re.compile(
+    r"iso2022|hz|utf_?7|punycode|idna|escape|^utf_(16|32)$|jis_?2004|jisx0213|big5hkscs"
+)
+_BOMS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+class DecodeFailure(StrEnum):
+    """Why bytes are not the text that they should be."""
+
+    NOT_TEXT = "not-text"
+    UNKNOWN_ENCODING = "unknown-encoding"
+    DOES_NOT_DECODE = "does-not-decode"
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeProblem:
+    """Bytes that could not become a `Source`, and the reason in words."""
+
+    failure: DecodeFailure
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeProblem:
+    """New text that the encoding of its file cannot hold.
+
+    `character` is the first one that does not fit; None when the file's encoding itself is unknown.
+    `edit` is the index in the edit list.
+    """
+
+    edit: int
+    character: str | None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Decoded text of one file and its bytes.
+
+    `text` is without the byte order mark. Bytes that are not valid in `encoding` stand in it as lone
+    surrogates (PEP 383) and are counted by `invalid_bytes`. `sha256` is the hex digest of `data`.
+    """
+
+    data: bytes = field(repr=False)
+    text: str = field(repr=False)
+    encoding: str
+    bom: bytes
+    sha256: str
+    invalid_bytes: int
+
+    @staticmethod
+    def decode(data: bytes, encoding: str | None = None) -> "Source | DecodeProblem":
+        """Decode `data`: a byte order mark decides, else `encoding`, else UTF-8.
+
+        Without a mark and an encoding, bytes that are not UTF-8 are carried as lone surrogates. With
+        either of them, bytes that do not decode and encode again to themselves are a problem.
+        """
+        for bom, marked in _BOMS:
+            if data.startswith(bom):
+                if data.startswith(codecs.BOM_UTF32_LE):
+                    return DecodeProblem(DecodeFailure.NOT_TEXT, "UTF-32 is not supported")
+                return _decode_exactly(data, bom, marked, DecodeFailure.NOT_TEXT)
+        if encoding is not None:
+            name = _known_encoding(encoding)
+            if isinstance(name, DecodeProblem):
+                return name
+            return _decode_exactly(data, b"", name, DecodeFailure.DOES_NOT_DECODE)
+        if b"\0" in data:
+            return DecodeProblem(DecodeFailure.NOT_TEXT, "it holds NUL bytes")
+        text = data.decode("utf-8", "surrogateescape")
+        return _source(data, text, "utf-8", b"", _count_surrogates(text))
+
+    @staticmethod
+    def from_text(text: str) -> "Source":
+        """Source of new text in UTF-8 without a byte order mark."""
+        return _source(text.encode("utf-8"), text, "utf-8", b"", 0)
+
+    @cached_property
+    def lines(self) -> LineIndex:
+        """Line table of `text`."""
+        return LineIndex(self.text)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `text` is valid Unicode, so that it can leave the program as it is."""
+        return self.invalid_bytes == 0
+
+    def byte_offsets(self, offsets: Sequence[int]) -> list[int]:
+        """Offsets into `data` for ascending code point `offsets` into `text`, in one pass."""
+        base = len(self.bom)
+        if self.encoding in {"utf-8", "ascii", "latin-1"} and len(self.text) + base == len(self.data):
+            return [base + offset for offset in offsets]
+        result: list[int] = []
+        at, position = 0, base
+        for offset in offsets:
+            position += len(_encode(self.text[at:offset], self.encoding))
+            at = offset
+            result.append(position)
+        return result
+
+    def byte_edits(self, edits: "EditList") -> "tuple[ByteEdit, ...] | EncodeProblem":
+        """`edits` as replacements of bytes of `data`; their new text is encoded as the file is."""
+        encoded: list[bytes] = []
+        for index, edit in enumerate(edits):
+            new = _encode_new(edit.new_text, self)
+            if not isinstance(new, bytes):
+                return EncodeProblem(index, new[0])
+            encoded.append(new)
+        bounds = self.byte_offsets([at for edit in edits for at in (edit.span.start, edit.span.end)])
+        return tuple(
+            ByteEdit(bounds[2 * index], bounds[2 * index + 1], new) for index, new in enumerate(encoded)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ByteEdit:
+    """Replace the bytes ``[start, end)`` of a base by `new`."""
+
+    start: int
+    end: int
+    new: bytes
+
+
+def splice(data: bytes, edits: Iterable[ByteEdit]) -> bytes:
+    """`data` with sorted, disjoint `edits` applied; every other byte is copied."""
+    pieces: list[bytes] = []
+    at = 0
+    for edit in edits:
+        pieces += (data[at : edit.start], edit.new)
+        at = edit.end
+    pieces.append(data[at:])
+    return b"".join(pieces)
+
+
+def visible(text: str) -> str:
+    r"""`text` as valid Unicode: bytes that were carried as lone surrogates show as ``\xNN``."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def sha256_hex(data: bytes) -> str:
+    """SHA-256 of `data` as 64 lower-case hex digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _source(data: bytes, text: str, encoding: str, bom: bytes, invalid_bytes: int) -> Source:
+    return Source(
+        data=data,
+        text=text,
+        encoding=encoding,
+        bom=bom,
+        sha256=sha256_hex(data),
+        invalid_bytes=invalid_bytes,
+    )
+
+
+def _known_encoding(encoding: str) -> str | DecodeProblem:
+    """Python's name of a stateless text encoding."""
+    try:
+        info = codecs.lookup(encoding)
+        "".encode(encoding)  # Refuses the codecs that are no text encodings, such as base64.
+    except (LookupError, ValueError, TypeError):
+        return DecodeProblem(DecodeFailure.UNKNOWN_ENCODING, "no such text encoding")
+    name = info.name.replace("-", "_")
+    if name == "utf_8_sig":
+        return "utf-8"
+    if _STATEFUL.search(name):
+        return DecodeProblem(DecodeFailure.NOT_TEXT, "pieces of this encoding cannot be edited alone")
+    return "latin-1" if name == "iso8859_1" else info.name
+
+
+def _decode_exactly(data: bytes, bom: bytes, encoding: str, failure: DecodeFailure) -> Source | DecodeProblem:
+    body = data[len(bom) :]
+    try:
+        text = body.decode(encoding)
+        if text.encode(encoding) != body:
+            return DecodeProblem(failure, f"it does not encode to the same bytes in {encoding}")
+    except (UnicodeError, ValueError):
+        return DecodeProblem(failure, f"it does not decode as {encoding}")
+    return _source(data, text, encoding, bom, 0)
+
+
+def _encode(text: str, encoding: str) -> bytes:
+    return text.encode(encoding, "surrogateescape" if encoding == "utf-8" else "strict")
+
+
+def _encode_new(text: str, source: Source) -> bytes | tuple[str | None]:
+    """Bytes of new text, or the reason why not in a 1-tuple: a character, or None (unknown encoding)."""
+    if source.invalid_bytes and not text.isascii():
+        return (None,)
+    try:
+        new = text.encode(source.encoding)
+    except UnicodeEncodeError as error:
+        return (text[error.start],)
+    # Some codecs write a character as another one: YEN SIGN is a backslash in Python's Shift JIS.
+    if new.decode(source.encoding, "replace") != text:
+        return (next(character for character in text if not _holds(source.encoding, character)),)
+    return new
+
+
+def _holds(encoding: str, character: str) -> bool:
+    return character.encode(encoding).decode(encoding, "replace") == character
+
+
+def _count_surrogates(text: str) -> int:
+    return 0 if text.isascii() else len(re.findall("[\udc80-\udcff]", text))
