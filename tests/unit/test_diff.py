@@ -1,0 +1,372 @@
+"""Unified diffs from known edits: their exact form, and that every tool makes the planned bytes of them."""
+
+import re
+
+import pytest
+
+from mdplan.text.diff import (
+    DiffStat,
+    DiffText,
+    creation_diff,
+    deletion_diff,
+    find_hunks,
+    unified_diff,
+)
+from mdplan.text.source import ByteEdit, splice
+from tests.patch_tools import (
+    Tool,
+    dulwich_apply,
+    git_apply,
+    gnu_patch,
+    needs_git,
+    needs_patch,
+    unidiff_print,
+    without_tabs,
+)
+
+NUMBERS = b"".join(b"%02d\n" % number for number in range(1, 21))
+HEADER = b"diff --git a/x.md b/x.md\n--- a/x.md\n+++ b/x.md\n"
+
+
+def line(number: int, new: bytes) -> ByteEdit:
+    """Edit that replaces a line of NUMBERS, without its line end."""
+    return ByteEdit(3 * number - 3, 3 * number - 1, new)
+
+
+def shown(base: bytes, *edits: ByteEdit, context: int = 3) -> str:
+    """Hunks of the diff."""
+    made = unified_diff("x.md", base, edits, context=context)
+    assert made.startswith(HEADER), made
+    return made.removeprefix(HEADER).decode()
+
+
+def stat(base: bytes, *edits: ByteEdit) -> DiffStat:
+    return DiffStat.of(find_hunks(base, edits))
+
+
+# The form.
+
+
+def test_a_diff_has_git_headers_and_three_lines_of_context() -> None:
+    assert unified_diff("docs/x.md", NUMBERS, [line(10, b"ten")]) == (
+        b"diff --git a/docs/x.md b/docs/x.md\n"
+        b"--- a/docs/x.md\n"
+        b"+++ b/docs/x.md\n"
+        b"@@ -7,7 +7,7 @@\n 07\n 08\n 09\n-10\n+ten\n 11\n 12\n 13\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "edit", "expected"),
+    [
+        (b"", (0, 0, b"a\n"), "@@ -0,0 +1,1 @@\n+a\n"),
+        (b"a\n", (0, 2, b""), "@@ -1,1 +0,0 @@\n-a\n"),
+        (b"a\nb\n", (0, 2, b""), "@@ -1,2 +1,1 @@\n-a\n b\n"),
+        (b"a\nb\n", (2, 4, b""), "@@ -1,2 +1,1 @@\n a\n-b\n"),
+        (b"a\n", (2, 2, b"b\n"), "@@ -1,1 +1,2 @@\n a\n+b\n"),
+        (b"a\nb\n", (2, 2, b"x\n"), "@@ -1,2 +1,3 @@\n a\n+x\n b\n"),
+        (b"ab\n", (1, 1, b"\n"), "@@ -1,1 +1,2 @@\n-ab\n+a\n+b\n"),
+        (b"a\nb\n", (1, 2, b""), "@@ -1,2 +1,1 @@\n-a\n-b\n+ab\n"),
+    ],
+)
+def test_lines_are_counted_from_one_and_an_empty_side_names_the_line_before(
+    base: bytes, edit: tuple[int, int, bytes], expected: str
+) -> None:
+    assert shown(base, ByteEdit(*edit)) == expected
+
+
+MARK = "\\ No newline at end of file\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "edit", "expected"),
+    [
+        (b"a", (1, 1, b"\n"), f"@@ -1,1 +1,1 @@\n-a\n{MARK}+a\n"),
+        (b"a\n", (1, 2, b""), f"@@ -1,1 +1,1 @@\n-a\n+a\n{MARK}"),
+        (b"a", (0, 1, b"b"), f"@@ -1,1 +1,1 @@\n-a\n{MARK}+b\n{MARK}"),
+        (b"a\nb", (0, 1, b"A"), f"@@ -1,2 +1,2 @@\n-a\n+A\n b\n{MARK}"),
+        (b"a", (1, 1, b"\nb"), f"@@ -1,1 +1,2 @@\n-a\n{MARK}+a\n+b\n{MARK}"),
+        (b"a\n", (2, 2, b"b"), f"@@ -1,1 +1,2 @@\n a\n+b\n{MARK}"),
+    ],
+)
+def test_a_line_without_line_end_is_marked(base: bytes, edit: tuple[int, int, bytes], expected: str) -> None:
+    assert shown(base, ByteEdit(*edit)) == expected
+
+
+def test_edits_with_at_most_twice_the_context_between_them_share_a_hunk() -> None:
+    assert len(find_hunks(NUMBERS, [line(1, b"x"), line(8, b"y")])) == 1
+    assert len(find_hunks(NUMBERS, [line(1, b"x"), line(9, b"y")])) == 2
+    assert len(find_hunks(NUMBERS, [line(1, b"x"), line(4, b"y")], context=1)) == 1
+    assert len(find_hunks(NUMBERS, [line(1, b"x"), line(5, b"y")], context=1)) == 2
+
+
+def test_later_hunks_count_the_lines_that_earlier_ones_added() -> None:
+    made = shown(NUMBERS, ByteEdit(0, 0, b"new\nnew\n"), ByteEdit(36, 39, b""), line(20, b"X"), context=1)
+
+    assert made == (
+        "@@ -1,1 +1,3 @@\n+new\n+new\n 01\n"
+        "@@ -12,3 +14,2 @@\n 12\n-13\n 14\n"
+        "@@ -19,2 +20,2 @@\n 19\n-20\n+X\n"
+    )
+
+
+def test_neighbouring_lines_show_all_removals_before_the_additions() -> None:
+    edits = [ByteEdit(0, 1, b"A"), ByteEdit(2, 3, b"B")]
+
+    assert shown(b"a\nb\nc\n", *edits) == "@@ -1,3 +1,3 @@\n-a\n-b\n+A\n+B\n c\n"
+
+
+def test_edits_of_one_line_make_one_change() -> None:
+    edits = [ByteEdit(0, 1, b"A"), ByteEdit(4, 5, b"C"), ByteEdit(5, 5, b"!")]
+
+    assert shown(b"a b c\n", *edits) == "@@ -1,1 +1,1 @@\n-a b c\n+A b C!\n"
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        [],
+        [ByteEdit(0, 0, b"")],
+        [ByteEdit(0, 2, b"01")],
+        [ByteEdit(0, 3, b""), ByteEdit(3, 3, b"01\n")],
+        [ByteEdit(60, 60, b"")],
+    ],
+)
+def test_edits_that_change_nothing_make_no_diff(edits: list[ByteEdit]) -> None:
+    assert unified_diff("x.md", NUMBERS, edits) == b""
+
+
+# Small hunks out of large edits.
+
+
+def test_a_section_replaced_by_a_similar_one_shows_only_what_differs() -> None:
+    new = NUMBERS.replace(b"03\n", b"three\n").replace(b"18\n", b"18\n18a\n")
+
+    assert shown(NUMBERS, ByteEdit(0, len(NUMBERS), new)) == (
+        "@@ -1,6 +1,6 @@\n 01\n 02\n-03\n+three\n 04\n 05\n 06\n"
+        "@@ -16,5 +16,6 @@\n 16\n 17\n 18\n+18a\n 19\n 20\n"
+    )
+
+
+def test_repeated_lines_find_their_counterparts_too() -> None:
+    base = b"x\n-\n" * 6
+    new = b"x\n-\n" * 2 + b"x\n" + b"x\n-\n" * 2 + b"-\n" + b"x\n-\n" * 2
+
+    assert stat(base, ByteEdit(0, len(base), new)) == DiffStat(added=2, removed=0)
+
+
+def test_a_moved_line_is_removed_and_added_once() -> None:
+    new = NUMBERS.replace(b"05\n", b"").replace(b"12\n", b"12\n05\n")
+
+    assert stat(NUMBERS, ByteEdit(0, len(NUMBERS), new)) == DiffStat(1, 1)
+
+
+def test_a_large_rewrite_is_compared_at_its_unique_lines() -> None:
+    lines = [b"%d\n" % number for number in range(5000)]
+    base = b"".join(lines)
+    lines[10::1000] = [b"new\n"] * 5
+
+    hunks = find_hunks(base, [ByteEdit(0, len(base), b"".join(lines))])
+
+    assert (len(hunks), DiffStat.of(hunks)) == (5, DiffStat(5, 5))
+
+
+def test_a_large_rewrite_without_unique_lines_is_shown_from_its_first_to_its_last_difference() -> None:
+    ends, old, new = b"a\nb\n" * 400, b"a\nb\n" * 600, b"c\na\nd\n" * 400
+
+    assert stat(ends + old + ends, ByteEdit(0, 3200 + len(old), ends + new + ends)) == DiffStat(1200, 1200)
+
+
+def test_what_is_compared_is_limited_for_all_edits_together() -> None:
+    old = b"x\n-\n" * 50
+    new = b"-\n" + old + b"x\n"
+    base = b"".join(b"%d\n%b" % (number, old) for number in range(30))
+    edits = [ByteEdit(match.start(), match.end(), new) for match in re.finditer(rb"(?:x\n-\n)+", base)]
+
+    assert stat(base, *edits[:5]) == DiffStat(added=10, removed=0)
+    assert len(edits) == 30
+    assert stat(base, *edits).removed > 0
+
+
+@pytest.mark.parametrize(
+    ("base", "new"), [(b"x\ny\nx\ny\nU\n", b"U\nx\ny\n"), (b"U\nx\ny\n", b"x\ny\nx\ny\nU\n")]
+)
+def test_a_line_that_stands_once_on_both_sides_is_kept_before_repeated_ones(base: bytes, new: bytes) -> None:
+    assert "\n U\n" in shown(base, ByteEdit(0, len(base), new))
+
+
+# Names.
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "name_line"),
+    [
+        ("x.md", "a/x.md", "a/x.md"),
+        ("my file.md", "a/my file.md", "a/my file.md\t"),
+        ("ü/日.md", "a/ü/日.md", "a/ü/日.md"),
+        ("a\u2028b.md", "a/a\u2028b.md", "a/a\u2028b.md"),
+        ('say "x".md', '"a/say \\"x\\".md"', '"a/say \\"x\\".md"'),
+        ("back\\slash.md", '"a/back\\\\slash.md"', '"a/back\\\\slash.md"'),
+        ("t\tn\nr\r.md", '"a/t\\tn\\nr\\r.md"', '"a/t\\tn\\nr\\r.md"'),
+        ("\a\b\v\f", '"a/\\a\\b\\v\\f"', '"a/\\a\\b\\v\\f"'),
+        ("\x01\x1f\x7f", '"a/\\001\\037\\177"', '"a/\\001\\037\\177"'),
+        ("plan b/x.md", '"a/plan\\040b/x.md"', '"a/plan\\040b/x.md"'),
+        ("x.md ", '"a/x.md\\040"', '"a/x.md\\040"'),
+    ],
+)
+def test_names_are_written_as_git_reads_them(path: str, name: str, name_line: str) -> None:
+    first, second, *_ = unified_diff(path, b"a\n", [ByteEdit(0, 1, b"b")]).decode().split("\n")
+
+    assert first.startswith(f"diff --git {name} ")
+    assert second == f"--- {name_line}"
+
+
+# Files that come and go.
+
+
+def test_a_new_file_comes_from_nowhere() -> None:
+    assert creation_diff("x.md", b"a\nb") == (
+        b"diff --git a/x.md b/x.md\nnew file mode 100644\n--- /dev/null\n+++ b/x.md\n"
+        b"@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"
+    )
+
+
+def test_a_deleted_file_goes_nowhere() -> None:
+    assert deletion_diff("x.md", b"a\nb\n") == (
+        b"diff --git a/x.md b/x.md\ndeleted file mode 100644\n--- a/x.md\n+++ /dev/null\n"
+        b"@@ -1,2 +0,0 @@\n-a\n-b\n"
+    )
+
+
+def test_an_empty_file_has_no_hunks_to_come_or_go_with() -> None:
+    assert creation_diff("x.md", b"") == b"diff --git a/x.md b/x.md\nnew file mode 100644\n"
+    assert deletion_diff("x.md", b"") == b"diff --git a/x.md b/x.md\ndeleted file mode 100644\n"
+
+
+# What is reported.
+
+
+def test_a_changed_line_counts_as_added_and_as_removed() -> None:
+    edits = [line(1, b"one"), ByteEdit(6, 9, b""), ByteEdit(60, 60, b"21\n22\n23")]
+
+    assert stat(NUMBERS, *edits) == DiffStat(added=4, removed=2)
+    assert DiffStat.of(()) == DiffStat(0, 0)
+
+
+def test_text_of_a_diff_is_exact_where_its_bytes_are_unicode() -> None:
+    assert DiffText.of("+é\r\n+\u2028\n".encode()) == DiffText("+é\r\n+\u2028\n", exact=True)
+
+
+def test_bytes_that_are_not_unicode_show_escaped() -> None:
+    assert DiffText.of(b"+\xe9\xc3\xa9\xed\xa0\x80\n") == DiffText("+\\xe9é\\xed\\xa0\\x80\n", exact=False)
+
+
+# Every tool makes the planned bytes.
+
+EDGES = {
+    "no-newline-in-base": (b"a\nb\nc", (5, 5, b"\n")),
+    "no-newline-in-result": (b"a\nb\nc\n", (5, 6, b"")),
+    "no-newline-in-both": (b"a\nb\nc", (2, 3, b"B")),
+    "no-newline-and-last-line-changed": (b"a\nb\nc", (4, 5, b"C")),
+    "appended-to-unfinished-line": (b"a\nb", (3, 3, b"\nc\nd")),
+    "crlf": (b"a\r\nb\r\nc\r\n", (3, 4, b"B")),
+    "crlf-becomes-lf": (b"a\r\nb\r\nc\r\n", (4, 6, b"\n")),
+    "crlf-inserted": (b"a\r\nc\r\n", (3, 3, b"b\r\n")),
+    "crlf-unfinished": (b"a\r\nb\r", (4, 5, b"\r\n")),
+    "mixed": (b"a\r\nb\nc\rd\n", (3, 4, b"B\r\n")),
+    "lone-cr": (b"a\rb\rc\r", (2, 3, b"B")),
+    "u2028": ("a\u2028b\nc\n".encode(), (4, 5, b"B")),
+    "u2029": ("a\nb\u2029c\n".encode(), (0, 1, "\u2029".encode())),
+    "u0085": ("a\u0085b\nc\n".encode(), (3, 4, b"B")),
+    "vertical-tab": (b"a\vb\nc\n", (2, 3, b"B\v")),
+    "form-feed": (b"a\fb\nc\n", (2, 3, b"B\f")),
+    "file-separator": (b"a\x1cb\nc\n", (2, 3, b"B\x1c")),
+    "file-was-empty": (b"", (0, 0, b"a\nb")),
+    "file-becomes-empty": (b"a\nb", (0, 3, b"")),
+    "file-becomes-empty-line": (b"", (0, 0, b"\n")),
+    "removed-line-like-a-header": (b"a\n-- x\nb\n", (2, 7, b"")),
+    "added-line-like-a-header": (b"a\nb\n", (2, 2, b"++ x\n")),
+    "both-headers-as-lines": (b"-- a/x\nb\n", (0, 7, b"++ b/x\n")),
+    "line-like-a-hunk": (b"@@ -1,1 +1,1 @@\na\n", (16, 17, b"diff --git a/x b/x")),
+    "line-like-the-marker": (b"a\n\\ No newline at end of file\n", (0, 1, b"\\ No newline at end of file")),
+    "byte-order-mark": (b"\xef\xbb\xbf# a\nb\n", (5, 6, b"A")),
+    "byte-order-mark-added": (b"# a\n", (0, 0, b"\xef\xbb\xbf")),
+    "trailing-blanks": (b"a  \nb\t\n   \nc", (4, 5, b"B ")),
+    "blank-lines": (b"\n\n\n\n\n\n\n\n\n", (4, 4, b"\n\n")),
+    "same-lines": (b"- [ ] x\n" * 30, (83, 84, b"x")),
+    "nul": (b"a\0b\n\0\nc\0", (2, 3, b"\0\0")),
+    "not-utf-8": (b"caf\xe9\n\xff\n", (0, 1, b"C\xfe")),
+    "utf-16-with-mark": ("a\nbé\nc\n".encode("utf-16"), (6, 8, "X\nY".encode("utf-16-le"))),
+    "utf-16-be-crlf": (b"\xfe\xff" + "a\r\nb\r\n".encode("utf-16-be"), (8, 10, b"\0Q")),
+    "utf-16-without-mark": ("a\nb\nc\n".encode("utf-16-le"), (4, 6, b"\n\x0a")),
+}
+TOOLS = [
+    pytest.param(git_apply, marks=needs_git, id="git"),
+    pytest.param(gnu_patch, marks=needs_patch, id="patch"),
+    pytest.param(dulwich_apply, id="dulwich"),
+]
+NAMES = (
+    "my file.md",
+    " first",
+    "last ",
+    "a b/c b/d.md",
+    'q"\\\t\n\r\x01\x7f.md',
+    "ü/日\u2028.md",
+    "-x",
+    "b/a",
+)
+
+
+@pytest.mark.parametrize(("base", "edit"), EDGES.values(), ids=EDGES.keys())
+@pytest.mark.parametrize("apply", TOOLS)
+def test_tool_makes_the_planned_bytes(apply: Tool, base: bytes, edit: tuple[int, int, bytes]) -> None:
+    edits = [ByteEdit(*edit)]
+    made = unified_diff("x.md", base, edits)
+
+    assert apply({"x.md": base}, made) == {"x.md": splice(base, edits)}
+
+
+@pytest.mark.parametrize("apply", TOOLS)
+def test_tool_finds_files_with_any_name(apply: Tool) -> None:
+    made = b"".join(unified_diff(name, b"a\nb\n", [ByteEdit(0, 1, b"A")]) for name in NAMES)
+
+    assert apply(dict.fromkeys(NAMES, b"a\nb\n"), made) == dict.fromkeys(NAMES, b"A\nb\n")
+
+
+@pytest.mark.parametrize("data", [b"a\nb", b"\n", b""])
+@pytest.mark.parametrize("apply", TOOLS)
+def test_tool_makes_new_files(apply: Tool, data: bytes) -> None:
+    made = b"".join(creation_diff(name, data) for name in NAMES)
+
+    assert apply({}, made) == dict.fromkeys(NAMES, data)
+
+
+@pytest.mark.parametrize("data", [b"a\nb", b"\n"])
+@pytest.mark.parametrize("apply", TOOLS)
+def test_tool_deletes_files(apply: Tool, data: bytes) -> None:
+    made = b"".join(deletion_diff(name, data) for name in NAMES)
+
+    assert apply({"keep": b"", **dict.fromkeys(NAMES, data)}, made) == {"keep": b""}
+
+
+# GNU patch takes the deletion of an empty file for one that was done already, and asks.
+@pytest.mark.parametrize("apply", [pytest.param(git_apply, marks=needs_git), dulwich_apply])
+def test_tool_deletes_an_empty_file(apply: Tool) -> None:
+    assert apply({"x y.md": b""}, deletion_diff("x y.md", b"")) == {}
+
+
+@pytest.mark.parametrize(("base", "edit"), EDGES.values(), ids=EDGES.keys())
+def test_unidiff_prints_what_it_parsed(base: bytes, edit: tuple[int, int, bytes]) -> None:
+    made = unified_diff("x.md", base, [ByteEdit(*edit)])
+    if not DiffText.of(made).exact:
+        made = DiffText.of(made).text.encode()  # What JSON carries must still be a diff.
+
+    assert unidiff_print(made) == made
+
+
+def test_unidiff_reads_files_with_any_name() -> None:
+    made = b"".join(
+        creation_diff(name, b"a\n") + unified_diff(name, b"a\n", [ByteEdit(0, 1, b"A")]) for name in NAMES
+    )
+
+    assert unidiff_print(made) == without_tabs(made)
