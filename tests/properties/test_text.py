@@ -1,0 +1,343 @@
+"""Laws of mdplan.text, for any bytes and any edits."""
+
+import re
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.strategies import DataObject
+
+from mdplan.text.diff import DiffStat, DiffText, find_hunks, unified_diff
+from mdplan.text.edit import EditList, Overlap, TextEdit
+from mdplan.text.lines import LineIndex
+from mdplan.text.source import ByteEdit, DecodeProblem, EncodeProblem, Source, splice, visible
+from mdplan.text.span import Span
+from tests.patch_tools import (
+    Tool,
+    dulwich_apply,
+    git_apply,
+    gnu_patch,
+    lf_lines,
+    needs_git,
+    needs_patch,
+    unidiff_print,
+    without_tabs,
+)
+from tests.properties.strategies import data, edit_lists, edited_bytes, spans, texts
+
+# Encodings of one, two and up to four bytes a character, with characters that they can hold.
+ALPHABETS = {
+    "utf-8": "ab\n\ré\u2028日\U0001f600\ufeff",
+    "utf-16-le": "ab\n\ré\u0a0a\u2028日\U0001f600\ufeff",
+    "utf-16-be": "ab\n\ré\u0d0a\u2028日\U0001f600\ufeff",
+    "latin-1": "ab\n\réß\u0085\xff",
+    "cp1252": "ab\n\réß€“",
+    "shift_jis": "ab\n\r日本ソ表ｱ",
+    "gb18030": "ab\n\ré日\U0001f600",
+}
+UNKNOWN = "bytes that are not all UTF-8"
+
+
+# Source.
+
+
+@given(data(), st.sampled_from([None, None, *ALPHABETS, "ascii", "cp932", "euc_jp", "utf-8-sig"]))
+def test_decoded_bytes_are_kept_and_the_text_encodes_to_them(base: bytes, encoding: str | None) -> None:
+    source = Source.decode(base, encoding)
+
+    if isinstance(source, Source):
+        errors = "surrogateescape" if source.invalid_bytes else "strict"
+        assert source.data == base
+        assert source.bom + source.text.encode(source.encoding, errors) == base
+        assert source.is_exact == (visible(source.text) == source.text)
+
+
+@given(st.binary() | data())
+def test_bytes_without_mark_and_nul_always_decode(base: bytes) -> None:
+    is_text = not base.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")) and b"\0" not in base
+
+    assert not (is_text and isinstance(Source.decode(base), DecodeProblem))
+
+
+@given(st.data(), st.sampled_from([UNKNOWN, *ALPHABETS]))
+def test_offsets_agree_with_an_encoder_that_goes_character_by_character(
+    draw: DataObject, encoding: str
+) -> None:
+    source, encoded = draw_source(draw, encoding)
+    offsets = range(len(source.text) + 1)
+
+    assert source.byte_offsets(offsets) == [
+        len(source.bom) + sum(map(len, encoded[:offset])) for offset in offsets
+    ]
+
+
+@given(st.data(), st.sampled_from([UNKNOWN, *ALPHABETS]))
+def test_bytes_outside_the_edits_never_change(draw: DataObject, encoding: str) -> None:
+    source, encoded = draw_source(draw, encoding)
+    edits = draw.draw(edit_lists(source.text, texts(ALPHABETS.get(encoding, "ab\n"))))
+
+    made = source.byte_edits(edits)
+
+    assert not isinstance(made, EncodeProblem)
+    for edit in reversed(edits.edits):
+        encoded[edit.span.start : edit.span.end] = [edit.new_text.encode(source.encoding)]
+    assert splice(source.data, made) == source.bom + b"".join(encoded)
+
+
+@given(st.data(), st.sampled_from([*ALPHABETS]), texts())
+def test_new_text_is_encoded_without_loss_or_refused(draw: DataObject, encoding: str, new: str) -> None:
+    source, _ = draw_source(draw, encoding)
+
+    made = source.byte_edits(EditList((TextEdit.insert(0, new),)))
+
+    if isinstance(made, EncodeProblem):
+        assert made.character is not None
+        assert made.character in new
+        assert made.character.encode(encoding, "ignore").decode(encoding) != made.character
+    else:
+        assert made[0].new.decode(encoding) == new
+
+
+@given(edited_bytes())
+def test_splice_agrees_with_edits_done_one_by_one_from_the_back(case: tuple[bytes, list[ByteEdit]]) -> None:
+    base, edits = case
+    expected = bytearray(base)
+    for edit in reversed(edits):
+        expected[edit.start : edit.end] = edit.new
+
+    assert splice(base, edits) == bytes(expected)
+
+
+def draw_source(draw: DataObject, encoding: str) -> tuple[Source, list[bytes]]:
+    """A source in `encoding`, and the bytes of each of its code points."""
+    if encoding == UNKNOWN:
+        source = Source.decode(b"a" + draw.draw(data()).replace(b"\0", b""))
+    else:
+        mark = draw.draw(st.sampled_from(["", "\ufeff"])) if encoding.startswith("utf") else ""
+        source = Source.decode((mark + draw.draw(texts(ALPHABETS[encoding]))).encode(encoding), encoding)
+    assert isinstance(source, Source), source
+    return source, [character.encode(source.encoding, "surrogateescape") for character in source.text]
+
+
+# EditList.
+
+
+@given(st.data(), texts())
+def test_a_result_is_longer_by_what_the_edits_add(draw: DataObject, text: str) -> None:
+    edits = draw.draw(edit_lists(text))
+
+    assert len(edits.apply(text)) == len(text) + sum(len(e.new_text) - len(e.span) for e in edits)
+
+
+@given(st.data(), texts())
+def test_edits_done_one_by_one_from_the_back_give_the_same(draw: DataObject, text: str) -> None:
+    edits = draw.draw(edit_lists(text))
+    expected = text
+    for edit in reversed(edits.edits):
+        expected = expected[: edit.span.start] + edit.new_text + expected[edit.span.end :]
+
+    assert edits.apply(text) == expected
+
+
+@given(st.data(), texts())
+def test_inverted_edits_undo_and_are_sorted(draw: DataObject, text: str) -> None:
+    edits = draw.draw(edit_lists(text))
+    result = edits.apply(text)
+
+    back = edits.invert(text)
+
+    assert back.apply(result) == text
+    assert EditList.of(back) == back
+    assert [result[span.start : span.end] for span in edits.result_spans()] == [e.new_text for e in edits]
+
+
+@given(st.data(), st.integers(0, 12))
+def test_a_place_follows_the_character_that_it_touches(draw: DataObject, length: int) -> None:
+    text = "".join(map(chr, range(0x100, 0x100 + length)))  # All characters differ, and none is inserted.
+    edits = draw.draw(edit_lists(text, texts("ab\n")))
+    result = edits.apply(text)
+
+    for offset, character in enumerate(text):
+        place = result.index(character) if character in result else None
+        assert edits.map_offset(offset, after=True) == place
+        if place is not None:
+            assert edits.map_offset(offset + 1) == place + 1
+
+
+@given(st.data(), texts())
+def test_mapped_places_keep_their_order(draw: DataObject, text: str) -> None:
+    edits = draw.draw(edit_lists(text))
+    for after in (False, True):
+        places = [edits.map_offset(offset, after=after) for offset in range(len(text) + 1)]
+        found = [place for place in places if place is not None]
+
+        assert found == sorted(found)
+        assert edits.map_offset(len(text), after=True) == len(edits.apply(text))
+
+
+@given(st.lists(st.builds(lambda a, b: Span(min(a, b), max(a, b)), st.integers(0, 9), st.integers(0, 9))))
+def test_edits_overlap_when_and_only_when_two_of_them_want_the_same_text(given_spans: list[Span]) -> None:
+    made = EditList.of(TextEdit(span, "") for span in given_spans)
+
+    if isinstance(made, Overlap):
+        assert made.first < made.second
+        assert clash(given_spans[made.first], given_spans[made.second])
+    else:
+        assert sorted(edit.span for edit in made) == sorted(given_spans)
+        assert not any(clash(*both) for both in pairwise(sorted(given_spans)))
+
+
+def clash(one: Span, other: Span) -> bool:
+    first, second = sorted((one, other))
+    return second.start < first.end
+
+
+# LineIndex.
+
+
+@given(texts())
+def test_lines_agree_with_a_splitter_that_goes_character_by_character(text: str) -> None:
+    lines, index = naive_lines(text), LineIndex(text)
+    numbers = range(1, index.count + 1)
+
+    assert [text[index.start(n) : index.end(n)] for n in numbers] == lines
+    assert [index.content(n) + index.ending(n) for n in numbers] == lines
+    assert [index.content(n) for n in numbers] == [line.rstrip("\r\n") for line in lines]
+    assert index.end(index.count + 1) == len(text)
+
+
+@given(texts())
+def test_each_character_is_in_its_line(text: str) -> None:
+    index = LineIndex(text)
+
+    assert [index.line_at(offset) for offset in range(len(text))] == [
+        number for number, line in enumerate(naive_lines(text), 1) for _ in line
+    ]
+
+
+@given(texts())
+def test_offset_and_position_are_opposites_outside_of_crlf(text: str) -> None:
+    index = LineIndex(text)
+    for offset in range(len(text) + 1):
+        inside_crlf = text[offset - 1 : offset + 1] == "\r\n"
+        assert index.offset(index.position(offset)) == (None if inside_crlf else offset)
+
+
+def naive_lines(text: str) -> list[str]:
+    lines = [""]
+    for offset, character in enumerate(text):
+        lines[-1] += character
+        if character == "\n" or (character == "\r" and text[offset + 1 : offset + 2] != "\n"):
+            lines.append("")
+    return lines if lines[-1] else lines[:-1]
+
+
+# Diffs.
+
+Case = tuple[bytes, list[ByteEdit]]
+NAMES = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="/\0") | st.sampled_from('ab ."\\\t\n'),
+    min_size=1,
+    max_size=12,
+).filter(lambda name: name not in {".", ".."})
+TREES = st.dictionaries(
+    st.sampled_from("abcdefghij").map(lambda name: f"{name}.md"), edited_bytes(), min_size=1, max_size=10
+)
+
+
+def whole_diff(cases: dict[str, Case]) -> bytes:
+    return b"".join(unified_diff(name, base, edits) for name, (base, edits) in cases.items())
+
+
+def check(apply: Tool, cases: dict[str, Case]) -> None:
+    diff = whole_diff(cases)
+    tree = {name: base for name, (base, _) in cases.items()}
+    planned = {name: splice(base, edits) for name, (base, edits) in cases.items()}
+
+    assert (apply(tree, diff) if diff else tree) == planned
+
+
+@needs_git
+@given(TREES)
+def test_git_makes_the_planned_bytes_of_a_diff(cases: dict[str, Case]) -> None:
+    check(git_apply, cases)
+
+
+@needs_patch
+@given(TREES)
+def test_patch_makes_the_planned_bytes_of_a_diff(cases: dict[str, Case]) -> None:
+    check(gnu_patch, cases)
+
+
+@given(TREES)
+def test_dulwich_makes_the_planned_bytes_and_unidiff_prints_what_it_parsed(cases: dict[str, Case]) -> None:
+    diff = DiffText.of(whole_diff(cases)).text.encode()
+
+    check(dulwich_apply, cases)
+    assert unidiff_print(diff) == diff
+
+
+@needs_git
+@given(NAMES)
+def test_git_finds_a_file_with_any_name(name: str) -> None:
+    check(git_apply, {name: (b"a\n", [ByteEdit(0, 1, b"b")])})
+
+
+@needs_patch
+@given(NAMES)
+def test_patch_finds_a_file_with_any_name(name: str) -> None:
+    check(gnu_patch, {name: (b"a\n", [ByteEdit(0, 1, b"b")])})
+
+
+@given(st.lists(NAMES, min_size=1, max_size=4, unique=True))
+def test_libraries_find_files_with_any_name(parts: list[str]) -> None:
+    cases = {"/".join(parts): (b"a\n", [ByteEdit(0, 1, b"b")])}
+    diff = whole_diff(cases)
+
+    check(dulwich_apply, cases)
+    assert unidiff_print(diff) == without_tabs(diff)
+
+
+@given(edited_bytes(), st.integers(1, 4))
+def test_hunks_are_in_order_and_hold_no_more_context_than_asked(case: Case, context: int) -> None:
+    base, edits = case
+    hunks = find_hunks(base, edits, context=context)
+
+    for hunk in hunks:
+        signs = b"".join(line[:1] for line in hunk.lines).decode()
+        assert re.fullmatch(rf" {{0,{context}}}[-+](?:.*[-+])? {{0,{context}}}", signs)
+        assert " " * (2 * context + 1) not in signs
+    for hunk, following in pairwise(hunks):
+        assert hunk.old_start + hunk.old_count < following.old_start + (following.old_count == 0)
+
+
+@given(edited_bytes())
+def test_a_diff_touches_only_lines_that_the_edits_touch(case: Case) -> None:
+    base, edits = case
+    stat = DiffStat.of(find_hunks(base, edits))
+
+    assert stat.removed <= sum(base.count(b"\n", edit.start, edit.end) + 2 for edit in edits)
+    assert stat.added <= sum(edit.new.count(b"\n") + 2 for edit in edits)
+    assert stat.added - stat.removed == len(lf_lines(splice(base, edits))) - len(lf_lines(base))
+
+
+@given(edited_bytes())
+def test_a_diff_is_empty_when_and_only_when_nothing_changes(case: Case) -> None:
+    base, edits = case
+
+    assert (unified_diff("x", base, edits) == b"") == (splice(base, edits) == base)
+
+
+@given(data(), st.data())
+def test_a_replaced_text_makes_no_larger_diff_than_the_edits_that_lead_to_it(
+    base: bytes, draw: DataObject
+) -> None:
+    """One edit of everything is refined; only lines that other lines repeat can be paired another way."""
+    base = b"".join(b"%d %b\n" % pair for pair in enumerate(base.split(b"\n")))
+    edits = [
+        ByteEdit(start, end, draw.draw(st.sampled_from([b"", b"x", b"x\n", b"\n"])))
+        for start, end in draw.draw(spans(len(base)))
+    ]
+    whole = [ByteEdit(0, len(base), splice(base, edits))]
+
+    assert DiffStat.of(find_hunks(base, whole)).removed <= DiffStat.of(find_hunks(base, edits)).removed
