@@ -9,12 +9,14 @@ from typing import Final
 
 from mdplan.markdown.anchors import heading_anchors
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree, parse_blocks
+from mdplan.markdown.document_format import DocumentFormat
 from mdplan.markdown.front_matter import FrontMatter, find_front_matter
 from mdplan.markdown.inline_nodes import InlineMap
 from mdplan.markdown.rendered_text import render_text
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import canonical_heading, folded, section_id
 from mdplan.text.line_end_view import LineEndView
+from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source, sha256_hex
 from mdplan.text.span import Span
 
@@ -28,14 +30,20 @@ class Outline:
     `sections` starts with the preamble and holds every top-level heading in order. `nested` holds headings
     inside of quotes and lists. `content_end` is where the last section ends: the end of the text, or the
     start of a trailing run of link-reference and footnote definitions, which belongs to no section.
+
+    Plain text has neither front matter nor blocks nor inline nodes: all of it is the preamble.
     """
 
-    def __init__(self, source: Source) -> None:
-        """Parse `source` once."""
+    def __init__(self, source: Source, format: DocumentFormat = DocumentFormat.MARKDOWN) -> None:  # noqa: A002
+        """Parse `source` once, as what `format` says."""
         self.source = source
-        self.front_matter: FrontMatter | None = find_front_matter(source.text)
+        self.format = format
+        is_markdown = format is DocumentFormat.MARKDOWN
+        self.front_matter: FrontMatter | None = find_front_matter(source.text) if is_markdown else None
         self.body_start = self.front_matter.span.end if self.front_matter else 0
-        self.tree: BlockTree = parse_blocks(source.text, source.lines, self.body_start)
+        self.tree: BlockTree = (
+            parse_blocks(source.text, source.lines, self.body_start) if is_markdown else BlockTree(())
+        )
         self.content_end = self._content_end()
         self.sections, self.nested = self._sections()
 
@@ -47,6 +55,8 @@ class Outline:
     @cached_property
     def inline(self) -> InlineMap:
         """Inline nodes with their spans."""
+        if self.format is not DocumentFormat.MARKDOWN:
+            return InlineMap("", LineIndex(""))
         return InlineMap(self.source.text, self.source.lines, self.body_start)
 
     @cached_property
@@ -116,6 +126,14 @@ class Outline:
             if sha256_hex(data).startswith(expected.lower()):
                 return True
         return False
+
+    def own_hashes(self) -> dict[str, str]:
+        """Hash of each top-level section's own text, heading and body, by section ID."""
+        data, bounds = self.source.data, self._bounds
+        return {
+            section.section_id: sha256_hex(data[bounds[section.span.start] : bounds[section.body.end]])[:_SHORT_HASH]
+            for section in self.sections
+        }
 
     @cached_property
     def _bounds(self) -> dict[int, int]:

@@ -1,0 +1,103 @@
+"""Regions: text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``, which tools replace."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.inline_node import InlineKind
+from mdplan.markdown.outline import Outline
+from mdplan.text.span import Span
+
+_MARKER: Final = re.compile(r"<!--[ \t]*(?P<name>[A-Za-z0-9][\w.-]*):(?P<edge>start|end)[ \t]*-->")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marker:
+    """One marker comment. `line` is 1-based, `is_start` tells the two edges of a region apart."""
+
+    name: str
+    is_start: bool
+    span: Span
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """A pair of markers of one name."""
+
+    name: str
+    start: Marker
+    end: Marker
+
+    @property
+    def inside(self) -> Span:
+        """What stands between the two comments, with the line end behind the first."""
+        return Span(self.start.span.end, self.end.span.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """All pairs in the order of their start, and the markers that miss the other half, in order."""
+
+    pairs: tuple[Region, ...] = ()
+    unpaired: tuple[Marker, ...] = ()
+
+
+def find_regions(outline: Outline) -> Regions:
+    """Regions of a document; they may stand in each other.
+
+    Markers in code, in front matter and inside of another comment are text. Where two regions cross, the
+    one whose end comes first is a pair, and the markers of the other are unpaired.
+    """
+    pairs: list[Region] = []
+    unpaired: list[Marker] = []
+    waiting: list[Marker] = []
+    for marker in _markers(outline):
+        if marker.is_start:
+            waiting.append(marker)
+            continue
+        opened = [other.name for other in waiting]
+        if marker.name not in opened:
+            unpaired.append(marker)
+            continue
+        index = len(opened) - 1 - opened[::-1].index(marker.name)
+        unpaired += waiting[index + 1 :]
+        pairs.append(Region(name=marker.name, start=waiting[index], end=marker))
+        del waiting[index:]
+    unpaired += waiting
+    return Regions(
+        tuple(sorted(pairs, key=lambda region: region.start.span)),
+        tuple(sorted(unpaired, key=lambda marker: marker.span)),
+    )
+
+
+def _markers(outline: Outline) -> Iterator[Marker]:
+    """Comments that are markers; blocks and inline nodes are looked at only where one could be."""
+    text = outline.source.text
+    html = [block.span for block in outline.blocks if block.kind is BlockKind.HTML]
+    starts = [span.start for span in html]
+    for match in _MARKER.finditer(text, outline.body_start):
+        span = Span(*match.span())
+        index = bisect_right(starts, span.start) - 1
+        in_block = index >= 0 and html[index].contains(span)
+        if not (_is_comment(text, html[index], span) if in_block else _is_inline_html(outline, span)):
+            continue
+        yield Marker(
+            name=match["name"],
+            is_start=match["edge"] == "start",
+            span=span,
+            line=outline.source.lines.line_at(span.start),
+        )
+
+
+def _is_comment(text: str, block: Span, span: Span) -> bool:
+    """Whether the comment before `span` in the HTML `block`, if there is one, has ended there."""
+    before = text.rfind("<!--", block.start, span.start)
+    return before < 0 or text.find("-->", before + 2, span.start) >= 0
+
+
+def _is_inline_html(outline: Outline, span: Span) -> bool:
+    return any(node.kind is InlineKind.HTML and node.span == span for node in outline.inline.nodes_in(span))
