@@ -96,3 +96,21 @@ def test_each_place_has_one_position(text: str, offset: int, position: Position)
 )
 def test_a_position_that_the_text_does_not_have_is_no_offset(text: str, line: int, col: int) -> None:
     assert LineIndex(text).offset(Position(line, col)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "ends", "majority"),
+    [
+        ("", {}, None),
+        ("a\u2028b", {}, None),
+        ("a\nb\n", {"\n": 2}, "\n"),
+        ("a\r\nb\nc\r\n", {"\r\n": 2, "\n": 1}, "\r\n"),
+        ("a\rb\r\r\nc\n", {"\r": 2, "\r\n": 1, "\n": 1}, "\r"),
+        ("a\r\nb\n", {"\r\n": 1, "\n": 1}, "\r\n"),  # Of equally many the first one.
+    ],
+)
+def test_line_ends_are_counted_by_kind(text: str, ends: dict[str, int], majority: str | None) -> None:
+    index = LineIndex(text)
+
+    assert index.line_ends == ends
+    assert index.majority_line_end == majority
