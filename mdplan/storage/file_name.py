@@ -1,0 +1,125 @@
+"""Names of files, checked as text: what is not a plain relative path below a root gets no further.
+
+The rules are those of every system at once, so that a batch that is accepted here is accepted elsewhere.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic
+
+MAX_PATH_BYTES: Final = 4096
+MAX_COMPONENT_BYTES: Final = 255
+# What a commit makes beside its targets, and leaves there when it is killed; never a document.
+TEMPORARY_NAME: Final = re.compile(r"\.mdplan-[0-9a-f]{8,}-\d+\.tmp")
+
+# `git~1` is the short name that Windows gives to `.git`.
+_OWN_FOLDERS: Final = frozenset({".git", ".mdplan", "git~1"})
+_DEVICES: Final = frozenset(
+    {"con", "prn", "aux", "nul", "conin$", "conout$"}
+    | {f"{port}{digit}" for port in ("com", "lpt") for digit in range(10)}
+)
+# Controls, format characters (bidi overrides, zero width), line separators, surrogates: a name that holds one
+# does not look like what it is.
+_HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
+_SHOWN_CHARACTERS: Final = 200
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FileName:
+    """A file below a root, by names that passed the rules; `str()` of it is what a caller writes.
+
+    `root` is the root's name, empty where the workspace has one root. `path` is relative, with `/` between
+    its components and no `.` or `..` among them.
+    """
+
+    root: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.root}:{self.path}" if self.root else self.path
+
+
+def canonical_path(path: str) -> str | Diagnostic:
+    """`path`, relative to a root, without its `.` components (`./a.md` is `a.md`); or why it is refused.
+
+    Refused with PATH_OUTSIDE_ROOT are absolute paths and `..` components, with PATH_INVALID what some system
+    reads as something else than a file of that name. `~`, `$` and `%` are ordinary characters.
+    """
+    problem = _problem_of_text(path)
+    if problem is not None:
+        return problem
+    components = path.split("/")
+    if ".." in components:
+        return _outside(path, "`..` is not allowed in a path", "name the file from the root folder down")
+    if path.startswith("/"):
+        return _outside(path, "it is absolute", "name the file relative to the root folder")
+    if components[-1] == ".":
+        return _invalid(path, "it names a folder", "name a file in it")
+    kept = [component for component in components if component != "."]
+    for component in kept:
+        reason = component_problem(component)
+        if reason is not None:
+            return _invalid(path, reason)
+    return "/".join(kept)
+
+
+def component_problem(component: str) -> str | None:
+    """Why `component` cannot be the name of a file or folder that is read or written; None when it can."""
+    # Compatibility forms count as what they stand for: some systems store names normalized, and to Windows
+    # `LPT¹` is the device `LPT1`.
+    folded = unicodedata.normalize("NFKC", component).casefold()
+    length = len(_encoded(component))
+    reasons = (
+        (component in ("", ".", ".."), "it has an empty component"),
+        (length > MAX_COMPONENT_BYTES, f"a name is longer than {MAX_COMPONENT_BYTES} bytes"),
+        (folded in _OWN_FOLDERS, "`.git` and `.mdplan` are not edited"),
+        (":" in component, "`:` is not allowed in a name (drive letters, streams)"),
+        (component.endswith((".", " ")), "a name ends in a dot or a space"),
+        (folded.partition(".")[0].rstrip() in _DEVICES, "a name is that of a device (`con`, `aux`, …)"),
+        (any(map(_is_hidden, component)), "a name has a control or invisible character"),
+    )
+    return next((reason for holds, reason in reasons if holds), None)
+
+
+def visible(path: str) -> str:
+    """`path` for a message: invisible characters escaped, bounded in length, always valid Unicode."""
+    cut = path if len(path) <= _SHOWN_CHARACTERS else path[: _SHOWN_CHARACTERS - 1] + "…"
+    return "".join(
+        character.encode("unicode_escape").decode("ascii") if _is_hidden(character) else character
+        for character in cut
+    )
+
+
+def _problem_of_text(path: str) -> Diagnostic | None:
+    reasons = (
+        (not path, "it is empty", "name a file"),
+        (len(_encoded(path)) > MAX_PATH_BYTES, f"it is longer than {MAX_PATH_BYTES} bytes", ""),
+        ("\\" in path, "it has a backslash", "write `/` between the names of folders and files"),
+        (path.startswith("//") or path == "/", "it names no file", "name a file below the root folder"),
+        (any("\ud800" <= character <= "\udfff" for character in path), "it is not valid Unicode", ""),
+    )
+    return next((_invalid(path, reason, hint) for holds, reason, hint in reasons if holds), None)
+
+
+def _is_hidden(character: str) -> bool:
+    return not character.isprintable() and unicodedata.category(character) in _HIDDEN_CATEGORIES
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _invalid(path: str, reason: str, hint: str = "") -> Diagnostic:
+    return _refused(Code.PATH_INVALID, path, reason, hint)
+
+
+def _outside(path: str, reason: str, hint: str) -> Diagnostic:
+    return _refused(Code.PATH_OUTSIDE_ROOT, path, reason, hint)
+
+
+def _refused(code: Code, path: str, reason: str, hint: str) -> Diagnostic:
+    shown = visible(path)
+    return Diagnostic(code=code, message=f"the path `{shown}` is refused: {reason}", hint=hint, file=shown)

@@ -1,0 +1,130 @@
+"""One regular file in an open directory: read, or refused with the reason."""
+
+import os
+import stat
+from dataclasses import dataclass, field
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.filesystem import FileSystem
+from mdplan.storage.refusal import of_error
+
+_KINDS: Final = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+_SPECIAL_BITS: Final = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
+
+
+@dataclass(frozen=True, slots=True)
+class FileBytes:
+    """What one reading of a file found: its bytes, and its status just before them."""
+
+    data: bytes = field(repr=False)
+    status: os.stat_result
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """The device and inode, equal for two names of one file."""
+        return self.status.st_dev, self.status.st_ino
+
+
+def look_at(filesystem: FileSystem, folder: int, leaf: str, shown: str) -> os.stat_result | Diagnostic:
+    """The status of the regular file `leaf` in `folder`; `shown` is its name in messages.
+
+    Errors: FILE_NOT_FOUND, SYMLINK_REFUSED, NOT_A_TEXT_FILE, PERMISSION_DENIED, IO_ERROR.
+    """
+    try:
+        status = filesystem.status_of(folder, leaf)
+    except OSError as error:
+        return of_error(error, shown, "looking at")
+    return _kind_problem(status, shown) or status
+
+
+def read_leaf(
+    filesystem: FileSystem, folder: int, leaf: str, shown: str, max_bytes: int
+) -> FileBytes | Diagnostic:
+    """Read the regular file `leaf` in `folder`, once; `shown` is its name in messages.
+
+    Errors: those of `look_at`, and FILE_TOO_LARGE, by its status and by the bytes that were there to read.
+    """
+    # Looking first keeps devices and FIFOs from being opened at all; what counts is the second look, at what
+    # was opened.
+    seen = look_at(filesystem, folder, leaf, shown)
+    if isinstance(seen, Diagnostic):
+        return seen
+    try:
+        descriptor = filesystem.open_file(folder, leaf)
+        try:
+            status = filesystem.status(descriptor)
+            problem = _kind_problem(status, shown) or _size_problem(status.st_size, shown, max_bytes)
+            if problem is not None:
+                return problem
+            data = filesystem.read(descriptor, max_bytes + 1)
+        finally:
+            filesystem.release(descriptor)
+    except OSError as error:
+        return of_error(error, shown, "reading")
+    return _size_problem(len(data), shown, max_bytes) or FileBytes(data, status)
+
+
+def write_refusal(
+    filesystem: FileSystem, folder: int, leaf: str, shown: str, status: os.stat_result
+) -> Diagnostic | None:
+    """Why the file `leaf` in `folder`, of that `status`, must not be replaced; None when it can be.
+
+    Replacing makes a new file of the same name, so what cannot be given to the new file is refused.
+    Errors: HARDLINK_REFUSED, READ_ONLY, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
+    """
+    try:
+        permitted = filesystem.may_write(folder, leaf)
+        folder_permitted = filesystem.may_write(folder, ".")
+        folder_status = filesystem.status(folder)
+    except OSError as error:
+        return of_error(error, shown, "checking")
+    user = os.geteuid()
+    sticky = folder_status.st_mode & stat.S_ISVTX and user not in (0, status.st_uid, folder_status.st_uid)
+    foreign = user != 0 and (status.st_uid != user or status.st_gid not in {os.getegid(), *os.getgroups()})
+    read_only = not permitted or not status.st_mode & 0o222
+    special = status.st_mode & _SPECIAL_BITS
+    owner = "let its owner apply the plan"
+    reasons = (
+        (status.st_nlink > 1, Code.HARDLINK_REFUSED, "has several hard links", "edit a copy of it"),
+        (special, Code.READ_ONLY, "has a setuid, setgid or sticky bit", "remove the bit"),
+        (sticky, Code.PERMISSION_DENIED, "is another user's in a sticky folder", owner),
+        (not folder_permitted, Code.PERMISSION_DENIED, "is in a folder that you cannot write", ""),
+        (foreign, Code.OWNER_CHANGE, "would get another owner or group", owner),
+        (read_only, Code.READ_ONLY, "is write-protected", "make it writable first, if it should change"),
+    )
+    for holds, code, reason, hint in reasons:
+        if holds:
+            return Diagnostic(code=code, message=f"`{shown}` {reason}", hint=hint, file=shown)
+    return None
+
+
+def _kind_problem(status: os.stat_result, shown: str) -> Diagnostic | None:
+    if stat.S_ISLNK(status.st_mode):
+        return Diagnostic(
+            code=Code.SYMLINK_REFUSED,
+            message=f"`{shown}` is a symbolic link",
+            hint="name the file that it points to",
+            file=shown,
+        )
+    for is_kind, kind in _KINDS:
+        if is_kind(status.st_mode):
+            return Diagnostic(code=Code.NOT_A_TEXT_FILE, message=f"`{shown}` is {kind}", file=shown)
+    return None
+
+
+def _size_problem(size: int, shown: str, max_bytes: int) -> Diagnostic | None:
+    if size <= max_bytes:
+        return None
+    return Diagnostic(
+        code=Code.FILE_TOO_LARGE,
+        message=f"`{shown}` is larger than {max_bytes} bytes",
+        hint="raise the limit on file size, or split the file",
+        file=shown,
+    )

@@ -1,0 +1,186 @@
+"""Plans and receipts in the user's state directory, so that they outlive the process that made them.
+
+What is stored are bytes that the engine wrote; it checks them again when they are loaded. Nothing here stops
+a command: where nothing can be stored, that is what the answer says.
+"""
+
+import errno
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.storage.filesystem import FileSystem
+from mdplan.storage.leaf import read_leaf
+
+STATE_DIRECTORY_VARIABLE: Final = "MDPLAN_STATE_DIR"
+DEFAULT_KEPT_SECONDS: Final = 30 * 24 * 3600.0
+MAX_DOCUMENT_BYTES: Final = 1 << 30
+_PLAN_ID: Final = re.compile(r"sha256-([0-9a-f]{64})")
+_PREFIX: Final = re.compile(r"(?:sha256-)?([0-9a-f]{12,64})", re.IGNORECASE)
+_STORED: Final = re.compile(r"([0-9a-f]{64})\.json")
+_DIGITS: Final = 64
+_COLLECT_SECONDS: Final = 3600.0
+_PLANS: Final = "plans"
+_RECEIPTS: Final = "receipts"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """A plan in the store and when it was last saved, in seconds since the epoch."""
+
+    plan_id: str
+    saved_at: float
+
+
+class PlanStore:
+    """The plans and receipts of one root.
+
+    `root_path` is the root's real path; `directory` is the state directory of all roots, from
+    `MDPLAN_STATE_DIR` or the user's own when not given. It is made at the first save.
+    """
+
+    def __init__(
+        self,
+        root_path: str,
+        directory: str | None = None,
+        kept_seconds: float = DEFAULT_KEPT_SECONDS,
+        filesystem: FileSystem | None = None,
+    ) -> None:
+        self._key = hashlib.sha256(os.fsencode(root_path)).hexdigest()[:32]
+        self._directory = directory or os.environ.get(STATE_DIRECTORY_VARIABLE)
+        self._kept_seconds = kept_seconds
+        self._filesystem = filesystem or FileSystem()
+        self._collected_at: dict[str, float] = {}
+
+    def save_plan(self, plan_id: str, document: bytes, now: float) -> bool:
+        """Store a plan under its full ID; False when it cannot be stored.
+
+        Plans and receipts that were saved longer than `kept_seconds` before `now` are removed.
+        """
+        return self._save(_PLANS, plan_id, document, now)
+
+    def load_plan(self, plan_id: str) -> bytes | None:
+        """The document of a plan, by its ID or a prefix of 12 or more hex digits that only it has."""
+        return self._load(_PLANS, plan_id)
+
+    def list_plans(self) -> tuple[StoredPlan, ...]:
+        """All plans in the store, the newest first."""
+        try:
+            with self._folder(_PLANS) as folder:
+                plans = [
+                    StoredPlan(f"sha256-{stored[1]}", self._filesystem.status_of(folder, entry.name).st_mtime)
+                    for entry in self._filesystem.list(folder)
+                    if (stored := _STORED.fullmatch(entry.name))
+                ]
+        except OSError:
+            return ()
+        return tuple(sorted(plans, key=lambda plan: (-plan.saved_at, plan.plan_id)))
+
+    def save_receipt(self, plan_id: str, document: bytes, now: float) -> bool:
+        """Store the receipt of the last transaction that applied the plan; False when it cannot be stored."""
+        return self._save(_RECEIPTS, plan_id, document, now)
+
+    def receipt_of_plan(self, plan_id: str) -> bytes | None:
+        """The receipt that was stored last for a plan, by its ID or a prefix as in `load_plan`."""
+        return self._load(_RECEIPTS, plan_id)
+
+    def _save(self, kind: str, plan_id: str, document: bytes, now: float) -> bool:
+        named = _PLAN_ID.fullmatch(plan_id)
+        if named is None or len(document) > MAX_DOCUMENT_BYTES:
+            return False
+        try:
+            self._make_folders(kind)
+            with self._folder(kind) as folder:
+                self._write(folder, f"{named[1]}.json", document)
+                self._collect(kind, folder, now)
+        except OSError:
+            return False
+        return True
+
+    def _load(self, kind: str, plan_id: str) -> bytes | None:
+        wanted = _PREFIX.fullmatch(plan_id)
+        if wanted is None:
+            return None
+        digits = wanted[1].lower()
+        try:
+            with self._folder(kind) as folder:
+                if len(digits) == _DIGITS:
+                    names = [f"{digits}.json"]
+                else:
+                    stored = (entry.name for entry in self._filesystem.list(folder))
+                    names = [name for name in stored if name.startswith(digits) and _STORED.fullmatch(name)]
+                if len(names) != 1:
+                    return None
+                found = read_leaf(self._filesystem, folder, names[0], names[0], MAX_DOCUMENT_BYTES)
+        except OSError:
+            return None
+        return None if isinstance(found, Diagnostic) else found.data
+
+    def _write(self, folder: int, name: str, document: bytes) -> None:
+        """Write a file so that it is never seen in parts, not even after a loss of power."""
+        temporary = f".mdplan-{os.urandom(8).hex()}-1.tmp"
+        try:
+            descriptor = self._filesystem.create(folder, temporary)
+            try:
+                self._filesystem.write(descriptor, document)
+                self._filesystem.sync(descriptor)
+            finally:
+                self._filesystem.close(descriptor)
+            self._filesystem.rename(folder, temporary, name)
+        except BaseException:
+            with suppress(OSError):
+                self._filesystem.unlink(folder, temporary)
+            raise
+
+    def _collect(self, kind: str, folder: int, now: float) -> None:
+        """Remove what is too old; looked for once an hour, since there may be many."""
+        if now - self._collected_at.get(kind, -_COLLECT_SECONDS) < _COLLECT_SECONDS:
+            return
+        self._collected_at[kind] = now
+        for entry in self._filesystem.list(folder):
+            # Another process may be collecting as well.
+            with suppress(OSError):
+                if now - self._filesystem.status_of(folder, entry.name).st_mtime > self._kept_seconds:
+                    self._filesystem.unlink(folder, entry.name)
+
+    def _make_folders(self, kind: str) -> None:
+        base = self._base()
+        self._filesystem.make_directories(base)
+        opened = [self._filesystem.open_root(base)]
+        try:
+            for name in (self._key, kind):
+                with suppress(FileExistsError):
+                    self._filesystem.make_directory(opened[-1], name)
+                opened.append(self._filesystem.open_directory(opened[-1], name))
+        finally:
+            for descriptor in opened:
+                self._filesystem.release(descriptor)
+
+    @contextmanager
+    def _folder(self, kind: str) -> Iterator[int]:
+        """The open folder for `kind`; raises `OSError` when it is not there or not this user's alone."""
+        base = self._filesystem.open_root(self._base())
+        opened = [base]
+        try:
+            for name in (self._key, kind):
+                opened.append(self._filesystem.open_directory(opened[-1], name))
+                status = self._filesystem.status(opened[-1])
+                if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            yield opened[-1]
+        finally:
+            for descriptor in opened:
+                self._filesystem.release(descriptor)
+
+    def _base(self) -> str:
+        if self._directory:
+            return os.path.abspath(self._directory)
+        from platformdirs import user_state_path
+
+        return str(user_state_path("mdplan"))

@@ -1,0 +1,221 @@
+"""All roots of a process: a caller's path becomes a `FileName`, a `FileName` becomes bytes."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Self
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.file_name import FileName, canonical_path, visible
+from mdplan.storage.filesystem import FileSystem
+from mdplan.storage.leaf import FileBytes
+from mdplan.storage.listing import files_below
+from mdplan.storage.refusal import StorageRefused
+from mdplan.storage.root import Root
+from mdplan.storage.scope import Scope, compiled, cost_problem, glob_problem
+
+# One letter before a colon is a drive.
+_ROOT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]+")
+_GLOB_CHARACTERS: Final = frozenset("*?[")
+_ROOTS_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The roots that this process may touch, held open.
+
+    Where there are several, callers put the root's name before a path (`docs:guide/a.md`); a single root has
+    no name.
+    """
+
+    roots: tuple[Root, ...]
+
+    @staticmethod
+    def open(
+        folders: Sequence[str | Path] | Mapping[str, str | Path],
+        allow: Sequence[str] = (),
+        deny: Sequence[str] = (),
+        filesystem: FileSystem | None = None,
+    ) -> "Workspace":
+        """Open `folders`, at least one, as roots; `allow` and `deny` are globs that hold in each of them.
+
+        Several are named by the keys of a mapping, else by the last component of each folder. Raises
+        `StorageRefused`: INVALID_ARGUMENT for names that repeat or are no names and for bad globs, and what
+        the opening of a folder gives.
+        """
+        named = folders if isinstance(folders, Mapping) else _named_by_folder(folders)
+        if len(named) == 1:
+            named = {"": next(iter(named.values()))}
+        for name in named:
+            if len(named) > 1 and not _ROOT_NAME.fullmatch(name):
+                message = f"`{visible(name)}` cannot name a root"
+                hint = "use two or more letters, digits, `.`, `_`, `-`; give it with `NAME=FOLDER`"
+                raise StorageRefused((Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint),))
+        scope = Scope.of(allow, deny)
+        filesystem = filesystem or FileSystem()
+        opened: list[Root] = []
+        try:
+            for name, folder in named.items():
+                opened.append(Root.open(folder, name, scope, filesystem))
+        except StorageRefused:
+            Workspace(tuple(opened)).close()
+            raise
+        return Workspace(tuple(opened))
+
+    def close(self) -> None:
+        """Close all roots."""
+        for root in self.roots:
+            root.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def root_of(self, name: FileName) -> Root:
+        """The root that `name`, which came from this workspace, lies in."""
+        return next(root for root in self.roots if root.name == name.root)
+
+    def locate(self, path: str) -> FileName | Diagnostic:
+        """The name of the file that a caller's `path` means; it need not exist.
+
+        `path` is relative to the root, or absolute inside a root; with several roots a relative one begins
+        with `name:`. Errors: PATH_INVALID, PATH_OUTSIDE_ROOT.
+        """
+        split = self._split(path)
+        if isinstance(split, Diagnostic):
+            return split
+        root, below = split
+        checked = root.canonical(below)
+        if isinstance(checked, Diagnostic):
+            return replace(checked, file=visible(path))
+        return FileName(root.name, checked)
+
+    def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
+        """Read a file, once. Errors: those of `Root.read`."""
+        return self.root_of(name).read(name.path, max_bytes)
+
+    def write_refusal(self, name: FileName) -> Diagnostic | None:
+        """Why a file could not be replaced now; None when it could. Errors: those of `Root.write_refusal`."""
+        return self.root_of(name).write_refusal(name.path)
+
+    def is_several(self, pattern: str) -> bool:
+        """Whether `pattern` is a folder or a glob, and so for `iter_files`, and not the name of one file.
+
+        A file that exists is meant by its name, whatever characters that has (`[id].md`).
+        """
+        split = self._split_pattern(pattern)
+        if isinstance(split, Diagnostic):
+            return False
+        root, below = split
+        if _opens(root, below):
+            return True
+        return _is_glob(below) and isinstance(root.look_at(below), Diagnostic)
+
+    def iter_files(self, pattern: str) -> Iterator[FileName] | Diagnostic:
+        """The regular files below a folder (`.` is the root), or matching a glob with git's rules, sorted.
+
+        Links are not followed; `.git`, `.mdplan`, names that `locate` refuses and files outside of `allow`
+        and `deny` are left out. Errors: those of `locate`; INVALID_ARGUMENT for a glob that is none or takes
+        too long; those of `Root.open_folder`.
+        """
+        split = self._split_pattern(pattern)
+        if isinstance(split, Diagnostic):
+            return split
+        root, below = split
+        if _opens(root, below) or not _is_glob(below):
+            return _names(root, below, None)
+        problem = cost_problem(below) or glob_problem(below)
+        return problem or _names(root, _literal_folder(below), below)
+
+    def _split(self, path: str) -> tuple[Root, str] | Diagnostic:
+        """The root that `path` means, and what of `path` is relative to it, unchecked."""
+        if path.startswith("/") and not path.startswith("//"):
+            return self._split_absolute(path)
+        if len(self.roots) == 1:
+            return self.roots[0], path
+        name, colon, below = path.partition(":")
+        for root in self.roots:
+            if colon and root.name == name:
+                return root, below
+        examples = ", ".join(f"`{root.name}:…`" for root in self.roots[:_ROOTS_SHOWN])
+        return Diagnostic(
+            code=Code.PATH_INVALID,
+            message=f"the path `{visible(path)}` names no root",
+            hint=f"begin it with the name of a root: {examples}",
+            file=visible(path),
+        )
+
+    def _split_absolute(self, path: str) -> tuple[Root, str] | Diagnostic:
+        # Whole components are compared: `/work/docs2` is not inside `/work/docs`.
+        components = path.split("/")
+        fitting = [
+            (len(folder), root)
+            for root in self.roots
+            for folder in (root.path.rstrip("/").split("/"), root.given.rstrip("/").split("/"))
+            if components[: len(folder)] == folder
+        ]
+        if not fitting:
+            return Diagnostic(
+                code=Code.PATH_OUTSIDE_ROOT,
+                message=f"the path `{visible(path)}` is outside of every root",
+                hint="name the file relative to a root folder",
+                file=visible(path),
+            )
+        # Of nested roots the inner one is meant.
+        length, root = max(fitting, key=lambda fit: fit[0])
+        return root, "/".join(components[length:])
+
+    def _split_pattern(self, pattern: str) -> tuple[Root, str] | Diagnostic:
+        split = self._split(pattern.rstrip("/") or pattern)
+        if isinstance(split, Diagnostic):
+            return split
+        root, below = split
+        if pattern and below in ("", "."):
+            return root, ""
+        checked = canonical_path(below)
+        return checked if isinstance(checked, Diagnostic) else (root, checked)
+
+
+def _named_by_folder(folders: Sequence[str | Path]) -> Mapping[str, str | Path]:
+    named: dict[str, str | Path] = {}
+    for folder in folders:
+        name = Path(folder).resolve().name
+        if name in named:
+            message = f"two roots are named `{visible(name)}`"
+            hint = "give one of them another name with `NAME=FOLDER`"
+            raise StorageRefused((Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint),))
+        named[name] = folder
+    return named
+
+
+def _opens(root: Root, below: str) -> bool:
+    folder = root.open_folder(below)
+    if isinstance(folder, Diagnostic):
+        return False
+    root.filesystem.release(folder)
+    return True
+
+
+def _names(root: Root, folder: str, glob: str | None) -> Iterator[FileName] | Diagnostic:
+    opened = root.open_folder(folder)
+    if isinstance(opened, Diagnostic):
+        return opened
+    root.filesystem.release(opened)
+    paths = files_below(root, folder)
+    if glob is not None:
+        paths = filter(compiled([glob]).match_file, paths)
+    return (FileName(root.name, path) for path in paths)
+
+
+def _is_glob(below: str) -> bool:
+    return not _GLOB_CHARACTERS.isdisjoint(below)
+
+
+def _literal_folder(glob: str) -> str:
+    """The folder that everything matching `glob` is below; a glob without a slash matches at every depth."""
+    components = glob.split("/")
+    literal = next(index for index, component in enumerate(components) if _is_glob(component))
+    return "/".join(components[:literal])
