@@ -70,7 +70,8 @@ class FileChange:
     """Text edits of one file. `path` is relative to the root; `encoding` is what the caller gave.
 
     `edits` are against the text whose bytes hash to `base_sha256`, and give `result_sha256`. Line counts
-    are those of the diff.
+    are those of the diff. `base_sections` maps section IDs to hashes of their own text, so that a stale base
+    can be told section by section.
     """
 
     path: str
@@ -80,6 +81,7 @@ class FileChange:
     edits: EditList
     lines_added: int
     lines_removed: int
+    base_sections: Mapping[str, str]
 
     @property
     def is_no_op(self) -> bool:

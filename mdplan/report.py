@@ -78,7 +78,7 @@ class ApplyReport(PlanReport):
     """Of `apply`. `applied` says whether the files now have their result; `receipt` is of the transaction."""
 
     already_applied: bool | None = None
-    receipt: Receipt | None = None
+    receipt: Receipt | Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,8 +47,9 @@ class Block:
     """One block. Lines are 1-based and inclusive; `span` holds those lines with their line ends.
 
     `depth` counts the containers around it (quotes, lists, list items): 0 is the root. `level` is that of
-    a heading, else 0. `markup` is the parser's: ``#``, ``=`` or ``-`` for headings, the fence, the list
-    marker. `content` is the raw inline text of headings and paragraphs, the info string of fences.
+    a heading, else 0. `markup` is the parser's: the run of ``#``, or ``=`` or ``-``, for headings, the fence, the list
+    marker. `content` is the raw inline text of headings and paragraphs, the info string of fences. `cells`
+    are the header cells of a table, as inline text: without the backslash of an escaped pipe.
     """
 
     kind: BlockKind
@@ -59,6 +60,7 @@ class Block:
     level: int = 0
     markup: str = ""
     content: str = ""
+    cells: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,18 @@ def _block(
         level=int(token.tag[1]) if kind is BlockKind.HEADING else 0,
         markup=token.markup,
         content=content,
+        cells=_header_cells(tokens, index) if kind is BlockKind.TABLE else (),
     )
+
+
+def _header_cells(tokens: "list[Token]", table: int) -> tuple[str, ...]:
+    """Contents of the first row of the table that opens at the index `table`."""
+    cells: list[str] = []
+    while tokens[table].type != "tr_close":
+        if tokens[table].type == "inline":
+            cells.append(tokens[table].content)
+        table += 1
+    return tuple(cells)
 
 
 def _without_blank_tail(lines: LineIndex, first: int, last: int) -> int:

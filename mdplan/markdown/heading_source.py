@@ -19,7 +19,7 @@ def title_span(source: Source, heading: Block) -> Span | None:
 
     For an ATX heading without text it is empty and stands behind the marks.
     """
-    if heading.markup != "#":
+    if not heading.markup.startswith("#"):
         return _setext_span(source, heading)
     line = source.lines.content(heading.first_line).replace("\0", "\ufffd")
     pattern = rf"{_CONTAINERS}\#{{{heading.level}}}(?P<gap>[ \t]*)(?P<title>{re.escape(heading.content)}){_CLOSING}"
@@ -40,7 +40,7 @@ def with_title(source: Source, heading: Block, title: str) -> TextEdit | None:
     span = title_span(source, heading)
     if span is None:
         return None
-    if heading.markup != "#":
+    if not heading.markup.startswith("#"):
         return _setext_edit(source, heading, span, title)
     gap = "" if heading.content else " "
     if _reads_as(f"{'#' * heading.level} {title}", heading.level, title) or _has_closing(source, heading, span):

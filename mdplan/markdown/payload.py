@@ -76,7 +76,7 @@ def _at_level(block: Block, text: str, level: int) -> str:
     """Source of the heading `block` at another level, with the line end it had."""
     source = text[block.span.start : block.span.end]
     line_end = "\n" if source.endswith("\n") else ""
-    if block.markup == "#":
+    if block.markup.startswith("#"):
         return _ATX_MARKS.sub(lambda match: match[1] + "#" * level, source, count=1)
     if level <= len("=-"):
         lines = source.rstrip("\n").split("\n")

@@ -1,0 +1,64 @@
+"""Plans and receipts of a workspace, kept in the user's state directory between calls."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.plan import PREFIX, Plan, canonical_json
+from mdplan.planning.plan_document import read_document, write_document
+from mdplan.report import Receipt, to_wire
+from mdplan.storage.plan_store import PlanStore
+from mdplan.storage.root import Root
+from mdplan.storage.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLibrary:
+    """Plans by ID, each in the store of its root. What comes out is proven again, so a store may be hostile."""
+
+    workspace: Workspace
+
+    def save(self, plan: Plan, root: Root, now: float) -> bool:
+        """Keep `plan`; False where nothing can be stored."""
+        return self._store(root).save_plan(plan.plan_id, write_document(plan), now)
+
+    def load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
+        """The plan `plan_id`, and its root. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
+        for root in self.workspace.roots:
+            document = self._store(root).load_plan(plan_id)
+            if document is not None:
+                plan = read_document(document)
+                if isinstance(plan, Diagnostic):
+                    return plan
+                return (plan, root) if _is_named(plan, plan_id) else _FOREIGN
+        return Diagnostic(
+            code=Code.PLAN_NOT_FOUND,
+            message="there is no stored plan of that ID for this root",
+            hint="plan the batch again, or apply its plan document; plans are kept for 30 days",
+        )
+
+    def save_receipt(self, root: Root, receipt: Receipt, now: float) -> bool:
+        """Keep `receipt`; False where nothing can be stored."""
+        return self._store(root).save_receipt(receipt.plan_id, canonical_json(to_wire(receipt)), now)
+
+    def receipt_of(self, root: Root, plan: Plan) -> dict[str, Any] | None:
+        """The last receipt of `plan`, as decoded JSON."""
+        document = self._store(root).receipt_of_plan(plan.plan_id)
+        try:
+            receipt = json.loads(document) if document is not None else None
+        except ValueError:
+            return None
+        return receipt if isinstance(receipt, dict) else None
+
+    def _store(self, root: Root) -> PlanStore:
+        return PlanStore(root.path)
+
+
+def _is_named(plan: Plan, plan_id: str) -> bool:
+    return plan.plan_id.removeprefix(PREFIX).startswith(plan_id.removeprefix(PREFIX).lower())
+
+
+_FOREIGN: Final = Diagnostic(
+    code=Code.PLAN_TAMPERED, message="the store holds another plan under this ID", hint="plan the batch again"
+)

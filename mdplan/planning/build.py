@@ -1,0 +1,156 @@
+"""From resolved edits to the result of one file."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.spacing import place_blocks
+from mdplan.operation import BlockInsertion
+from mdplan.planning.resolve import ResolvedEdit
+from mdplan.planning.snapshot import SnapshotFile
+from mdplan.text.diff import Hunk, find_hunks
+from mdplan.text.edit import EditList, Overlap, TextEdit
+from mdplan.text.source import ByteEdit, DecodeProblem, EncodeProblem, Source, splice
+from mdplan.text.span import Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltFile:
+    """One file before and after. `written` maps the index of an edit to what it wrote, in the result."""
+
+    file: SnapshotFile
+    resolved: Sequence[ResolvedEdit]
+    edits: EditList
+    byte_edits: tuple[ByteEdit, ...]
+    result: Outline
+    written: dict[int, tuple[Span, ...]]
+
+    @property
+    def base(self) -> Outline:
+        """Outline of the base."""
+        return self.file.outline
+
+    @cached_property
+    def hunks(self) -> tuple[Hunk, ...]:
+        """Hunks of the diff from base to result."""
+        return find_hunks(self.base.source.data, self.byte_edits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A text edit and where the new text of which batch edits stands in it."""
+
+    edit: TextEdit
+    pieces: tuple[tuple[int, Span], ...]
+
+
+def build_file(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> BuiltFile | Problems:
+    """Result of `resolved` on `file`; parses the result once.
+
+    Errors: CONFLICTING_EDITS, UNENCODABLE_TEXT, ENCODING_UNKNOWN, NOT_A_TEXT_FILE.
+    """
+    parts = [*_replacements(resolved), *_insertions(file.outline, resolved)]
+    edits = EditList.of(part.edit for part in parts)
+    if isinstance(edits, Overlap):
+        first, second = parts[edits.first], parts[edits.second]
+        return (_overlap(file, first, second),)
+    source = file.outline.source
+    byte_edits = source.byte_edits(edits)
+    if isinstance(byte_edits, EncodeProblem):
+        return (_unencodable(file, byte_edits, edits, parts),)
+    result = source if not edits else _decoded(source, splice(source.data, byte_edits))
+    if isinstance(result, DecodeProblem):
+        return (_no_text(file, result),)
+    return BuiltFile(
+        file=file,
+        resolved=resolved,
+        edits=edits,
+        byte_edits=byte_edits,
+        result=file.outline if result is source else Outline(result, file.outline.format),
+        written=_written(edits, parts),
+    )
+
+
+def _replacements(resolved: Sequence[ResolvedEdit]) -> list[_Part]:
+    return [
+        _Part(edit, ((item.index, Span(0, len(edit.new_text))),))
+        for item in resolved
+        for edit in item.resolution.edits
+    ]
+
+
+def _insertions(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[_Part]:
+    """One text edit for all blocks that go to one place, so that the space between them is made once."""
+    by_offset: defaultdict[int, list[tuple[BlockInsertion, int]]] = defaultdict(list)
+    for item in resolved:
+        for insertion in item.resolution.insertions:
+            by_offset[insertion.offset].append((insertion, item.index))
+    parts: list[_Part] = []
+    for offset, blocks in by_offset.items():
+        blocks.sort(key=lambda block: (block[0].order, block[1]))
+        placed = place_blocks(outline, offset, [insertion.text for insertion, _ in blocks])
+        indexes = (index for _, index in blocks)
+        parts.append(_Part(placed.edit, tuple(zip(indexes, placed.spans, strict=True))))
+    return parts
+
+
+def _decoded(source: Source, data: bytes) -> Source | DecodeProblem:
+    """The result's bytes as text, in the encoding of the base."""
+    by_default = source.bom or source.encoding == "utf-8"
+    return Source.decode(data, None if by_default else source.encoding)
+
+
+def _written(edits: EditList, parts: Sequence[_Part]) -> dict[int, tuple[Span, ...]]:
+    starts = {id(edit): span.start for edit, span in zip(edits, edits.result_spans(), strict=True)}
+    written: defaultdict[int, list[Span]] = defaultdict(list)
+    for part in parts:
+        start = starts[id(part.edit)]
+        for index, span in part.pieces:
+            written[index].append(Span(start + span.start, start + span.end))
+    return {index: tuple(sorted(spans)) for index, spans in written.items()}
+
+
+def _overlap(file: SnapshotFile, first: _Part, second: _Part) -> Diagnostic:
+    indexes = sorted({index for part in (first, second) for index, _ in part.pieces})
+    return Diagnostic(
+        code=Code.CONFLICTING_EDITS,
+        message=f"edits {' and '.join(map(str, indexes))} change the same text",
+        hint="make one edit of them, or send them one after the other",
+        file=file.path,
+        edit_index=indexes[-1],
+        place=file.outline.source.lines.position(second.edit.span.start),
+    )
+
+
+def _unencodable(
+    file: SnapshotFile, problem: EncodeProblem, edits: EditList, parts: Sequence[_Part]
+) -> Diagnostic:
+    edit = edits.edits[problem.edit]
+    index = next(part.pieces[0][0] for part in parts if part.edit is edit)
+    if problem.character is None:
+        return Diagnostic(
+            code=Code.ENCODING_UNKNOWN,
+            message="the file is not valid UTF-8, so text beyond ASCII cannot be written into it",
+            hint='give the file\'s `"encoding"`, such as "latin-1" or "cp1252"',
+            file=file.path,
+            edit_index=index,
+        )
+    return Diagnostic(
+        code=Code.UNENCODABLE_TEXT,
+        message=f"U+{ord(problem.character):04X} does not exist in {file.outline.source.encoding}",
+        hint="use characters of the file's encoding",
+        file=file.path,
+        edit_index=index,
+    )
+
+
+def _no_text(file: SnapshotFile, problem: DecodeProblem) -> Diagnostic:
+    return Diagnostic(
+        code=Code.NOT_A_TEXT_FILE,
+        message=f"the result would not be a text file: {problem.reason}",
+        hint="leave NUL characters out of new text",
+        file=file.path,
+    )

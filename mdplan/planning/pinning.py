@@ -1,0 +1,28 @@
+"""What pins a commit to the bytes that its caller saw (DESIGN section 7)."""
+
+from collections.abc import Sequence
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.planning.build import BuiltFile
+
+
+def unpinned(built_files: Sequence[BuiltFile]) -> Problems:
+    """PRECONDITION_REQUIRED for every file that neither a base hash nor the evidence of each edit pins."""
+    problems: list[Diagnostic] = []
+    for built in built_files:
+        if built.file.requested.base_sha256 is not None:
+            continue
+        loose = [item.index for item in built.resolved if not item.resolution.is_evidence]
+        if loose:
+            listed = ", ".join(map(str, loose[:10]))
+            problems.append(
+                Diagnostic(
+                    code=Code.PRECONDITION_REQUIRED,
+                    message=f"nothing pins `{built.file.path}` to what you saw (edits {listed})",
+                    hint=f'add `"baseSha256": "{built.base.source.sha256}"` if this is the file that you saw, '
+                    "or dry-run the batch and apply its planId",
+                    file=built.file.path,
+                    edit_index=loose[0],
+                )
+            )
+    return tuple(problems)

@@ -1,0 +1,159 @@
+"""A plan as a file: JSON that proves itself.
+
+The plan ID is hashed again from what the document says, and the text edits must turn the base into the
+bytes whose hash the plan names, so that a document that was changed cannot change what is applied.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic, Severity
+from mdplan.plan import (
+    EditResult,
+    FileChange,
+    Lines,
+    MatchResult,
+    Plan,
+    PlanId,
+    Range,
+    canonical_json,
+    edit_list_from_json,
+    edit_list_to_json,
+    plan_id_of,
+)
+from mdplan.report import to_wire
+from mdplan.text.span import Position
+
+FORMAT: Final = 1
+_HEX: Final = frozenset("0123456789abcdef")
+_HASH_LENGTH: Final = 64
+
+
+def write_document(plan: Plan) -> bytes:
+    """`plan` as canonical JSON."""
+    return canonical_json(
+        {
+            "mdplanPlan": FORMAT,
+            "planId": plan.plan_id,
+            "engine": plan.engine,
+            "files": [_file_to_json(change, edits) for change, edits in zip(plan.files, plan.requested, strict=True)],
+            "editResults": to_wire(plan.results),
+            "warnings": to_wire(plan.warnings),
+        }
+    )
+
+
+def is_document(data: object) -> bool:
+    """Whether decoded JSON claims to be a plan document."""
+    return isinstance(data, Mapping) and "mdplanPlan" in data
+
+
+def read_document(data: bytes | Mapping[str, Any]) -> Plan | Diagnostic:
+    """The plan that `data` holds. Errors: PLAN_TAMPERED."""
+    try:
+        body = json.loads(data) if isinstance(data, bytes) else data
+        return _read(body)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return _tampered("it is not a plan document of this version")
+
+
+def _read(body: Mapping[str, Any]) -> Plan | Diagnostic:
+    if body["mdplanPlan"] != FORMAT:
+        return _tampered("it is not a plan document of this version")
+    files = tuple(_file_of_json(entry) for entry in body["files"])
+    requested = tuple(tuple(entry["requested"]) for entry in body["files"])
+    plan = Plan(
+        plan_id=PlanId(body["planId"]),
+        engine=str(body["engine"]),
+        files=files,
+        requested=requested,
+        results=tuple(_result_of_json(entry) for entry in body["editResults"]),
+        warnings=tuple(_diagnostic_of_json(entry) for entry in body["warnings"]),
+    )
+    if not files or plan_id_of(plan.engine, files, requested) != plan.plan_id:
+        return _tampered("its content does not hash to its plan ID")
+    return plan
+
+
+def _file_to_json(change: FileChange, requested: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "path": change.path,
+        "encoding": change.encoding,
+        "baseSha256": change.base_sha256,
+        "resultSha256": change.result_sha256,
+        "linesAdded": change.lines_added,
+        "linesRemoved": change.lines_removed,
+        "baseSections": dict(change.base_sections),
+        "requested": list(requested),
+        "textEdits": edit_list_to_json(change.edits),
+    }
+
+
+def _file_of_json(entry: Mapping[str, Any]) -> FileChange:
+    edits = edit_list_from_json(entry["textEdits"])
+    hashes = (entry["baseSha256"], entry["resultSha256"])
+    if edits is None or not all(len(value) == _HASH_LENGTH and set(value) <= _HEX for value in hashes):
+        raise ValueError
+    return FileChange(
+        path=str(entry["path"]),
+        encoding=entry["encoding"] if entry["encoding"] is None else str(entry["encoding"]),
+        base_sha256=hashes[0],
+        result_sha256=hashes[1],
+        edits=edits,
+        lines_added=int(entry["linesAdded"]),
+        lines_removed=int(entry["linesRemoved"]),
+        base_sections={str(name): str(digest) for name, digest in entry["baseSections"].items()},
+    )
+
+
+def _result_of_json(entry: Mapping[str, Any]) -> EditResult:
+    return EditResult(
+        edit_index=entry["editIndex"],
+        op=entry["op"],
+        file=entry["file"],
+        no_op=entry["noOp"],
+        ranges=tuple(_range_of_json(place) for place in entry["ranges"]),
+        result_lines=tuple(Lines(start=lines["start"], end=lines["end"]) for lines in entry["resultLines"]),
+        section_id=entry.get("sectionId"),
+        new_section_id=entry.get("newSectionId"),
+        matches_found=entry.get("matchesFound"),
+        matches_replaced=entry.get("matchesReplaced"),
+        matches=tuple(
+            MatchResult(
+                line=match["line"], col=match["col"], text=match["text"], range=_range_of_json(match["range"])
+            )
+            for match in entry["matches"]
+        ),
+        excluded_matches=entry.get("excludedMatches"),
+        line_ends_normalized=entry.get("lineEndsNormalized"),
+        warnings=tuple(_diagnostic_of_json(warning) for warning in entry["warnings"]),
+    )
+
+
+def _range_of_json(entry: Mapping[str, Any]) -> Range:
+    return Range(start=_position_of_json(entry["start"]), end=_position_of_json(entry["end"]))
+
+
+def _position_of_json(entry: Mapping[str, Any]) -> Position:
+    return Position(int(entry["line"]), int(entry["col"]))
+
+
+def _diagnostic_of_json(entry: Mapping[str, Any]) -> Diagnostic:
+    return Diagnostic(
+        code=Code(entry["code"]),
+        message=str(entry["message"]),
+        hint=str(entry.get("hint", "")),
+        severity=Severity(entry["severity"]),
+        file=entry.get("file"),
+        edit_index=entry.get("editIndex"),
+        place=_position_of_json(entry["place"]) if "place" in entry else None,
+    )
+
+
+def _tampered(reason: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.PLAN_TAMPERED,
+        message=f"the plan cannot be trusted: {reason}",
+        hint="plan the batch again",
+    )

@@ -1,0 +1,65 @@
+"""Every edit against the base: its text edits, or what is wrong with it."""
+
+from dataclasses import dataclass
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.document_format import DocumentFormat
+from mdplan.operation import Operation, Resolution, SectionTargeted
+from mdplan.planning.snapshot import SnapshotFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedEdit:
+    """One edit with its text edits. `index` counts through the whole batch, from 0."""
+
+    index: int
+    operation: Operation
+    resolution: Resolution
+
+
+def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problems]:
+    """All edits of `file` against its base in one pass; it goes on after the first problem.
+
+    Errors: those of the operations; INVALID_ARGUMENT for a Markdown operation on plain text;
+    PRECONDITION_REQUIRED for an ID that counts equal headings and is not pinned.
+    """
+    resolved: list[ResolvedEdit] = []
+    problems: list[Diagnostic] = []
+    for index, operation in enumerate(file.requested.edits, start=file.first_edit):
+        outcome = _resolve(operation, file)
+        if isinstance(outcome, Resolution):
+            resolved.append(ResolvedEdit(index=index, operation=operation, resolution=outcome))
+        else:
+            problems += (problem.at(file=file.path, edit_index=index) for problem in outcome)
+    return tuple(resolved), tuple(problems)
+
+
+def _resolve(operation: Operation, file: SnapshotFile) -> Resolution | Problems:
+    if operation.needs_markdown and file.outline.format is not DocumentFormat.MARKDOWN:
+        return (
+            Diagnostic(
+                code=Code.INVALID_ARGUMENT,
+                message=f"{operation.op} needs Markdown, and this file counts as plain text",
+                hint='use replace_match or replace_range, or `"format": "markdown"` beside the file',
+            ),
+        )
+    outcome = operation.resolve(file.outline)
+    if isinstance(outcome, Resolution) and _lacks_pin(operation, outcome, file):
+        return (
+            Diagnostic(
+                code=Code.PRECONDITION_REQUIRED,
+                message="this sectionId counts equal headings, so an edit elsewhere could have moved it",
+                hint=f'add `"baseSha256": "{file.outline.source.sha256}"` if this is the file that you saw, '
+                "or the sectionSha256 of the section",
+            ),
+        )
+    return outcome
+
+
+def _lacks_pin(operation: Operation, resolution: Resolution, file: SnapshotFile) -> bool:
+    return (
+        isinstance(operation, SectionTargeted)
+        and resolution.section is not None
+        and file.requested.base_sha256 is None
+        and operation.needs_pin(resolution.section)
+    )

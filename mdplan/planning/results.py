@@ -1,0 +1,80 @@
+"""What each edit of a batch did, for the caller."""
+
+from collections.abc import Mapping, Sequence
+
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.section import Section
+from mdplan.operation import MatchReport
+from mdplan.plan import EditResult, Lines, MatchResult, Range
+from mdplan.planning.build import BuiltFile
+from mdplan.planning.resolve import ResolvedEdit
+from mdplan.text.source import visible
+from mdplan.text.span import Span
+
+MOST_MATCHES = 50
+_MATCH_TEXT = 200
+
+
+def edit_results(built: BuiltFile) -> tuple[EditResult, ...]:
+    """One result an edit of `built`, in batch order."""
+    by_start = {section.span.start: section for section in built.result.every_section() if section.heading}
+    return tuple(_result(built, item, by_start) for item in built.resolved)
+
+
+def _result(built: BuiltFile, item: ResolvedEdit, by_start: Mapping[int, Section]) -> EditResult:
+    resolution = item.resolution
+    matches = resolution.matches
+    section = resolution.section
+    written = built.written.get(item.index, ())
+    return EditResult(
+        edit_index=item.index,
+        op=item.operation.op,
+        file=built.file.path,
+        no_op=not resolution.edits and not resolution.insertions,
+        ranges=tuple(_range(built.base, claim.span) for claim in resolution.claims[:MOST_MATCHES]),
+        result_lines=_lines(built.result, written[:MOST_MATCHES]),
+        section_id=section.section_id if section else None,
+        new_section_id=_new_section_id(built, section, by_start),
+        matches_found=matches.found if matches else None,
+        matches_replaced=matches.replaced if matches else None,
+        matches=_matches(built.base, matches) if matches else (),
+        excluded_matches=dict(matches.excluded) if matches else None,
+        line_ends_normalized=(matches.line_ends_normalized or None) if matches else None,
+        warnings=tuple(warning.at(file=built.file.path, edit_index=item.index) for warning in resolution.warnings),
+    )
+
+
+def _new_section_id(built: BuiltFile, section: Section | None, by_start: Mapping[int, Section]) -> str | None:
+    """ID that `section` has in the result, where it is another one."""
+    if section is None or section.heading is None:
+        return None
+    for after in (False, True):
+        start = built.edits.map_offset(section.span.start, after=after)
+        found = by_start.get(start) if start is not None else None
+        if found is not None:
+            return found.section_id if found.section_id != section.section_id else None
+    return None
+
+
+def _matches(base: Outline, report: MatchReport) -> tuple[MatchResult, ...]:
+    results: list[MatchResult] = []
+    for match in report.matches[:MOST_MATCHES]:
+        place = _range(base, match.span)
+        text = base.source.text[match.span.start : min(match.span.end, match.span.start + _MATCH_TEXT)]
+        results.append(
+            MatchResult(line=place.start.line, col=place.start.col, text=visible(text), range=place)
+        )
+    return tuple(results)
+
+
+def _range(outline: Outline, span: Span) -> Range:
+    lines = outline.source.lines
+    return Range(start=lines.position(span.start), end=lines.position(span.end))
+
+
+def _lines(result: Outline, written: Sequence[Span]) -> tuple[Lines, ...]:
+    lines = result.source.lines
+    return tuple(
+        Lines(start=lines.line_at(span.start), end=lines.line_at(max(span.start, span.end - 1)))
+        for span in written
+    )

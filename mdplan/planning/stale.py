@@ -1,0 +1,42 @@
+"""Saying that a file is not the one that was planned on, and which sections made the difference."""
+
+from collections.abc import Mapping
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.heading_path import candidate
+from mdplan.markdown.outline import Outline
+
+_LISTED = 5
+
+
+def stale_base(
+    path: str, expected: str, current: Outline, base_sections: Mapping[str, str] | None = None
+) -> Diagnostic:
+    """STALE_BASE for the file `path`, whose hash should have been `expected`.
+
+    With `base_sections` (own hashes by section ID, as the plan saw them) the sections that changed since
+    are candidates, and those that came or went are counted.
+    """
+    found = current.source.sha256
+    message = f"`{path}` is not the file that was seen: its SHA-256 is now {found[:16]}…, not {expected[:16]}…"
+    changed = ()
+    if base_sections is not None:
+        now = current.own_hashes()
+        differing = [
+            section
+            for section in current.sections
+            if section.section_id not in base_sections
+            or base_sections[section.section_id] != now[section.section_id]
+        ]
+        gone = len(base_sections.keys() - now.keys())
+        lines = ", ".join(f"{section.first_line}-{section.last_line}" for section in differing[:_LISTED])
+        message += f"; changed since: {len(differing)} sections" + (f" (lines {lines})" if lines else "")
+        message += f", gone: {gone}" if gone else ""
+        changed = tuple(candidate(section) for section in differing[:_LISTED])
+    return Diagnostic(
+        code=Code.STALE_BASE,
+        message=message,
+        hint=f'look at it with md_stat and plan again with `"baseSha256": "{found}"`',
+        file=path,
+        candidates=changed,
+    )

@@ -1,0 +1,79 @@
+"""From built files to the plan, and from a plan to what its report says."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from mdplan.batch import normalized_edits
+from mdplan.diagnostics import Diagnostic
+from mdplan.plan import FileChange, Plan
+from mdplan.planning.build import BuiltFile
+from mdplan.planning.references import broken_links
+from mdplan.planning.results import edit_results
+from mdplan.report import FileReport
+from mdplan.text.diff import DiffStat, DiffText
+
+
+
+def plan_of(built_files: Sequence[BuiltFile]) -> Plan:
+    """The plan that makes `built_files`, with the warnings that the whole of it gives."""
+    warnings: list[Diagnostic] = []
+    for built in built_files:
+        warnings += broken_links(built)
+    return Plan.of(
+        files=[_change(built) for built in built_files],
+        requested=[normalized_edits(built.file.requested) for built in built_files],
+        results=[result for built in built_files for result in edit_results(built)],
+        warnings=warnings,
+    )
+
+
+def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
+    """What every report on `plan` says, as the fields of a `PlanReport`; None where there is no diff."""
+    files = tuple(file_report(change) for change in plan.files)
+    shown = DiffText.of(diff) if diff is not None else None
+    excluded = Counter[str]()
+    for result in plan.results:
+        excluded.update(result.excluded_matches or {})
+    only = files[0] if len(files) == 1 else None
+    return {
+        "plan_id": plan.plan_id,
+        "no_op": plan.is_no_op,
+        "file": only.file if only else None,
+        "base_sha256": only.base_sha256 if only else None,
+        "files": files,
+        "diff": shown.text if shown else None,
+        "diff_exact": shown.exact if shown else None,
+        "edits_applied": sum(not result.no_op for result in plan.results),
+        "matches_found": sum(result.matches_found or 0 for result in plan.results),
+        "matches_replaced": sum(result.matches_replaced or 0 for result in plan.results),
+        "excluded_matches": dict(excluded),
+        "edit_results": plan.results,
+        "warnings": (*(warning for result in plan.results for warning in result.warnings), *plan.warnings),
+    }
+
+
+def file_report(change: FileChange) -> FileReport:
+    """One file of a plan, for a report."""
+    return FileReport(
+        file=change.path,
+        base_sha256=change.base_sha256,
+        result_sha256=change.result_sha256,
+        changed=not change.is_no_op,
+        lines_added=change.lines_added,
+        lines_removed=change.lines_removed,
+    )
+
+
+def _change(built: BuiltFile) -> FileChange:
+    stat = DiffStat.of(built.hunks)
+    return FileChange(
+        path=built.file.path,
+        encoding=built.file.requested.encoding,
+        base_sha256=built.base.source.sha256,
+        result_sha256=built.result.source.sha256,
+        edits=built.edits,
+        lines_added=stat.added,
+        lines_removed=stat.removed,
+        base_sections=built.base.own_hashes(),
+    )

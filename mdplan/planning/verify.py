@@ -1,0 +1,216 @@
+"""What the result must keep: the promises of DESIGN section 7, checked on the parsed result."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from mdplan.batch import Batch
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.blocks import BlockKind, is_left_open
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.regions import find_regions
+from mdplan.markdown.section import Section
+from mdplan.markdown.section_id import folded
+from mdplan.planning.build import BuiltFile
+from mdplan.text.span import Span
+
+_LISTED = 5
+
+
+def verify(built: BuiltFile, batch: Batch) -> Problems:
+    """Everything that the result loses, gains or moves without having been asked to.
+
+    Errors: OUTLINE_CHANGED, DUPLICATE_HEADING; the batch's `allow…` options silence them.
+    """
+    if not built.edits or built.base.format != built.result.format:
+        return ()
+    problems: list[Diagnostic] = []
+    if not batch.allow_outline_change:
+        places = _Places(built)
+        problems += _headings_lost(built, places)
+        problems += _headings_gained(built, places)
+        problems += _swallowed(built)
+        problems += _frame_changed(built)
+    if not batch.allow_duplicate_headings:
+        problems += _repeated_paths(built)
+    return tuple(problem.at(file=built.file.path) for problem in problems)
+
+
+class _Places:
+    """Where the headings of the base stand in the result, and which of them an edit wrote into."""
+
+    def __init__(self, built: BuiltFile) -> None:
+        self._edits = built.edits
+        self._spans = [edit.span for edit in built.edits]
+        self._starts = [span.start for span in self._spans]
+        self._written = built.edits.result_spans()
+        self._written_starts = [span.start for span in self._written]
+        self.result_by_start = {section.span.start: section for section in built.result.every_section()}
+
+    def is_touched(self, heading: Span) -> bool:
+        """Whether an edit replaces text of `heading`, or inserts strictly inside of it."""
+        index = bisect_right(self._starts, heading.end) - 1
+        while index >= 0 and self._spans[index].end >= heading.start:
+            span = self._spans[index]
+            if span.overlaps(heading) or heading.start < span.start < heading.end:
+                return True
+            index -= 1
+        return False
+
+    def in_result(self, offset: int) -> int | None:
+        """Where the line start `offset` of the base is in the result."""
+        before = self._edits.map_offset(offset)
+        if before is not None and before in self.result_by_start:
+            return before
+        return self._edits.map_offset(offset, after=True)
+
+    def is_written(self, heading: Span) -> bool:
+        """Whether all text of `heading`, in the result, was written by one edit."""
+        index = bisect_right(self._written_starts, heading.start) - 1
+        return index >= 0 and heading.end <= self._written[index].end
+
+
+def _headings_lost(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
+    base, result = built.base, built.result
+    lost = [
+        section
+        for section in base.every_section()
+        if section.heading and not places.is_touched(_text_of_heading(base, section))
+        if not _is_kept(base, result, section, places)
+    ]
+    if lost:
+        yield _outline_changed(
+            base,
+            lost,
+            "would vanish, or get another level or parent",
+            "an edit turns text around them into code, a comment, or a heading",
+        )
+
+
+def _is_kept(base: Outline, result: Outline, section: Section, places: _Places) -> bool:
+    start = places.in_result(section.span.start)
+    found = places.result_by_start.get(start) if start is not None else None
+    if found is None or found.heading is None:
+        return False
+    if found.level != section.level or found.nested != section.nested:
+        return False
+    parent, found_parent = base.parent(section), result.parent(found)
+    if parent is None or found_parent is None or parent.heading is None or found_parent.heading is None:
+        return (parent is None or parent.heading is None) and (
+            found_parent is None or found_parent.heading is None
+        )
+    return places.in_result(parent.span.start) == found_parent.span.start
+
+
+def _headings_gained(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
+    base, result = built.base, built.result
+    known = {
+        start
+        for section in base.every_section()
+        if section.heading and (start := places.in_result(section.span.start)) is not None
+    }
+    gained = [
+        section
+        for section in result.every_section()
+        if section.heading
+        and section.span.start not in known
+        and not places.is_written(_text_of_heading(result, section))
+    ]
+    if gained:
+        yield _outline_changed(
+            result,
+            gained,
+            "of the result would be new headings, made of text that was none",
+            "keep a blank line between your text and a line of dashes or equals signs",
+        )
+
+
+def _text_of_heading(outline: Outline, section: Section) -> Span:
+    """The lines of a heading without the line end of the last."""
+    assert section.heading is not None
+    return Span(section.heading.span.start, outline.source.lines.content_end(section.heading.last_line))
+
+
+def _outline_changed(outline: Outline, sections: Sequence[Section], what: str, why: str) -> Diagnostic:
+    lines = [section.first_line for section in sections]
+    listed = ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
+    noun = "heading at line" if len(lines) == 1 else "headings at lines"
+    return Diagnostic(
+        code=Code.OUTLINE_CHANGED,
+        message=f"the {noun} {listed} {what}",
+        hint=f"{why}; if that is wanted, send `\"allowOutlineChange\": true`",
+        place=outline.source.lines.position(sections[0].span.start),
+    )
+
+
+def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
+    """Inserted blocks that landed inside of a fence or comment, and blocks that an edit left open."""
+    result = built.result
+    for item in built.resolved:
+        if not item.resolution.insertions:
+            continue
+        for span in built.written.get(item.index, ()):
+            block = result.tree.root_at(span.start)
+            if block is None or block.span.start >= span.start:
+                continue
+            if block.kind in {BlockKind.FENCE, BlockKind.HTML}:
+                yield Diagnostic(
+                    code=Code.OUTLINE_CHANGED,
+                    message=f"the new text would stand inside of the {block.kind} that starts at line "
+                    f"{block.first_line} and is not closed",
+                    hint="close it first, in an edit of its own",
+                    edit_index=item.index,
+                )
+    yield from _left_open(built)
+
+
+def _left_open(built: BuiltFile) -> Iterator[Diagnostic]:
+    last = built.result.tree.roots[-1] if built.result.tree.roots else None
+    if last is None or not is_left_open(last, built.result.source.text):
+        return
+    base_last = built.base.tree.roots[-1] if built.base.tree.roots else None
+    if base_last is not None and is_left_open(base_last, built.base.source.text):
+        return
+    yield Diagnostic(
+        code=Code.OUTLINE_CHANGED,
+        message=f"the {last.kind} at line {last.first_line} of the result would be left open",
+        hint="close the fence, comment or tag",
+        place=built.result.source.lines.position(last.span.start),
+    )
+
+
+def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
+    """Front matter or region markers that come or go."""
+    had, has = built.base.front_matter, built.result.front_matter
+    if (had is None) != (has is None):
+        yield Diagnostic(
+            code=Code.OUTLINE_CHANGED,
+            message="the front matter would " + ("vanish" if had else "appear where there was none"),
+            hint="leave the first lines and the fences of the front matter as they are",
+        )
+    before = Counter(region.name for region in find_regions(built.base).pairs)
+    after = Counter(region.name for region in find_regions(built.result).pairs)
+    for name in sorted(before - after):
+        yield Diagnostic(
+            code=Code.OUTLINE_CHANGED,
+            message=f"the region `{name}` would lose one of its markers",
+            hint="keep both marker comments",
+        )
+
+
+def _repeated_paths(built: BuiltFile) -> Iterator[Diagnostic]:
+    before, after = (_path_counts(outline) for outline in (built.base, built.result))
+    for section in built.result.sections:
+        key = tuple(folded(element) for element in section.path)
+        if section.ordinal == max(2, before[key] + 1) and after[key] > before[key]:
+            yield Diagnostic(
+                code=Code.DUPLICATE_HEADING,
+                message=f"the heading at line {section.first_line} of the result repeats a heading path",
+                hint="use another heading, or edit the section that exists; to allow it, send "
+                '`"allowDuplicateHeadings": true`',
+                place=built.result.source.lines.position(section.span.start),
+            )
+
+
+def _path_counts(outline: Outline) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(folded(element) for element in section.path) for section in outline.sections)

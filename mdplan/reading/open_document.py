@@ -1,0 +1,43 @@
+"""From the bytes of a file to its outline, within the limits."""
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.document_format import document_format
+from mdplan.markdown.outline import Outline
+from mdplan.text.source import DecodeFailure, DecodeProblem, Source
+
+_CODES = {
+    DecodeFailure.NOT_TEXT: Code.NOT_A_TEXT_FILE,
+    DecodeFailure.UNKNOWN_ENCODING: Code.INVALID_ARGUMENT,
+    DecodeFailure.DOES_NOT_DECODE: Code.ENCODING_UNKNOWN,
+}
+_HINTS = {
+    DecodeFailure.NOT_TEXT: 'if it is text, give its `"encoding"`',
+    DecodeFailure.UNKNOWN_ENCODING: 'use a name such as "utf-8", "latin-1", "cp1252" or "shift_jis"',
+    DecodeFailure.DOES_NOT_DECODE: "give the encoding that the file has, or leave it out",
+}
+
+
+def open_document(
+    path: str, data: bytes, encoding: str | None, given_format: str | None, max_lines: int
+) -> Outline | Diagnostic:
+    """Outline of the file `path`, whose bytes are `data`.
+
+    `given_format` is what the caller says it is (markdown, text), None to go by its name. Errors:
+    NOT_A_TEXT_FILE, INVALID_ARGUMENT (an unknown encoding), ENCODING_UNKNOWN, FILE_TOO_LARGE (`max_lines`).
+    """
+    source = Source.decode(data, encoding)
+    if isinstance(source, DecodeProblem):
+        return Diagnostic(
+            code=_CODES[source.failure],
+            message=f"`{path}` cannot be read as text: {source.reason}",
+            hint=_HINTS[source.failure],
+            file=path,
+        )
+    if source.lines.count > max_lines:
+        return Diagnostic(
+            code=Code.FILE_TOO_LARGE,
+            message=f"`{path}` has {source.lines.count} lines, and the limit is {max_lines}",
+            hint="split the file, or raise the limit",
+            file=path,
+        )
+    return Outline(source, document_format(path, source.text, given_format))
