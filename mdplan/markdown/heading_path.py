@@ -125,7 +125,7 @@ def _readings(element: str) -> tuple[_Reading, ...]:
     found: list[_Reading] = []
     qualified = _QUALIFIED.match(element.strip())
     for level, text in ((None, element.strip()), *(((len(qualified[1]), qualified[2]),) if qualified else ())):
-        for exact in dict.fromkeys((text, render_text(text))):
+        for exact in dict.fromkeys((text, render_text(text).strip())):
             found.append(_Reading(level, exact, canonical_heading(exact)))
     return tuple(found)
 

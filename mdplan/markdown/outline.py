@@ -171,8 +171,10 @@ class Outline:
 
     def _sections(self) -> tuple[tuple[Section, ...], tuple[Section, ...]]:
         headings = [block for block in self.blocks if block.kind is BlockKind.HEADING]
-        titles = [render_text(block.content) for block in headings]
-        anchors = list(heading_anchors(titles))
+        rendered = [render_text(block.content) for block in headings]
+        # An HTML anchor beside the text leaves a space, which GitHub's anchors keep and people do not write.
+        titles = [text.strip() for text in rendered]
+        anchors = list(heading_anchors(rendered))
         paths, parents = _paths(headings, titles)
         ordinals, repeats = _ordinals(headings, paths)
         top = [number for number, block in enumerate(headings) if block.depth == 0]

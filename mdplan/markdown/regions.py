@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -55,18 +56,19 @@ def find_regions(outline: Outline) -> Regions:
     pairs: list[Region] = []
     unpaired: list[Marker] = []
     waiting: list[Marker] = []
+    waits: Counter[str] = Counter()
     for marker in _markers(outline):
         if marker.is_start:
             waiting.append(marker)
-            continue
-        opened = [other.name for other in waiting]
-        if marker.name not in opened:
+            waits[marker.name] += 1
+        elif not waits[marker.name]:
             unpaired.append(marker)
-            continue
-        index = len(opened) - 1 - opened[::-1].index(marker.name)
-        unpaired += waiting[index + 1 :]
-        pairs.append(Region(name=marker.name, start=waiting[index], end=marker))
-        del waiting[index:]
+        else:
+            while (start := waiting.pop()).name != marker.name:
+                waits[start.name] -= 1
+                unpaired.append(start)
+            waits[marker.name] -= 1
+            pairs.append(Region(name=marker.name, start=start, end=marker))
     unpaired += waiting
     return Regions(
         tuple(sorted(pairs, key=lambda region: region.start.span)),
