@@ -1,0 +1,214 @@
+"""Links of a document: their kinds, those that point into the document itself, and the labels they use."""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.markdown.anchors import heading_slug
+from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.inline_node import InlineKind, InlineNode
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.targets import attributes_in, is_resolved, resolvable_targets, whole
+from mdplan.text.span import Span
+
+__all__ = [
+    "LinkCount",
+    "LocalLink",
+    "ReferenceUse",
+    "count_links",
+    "local_links",
+    "reference_labels",
+    "reference_uses",
+    "resolvable_targets",
+]
+
+_FOOTNOTE: Final = re.compile(r"\[\^(?P<label>[^\s\[\]^]+)\]")
+_LINE_BREAK: Final = re.compile(r"[\r\n]+[ \t>]*")
+_HAS_TEXT: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE})
+_LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalLink:
+    """A link from a document into itself: to an anchor, or to a footnote.
+
+    `target` is ``#fragment`` as the parser understood it, or ``[^label]``. `span` is what would be rewritten:
+    the destination as written, or the label of the footnote. `line` is that of its start, 1-based.
+    """
+
+    line: int
+    target: str
+    span: Span
+    resolves: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceUse:
+    """A link or image by label. `label` is normalized, `span` is the label as written without brackets."""
+
+    line: int
+    label: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkCount:
+    """Links by kind. An image counts as an image alone, however its destination is written.
+
+    `html` counts ``<a href>``; `footnote` the references that have a definition.
+    """
+
+    inline: int = 0
+    reference: int = 0
+    autolink: int = 0
+    image: int = 0
+    wiki: int = 0
+    footnote: int = 0
+    html: int = 0
+
+
+def count_links(outline: Outline, span: Span | None = None) -> LinkCount:
+    """Links that share a code point with `span`, or all."""
+    area = span or whole(outline)
+    kinds = Counter(_kind_of(node) for node in outline.inline.nodes_in(area))
+    return LinkCount(
+        **{name: kinds[name] for name in LinkCount.__dataclass_fields__ if name != "html"},
+        html=sum(1 for each in attributes_in(outline, area) if (each.tag, each.name) == ("a", "href")),
+    )
+
+
+def local_links(outline: Outline, span: Span | None = None) -> tuple[LocalLink, ...]:
+    """Links of the document into itself that share a code point with `span`, or all, in document order.
+
+    They are links, definitions, wiki links and HTML links whose destination is a fragment, and footnote
+    references, those without a definition too. A definition counts once, and not each link that uses it.
+    """
+    area = span or whole(outline)
+    line_at = outline.source.lines.line_at
+    found = [
+        LocalLink(line=line_at(place.start), target=f"[^{label}]", span=place, resolves=resolves)
+        for label, place, resolves in _footnotes(outline, area)
+    ]
+    fragments = list(_fragments(outline, area))
+    targets = resolvable_targets(outline) if fragments else frozenset()
+    for href, place, is_wiki in fragments:
+        resolves = is_resolved(href[1:], targets) or (is_wiki and _names_heading(href, targets))
+        found.append(LocalLink(line=line_at(place.start), target=href, span=place, resolves=resolves))
+    return tuple(sorted(found, key=lambda link: link.span))
+
+
+def reference_labels(outline: Outline) -> frozenset[str]:
+    """Labels, normalized, that the link reference definitions of the document define."""
+    nodes = outline.inline.nodes_in(whole(outline))
+    return frozenset(
+        _normalized(outline, node.label)
+        for node in nodes
+        if node.kind is InlineKind.DEFINITION and node.label is not None
+    )
+
+
+def reference_uses(outline: Outline, span: Span | None = None) -> tuple[ReferenceUse, ...]:
+    """Links and images by a defined label that share a code point with `span`, or all, in document order."""
+    return tuple(
+        ReferenceUse(
+            line=outline.source.lines.line_at(node.label.start),
+            label=_normalized(outline, node.label),
+            span=node.label,
+        )
+        for node in outline.inline.nodes_in(span or whole(outline))
+        if node.kind in _LABELLED and node.label is not None
+    )
+
+
+def _kind_of(node: InlineNode) -> str | None:
+    """Field of `LinkCount` that counts `node`; None for what is no link."""
+    match node.kind:
+        case InlineKind.LINK:
+            return "inline" if node.label is None else "reference"
+        case InlineKind.IMAGE:
+            return "image"
+        case InlineKind.AUTOLINK:
+            return "autolink"
+        case InlineKind.WIKI_LINK:
+            return "wiki"
+        case InlineKind.FOOTNOTE_REFERENCE:
+            return "footnote"
+        case InlineKind.CODE | InlineKind.HTML | InlineKind.DEFINITION | InlineKind.FOOTNOTE_DEFINITION:
+            return None
+
+
+def _fragments(outline: Outline, area: Span) -> Iterator[tuple[str, Span, bool]]:
+    """Destinations that begin with ``#``, where they are written, and whether a wiki link has them."""
+    for node in outline.inline.nodes_in(area):
+        if node.kind is not InlineKind.IMAGE and node.destination and node.href.startswith("#"):
+            yield node.href, node.destination, node.kind is InlineKind.WIKI_LINK
+    for attribute in attributes_in(outline, area):
+        if attribute.tag == "a" and attribute.name == "href" and attribute.value.startswith("#"):
+            yield attribute.value, attribute.value_span, False
+
+
+def _names_heading(href: str, targets: frozenset[str]) -> bool:
+    """Whether the fragment of a wiki link names a heading by its text, or a block, which only notes know."""
+    name = href.rpartition("#")[2]
+    return name.startswith("^") or heading_slug(name) in targets
+
+
+def _footnotes(outline: Outline, area: Span) -> Iterator[tuple[str, Span, bool]]:
+    """Labels of footnote references, where they stand, and whether the footnote is defined."""
+    text = outline.source.text
+    for node in outline.inline.nodes_in(area):
+        if node.kind is InlineKind.FOOTNOTE_REFERENCE and node.label is not None:
+            yield text[node.label.start : node.label.end], node.label, True
+    defined: frozenset[str] | None = None
+    for label in _unread_footnotes(outline, area):
+        if defined is None:
+            defined = _footnote_labels(outline)
+        yield text[label.start : label.end], label, _normalized(outline, label) in defined
+
+
+def _unread_footnotes(outline: Outline, area: Span) -> Iterator[Span]:
+    """Labels of what looks like a footnote reference, and the parser took as text for want of a definition.
+
+    It also compares labels by case, which GitHub does not.
+    """
+    text = outline.source.text
+    blocks = [block.span for block in outline.blocks if block.kind in _HAS_TEXT]
+    starts = [block.start for block in blocks]
+    for match in _FOOTNOTE.finditer(text, area.start, area.end):
+        span = Span(*match.span())
+        index = bisect_right(starts, span.start) - 1
+        if index >= 0 and blocks[index].contains(span) and _is_text(outline, span):
+            yield Span(*match.span("label"))
+
+
+def _is_text(outline: Outline, span: Span) -> bool:
+    """Whether `span` stands in ordinary text or in the text of a link, without a backslash before it."""
+    before = outline.source.text[max(span.start - 1, 0) : span.start]
+    return (
+        before != "\\"
+        and not outline.inline.undecided_in(span)
+        and all(
+            node.kind is InlineKind.LINK and node.text is not None and node.text.contains(span)
+            for node in outline.inline.nodes_in(span)
+        )
+    )
+
+
+def _footnote_labels(outline: Outline) -> frozenset[str]:
+    return frozenset(
+        _normalized(outline, node.label)
+        for node in outline.inline.nodes_in(whole(outline))
+        if node.kind is InlineKind.FOOTNOTE_DEFINITION and node.label is not None
+    )
+
+
+def _normalized(outline: Outline, label: Span) -> str:
+    """Label as labels are compared (CommonMark 0.31.2, 4.7), without what begins its further lines."""
+    from markdown_it.common.utils import normalizeReference
+
+    # The backslash of an escaped pipe belongs to the table; elsewhere all labels lose it alike.
+    written = _LINE_BREAK.sub(" ", outline.source.text[label.start : label.end]).replace("\\|", "|")
+    return normalizeReference(written)

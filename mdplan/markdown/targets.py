@@ -1,0 +1,66 @@
+"""Places of a document that links can point to, and how GitHub compares a link with them."""
+
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import unquote
+
+from mdplan.markdown.anchors import Anchor
+from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.html_attributes import HtmlAttribute, html_attributes
+from mdplan.markdown.inline_node import InlineKind
+from mdplan.markdown.outline import Outline
+from mdplan.text.span import Span
+
+_ALWAYS: Final = frozenset({"", "top"})
+_TEXT_FRAGMENT: Final = ":~:"
+
+
+def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
+    """Anchors in document order: generated from headings, and explicit ids (of links also names) in HTML."""
+    lines = outline.source.lines
+    found = [
+        (section.span.start, Anchor(section.anchor, section.first_line, explicit=False))
+        for section in outline.every_section()
+        if section.anchor
+    ]
+    for attribute in attributes_in(outline, whole(outline)):
+        if attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"):
+            start = attribute.value_span.start
+            found.append((start, Anchor(attribute.value, lines.line_at(start), explicit=True)))
+    return tuple(anchor for _, anchor in sorted(found, key=lambda place: place[0]) if anchor.id)
+
+
+def resolvable_targets(outline: Outline) -> frozenset[str]:
+    """Every anchor of the document, as `target_key` writes it."""
+    return frozenset(target_key(anchor.id) for anchor in find_anchors(outline))
+
+
+def target_key(fragment: str) -> str:
+    """`fragment` (without ``#``) as GitHub compares it: percent-decoded, without case and its own prefix."""
+    return unquote(fragment).lower().removeprefix("user-content-")
+
+
+def is_resolved(fragment: str, targets: frozenset[str]) -> bool:
+    """Whether `fragment` (without ``#``) is one of `targets`, or a place that every page has.
+
+    The top of a page is the empty fragment or ``top`` (HTML standard, section 7.4.6.4); a text fragment
+    (``:~:text=…``) is for the browser to find.
+    """
+    key = target_key(fragment)
+    return key in targets or key in _ALWAYS or key.startswith(_TEXT_FRAGMENT)
+
+
+def attributes_in(outline: Outline, span: Span) -> Iterator[HtmlAttribute]:
+    """Attributes with values of the HTML tags that share a code point with `span`, blocks before inline."""
+    text = outline.source.text
+    for block in outline.blocks:
+        if block.kind is BlockKind.HTML and block.span.overlaps(span):
+            yield from html_attributes(text, block.span)
+    for node in outline.inline.nodes_in(span):
+        if node.kind is InlineKind.HTML:
+            yield from html_attributes(text, node.span)
+
+
+def whole(outline: Outline) -> Span:
+    """Span of the whole text."""
+    return Span(0, len(outline.source.text))
