@@ -17,7 +17,9 @@ class FileEdits(Wire):
     base_sha256: Sha256 | None = Field(
         default=None, description="SHA-256 of the file as you saw it; at least 16 hex digits."
     )
-    encoding: str | None = Field(default=None, description="Encoding, where the file is not UTF-8 and has no BOM.")
+    encoding: str | None = Field(
+        default=None, description="Encoding, where the file is not UTF-8 and has no BOM."
+    )
     format: str | None = Field(
         default=None, pattern="^(markdown|text)$", description="markdown or text; found by name when absent."
     )

@@ -256,7 +256,9 @@ class Engine:
                     result=result,
                     result_sha256=change.result_sha256,
                 )
-                for change, path, result in zip(plan.files, self._relative(plan), replayed.results, strict=True)
+                for change, path, result in zip(
+                    plan.files, self._relative(plan), replayed.results, strict=True
+                )
                 if not change.is_no_op
             ],
             max_bytes=self.settings.max_file_bytes,

@@ -135,7 +135,7 @@ class Operation(Wire, ABC):
     reference page shows it and the tests run it on the sample document.
     """
 
-    example: ClassVar[Mapping[str, object]]
+    example: ClassVar[dict[str, object]]
     needs_markdown: ClassVar[bool] = True
 
     op: str
@@ -167,7 +167,7 @@ class SectionTargeted(Operation):
         default=None, description="Which of several equal headings; 1-based. With heading or headingPath."
     )
     section_sha256: SectionHash | None = Field(
-        default=None, description="sectionSha256 as md_stat or md_read gave it: refuse if the section changed."
+        default=None, description="sectionSha256 from md_stat: refuse if the section has changed."
     )
 
     @model_validator(mode="after")
@@ -205,13 +205,13 @@ class SectionTargeted(Operation):
         if section.nested and not self.accepts_nested:
             return Diagnostic(
                 code=Code.INVALID_ARGUMENT,
-                message=f"the heading at line {section.first_line} stands in a quote or list and delimits no section",
-                hint="nested headings can be read and renamed; use replace_match or replace_range for their text",
+                message=f"the heading at line {section.first_line} is in a quote or list: it has no section",
+                hint="nested headings can be renamed; for other text use replace_match or replace_range",
             )
         if self.section_sha256 and not outline.matches_sha256(section, self.section_sha256):
             return Diagnostic(
                 code=Code.SECTION_CHANGED,
-                message=f"the section at lines {section.first_line}-{section.last_line} is not what you read",
+                message=f"the section at lines {section.first_line}-{section.last_line} has changed",
                 hint=f"read it again; its sectionSha256 is now {outline.section_sha256(section)}",
             )
         return section
@@ -230,5 +230,3 @@ class SectionTargeted(Operation):
         DESIGN section 5: an edit through such an ID needs `baseSha256` or `sectionSha256`.
         """
         return section.repeats > 1 and self.section_id is not None and self.section_sha256 is None
-
-

@@ -15,7 +15,7 @@ from mdplan.storage.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class PlanLibrary:
-    """Plans by ID, each in the store of its root. What comes out is proven again, so a store may be hostile."""
+    """Plans by ID, each in the store of its root. What comes out is proven again: a store may be hostile."""
 
     workspace: Workspace
 

@@ -85,8 +85,9 @@ class ApplyReport(PlanReport):
 class SectionEntry:
     """One section. Lines are 1-based and inclusive; `tokens` is an estimate: characters / 4.
 
-    `duplicate_of` is the ID of the first section of the same canonical path. Brief entries have only ID,
-    canonical path, level and lines.
+    `duplicate_of` is the ID of the first section of the same canonical path. `nested` is true for a heading
+    in a quote or list, which delimits nothing. Brief entries have only ID, level, title, canonical path and
+    lines; `title`, the heading as rendered, is left out where `heading_path` ends in it.
     """
 
     section_id: str
@@ -94,6 +95,7 @@ class SectionEntry:
     canonical_heading_path: tuple[str, ...]
     start_line: int
     end_line: int
+    title: str | None = None
     heading_path: tuple[str, ...] | None = None
     anchor: str | None = None
     section_sha256: str | None = None
@@ -116,7 +118,7 @@ class CodeBlockEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableEntry:
-    """One table: its index (0-based), lines, header cells as written, and number of body rows."""
+    """One table: its index (0-based), lines, header cells as inline Markdown, and number of body rows."""
 
     index: int
     start_line: int
@@ -145,16 +147,19 @@ class AnchorEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionEntry:
-    """Text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``; the lines are those of the markers."""
+    """Text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``; the lines are those of the markers.
+
+    A marker without its other half has its own line alone, and is no region yet.
+    """
 
     name: str
-    start_line: int
-    end_line: int
+    start_line: int | None
+    end_line: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenLink:
-    """A link of this file, to this file, that resolves to nothing."""
+    """A link of this file, to this file, that resolves to nothing: ``#fragment`` or ``[^footnote]``."""
 
     line: int
     target: str
@@ -170,6 +175,7 @@ class LinkCounts:
     image: int
     wiki: int
     footnote: int
+    html: int
     broken: tuple[BrokenLink, ...]
 
 
@@ -200,7 +206,9 @@ class FileRow:
 class StatReport(Report):
     """Of `stat`: the structure of one file, or one row a file of a folder or glob; never content.
 
-    `next_cursor` is there when more sections, or rows, follow.
+    `next_cursor` is there when more sections, or rows, follow. Inventories (code blocks and what follows)
+    are those of the text of the listed sections; where one was cut at the limit, `inventory_totals` has its
+    real number, by its wire name.
     """
 
     file: str | None = None
@@ -223,6 +231,7 @@ class StatReport(Report):
     anchors: tuple[AnchorEntry, ...] | None = None
     regions: tuple[RegionEntry, ...] | None = None
     links: LinkCounts | None = None
+    inventory_totals: Mapping[str, int] | None = None
     trailing_definitions: Lines | None = None
     files: tuple[FileRow, ...] | None = None
     total_files: int | None = None

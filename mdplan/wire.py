@@ -42,11 +42,9 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     edit by an index through the whole batch.
     """
     data = _decoded(data)
-    if not isinstance(data, dict):
-        return (_invalid("the batch is not a JSON object", 'send {"file": …, "edits": […]}'),)
-    surrogate = _first_surrogate(data)
-    if surrogate:
-        return (_invalid(f"{surrogate} holds a lone surrogate, which is no Unicode text", "send valid Unicode"),)
+    problem = _not_readable(data)
+    if problem:
+        return (problem,)
     fields = fold_names(data, _FILE_SYNONYMS)
     files = _decoded(fields.pop("files", None))
     if files is None:
@@ -70,14 +68,23 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
         first_index += _edit_count(entry)
     if problems:
         return tuple(problems)
-    return _validated(Batch, {**fields, "files": tuple(read)}, "")
+    batch: Batch | Problems = _validated(Batch, {**fields, "files": tuple(read)}, "")
+    return batch
+
+
+def _not_readable(data: object) -> Diagnostic | None:
+    if not isinstance(data, dict):
+        return _invalid("the batch is not a JSON object", 'send {"file": …, "edits": […]}')
+    if _has_surrogate(data):
+        return _invalid("the batch holds a lone surrogate, which is no Unicode text", "send valid Unicode")
+    return None
 
 
 def fold_names(data: Mapping[str, Any], synonyms: Mapping[str, str]) -> dict[str, Any]:
     """`data` with camelCase names and `synonyms` folded; a name that is there already is kept apart."""
     folded: dict[str, Any] = {}
     for name, value in data.items():
-        camel = to_camel(name) if isinstance(name, str) and "_" in name else str(name)
+        camel = to_camel(name) if "_" in name else name
         target = synonyms.get(camel, camel)
         folded[target if target not in folded and (target == camel or target not in data) else name] = value
     return folded
@@ -90,7 +97,9 @@ def unknown_fields(fields: Mapping[str, Any], known: Sequence[str], where: str) 
             continue
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
         hint = f"did you mean `{near[0]}`?" if near else f"known fields: {', '.join(known)}"
-        yield Diagnostic(code=Code.UNKNOWN_FIELD, message=f"{where} has an unknown field `{_short(name)}`", hint=hint)
+        yield Diagnostic(
+            code=Code.UNKNOWN_FIELD, message=f"{where} has an unknown field `{_short(name)}`", hint=hint
+        )
 
 
 def _read_file(entry: object, number: int, first_index: int) -> FileEdits | Problems:
@@ -127,9 +136,10 @@ def _read_edit(edit: object, index: int) -> Operation | Problems:
     if not isinstance(edit, dict):
         return (_invalid("the edit is not an object", 'send {"op": …}').at(edit_index=index),)
     fields = fold_names(edit, {})
-    model = OPERATIONS.get(fields.get("op")) if isinstance(fields.get("op"), str) else None
+    op = fields.get("op")
+    model = OPERATIONS.get(op) if isinstance(op, str) else None
     if model is None:
-        return (_unknown_operation(fields.get("op")).at(edit_index=index),)
+        return (_unknown_operation(op).at(edit_index=index),)
     known = _wire_names(model)
     fields = fold_names(edit, {old: new for old, new in _EDIT_SYNONYMS.items() if new in known})
     if "matchType" in known:
@@ -140,7 +150,7 @@ def _read_edit(edit: object, index: int) -> Operation | Problems:
     fields = {name: _decoded(value) if name in _STRUCTURED else value for name, value in fields.items()}
     if isinstance(fields.get("headingPath"), str):
         fields["headingPath"] = [fields["headingPath"]]
-    problems = tuple(unknown_fields(fields, known, model.model_fields["op"].annotation.__args__[0]))
+    problems = tuple(unknown_fields(fields, known, str(op)))
     if problems:
         return tuple(problem.at(edit_index=index) for problem in problems)
     validated = _validated(model, fields, "")
@@ -237,14 +247,13 @@ def _characters(value: object) -> int:
     return sum(len(text) for text in _strings(value))
 
 
-def _first_surrogate(value: object) -> str | None:
+def _has_surrogate(value: object) -> bool:
     for text in _strings(value):
-        if not text.isascii():
-            try:
-                text.encode("utf-8")
-            except UnicodeEncodeError:
-                return "a text of the batch"
-    return None
+        try:
+            text.isascii() or text.encode("utf-8")
+        except UnicodeEncodeError:
+            return True
+    return False
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -263,10 +272,8 @@ def _strings(value: object) -> Iterator[str]:
 
 def _short(name: object) -> str:
     text = str(name)
-    return text if len(text) <= 60 else text[:57] + "..."  # noqa: PLR2004
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _invalid(message: str, hint: str) -> Diagnostic:
     return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)
-
-

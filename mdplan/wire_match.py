@@ -10,7 +10,7 @@ _SCOPE_FIELDS: Final = frozenset({"sectionId", "headingPath", "heading", "anchor
 _WHOLE: Final = frozenset({"document", "whole_document", "wholeDocument", "file"})
 
 
-class _Contradiction(Exception):  # noqa: N818 (it never leaves this module)
+class _ContradictionError(Exception):
     """Two forms of one option disagree; the text names them."""
 
 
@@ -28,9 +28,11 @@ def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any] | Diagnostic
         _fold_literal_and_flags(folded)
         _fold_exclusions(folded)
         _fold_scope(folded)
-    except _Contradiction as contradiction:
+    except _ContradictionError as contradiction:
         return Diagnostic(
-            code=Code.INVALID_ARGUMENT, message=str(contradiction), hint="give each option once, in its flat form"
+            code=Code.INVALID_ARGUMENT,
+            message=str(contradiction),
+            hint="give each option once, in its flat form",
         )
     if "occurrence" in folded and not {"heading", "headingPath"} & folded.keys():
         return Diagnostic(
@@ -44,7 +46,7 @@ def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any] | Diagnostic
 def _set(fields: dict[str, Any], name: str, value: object, form: str) -> None:
     if name in fields and fields[name] != value:
         msg = f"{form} and {name} contradict each other"
-        raise _Contradiction(msg)
+        raise _ContradictionError(msg)
     fields[name] = value
 
 
@@ -60,13 +62,11 @@ def _fold_counts(fields: dict[str, Any]) -> None:
 
 
 def _fold_selection(fields: dict[str, Any]) -> None:
-    selection = fields.get("matchSelection")
-    match selection:
+    match fields.get("matchSelection"):
         case bool():
             return
-        case int() | {"index": int()}:
-            number = selection if isinstance(selection, int) else selection["index"]
-            fields["matchSelection"] = str(number)
+        case int(index) | {"index": int(index)}:
+            fields["matchSelection"] = str(index)
         case {"range": {"start": int(start), "end": int(end)}}:
             fields["matchSelection"] = f"{start}-{end}"
         case _:
@@ -83,7 +83,7 @@ def _fold_literal_and_flags(fields: dict[str, Any]) -> None:
     for flag in flags if isinstance(flags, str | list) else ("?",):
         if flag not in _FLAGS:
             msg = "flags holds something else than i, m and s"
-            raise _Contradiction(msg)
+            raise _ContradictionError(msg)
         _set(fields, *_FLAGS[flag], "flags")
 
 
@@ -93,12 +93,12 @@ def _fold_exclusions(fields: dict[str, Any]) -> None:
         return
     if not isinstance(exclusions, dict) or not set(exclusions.values()) <= {"include", "exclude"}:
         msg = "nodeExclusions is not an object of include and exclude"
-        raise _Contradiction(msg)
+        raise _ContradictionError(msg)
     for kind, choice in exclusions.items():
         other = "exclude" if choice == "include" else "include"
         if kind in fields.get(other, ()):
             msg = f"nodeExclusions and {other} contradict each other"
-            raise _Contradiction(msg)
+            raise _ContradictionError(msg)
         fields[choice] = [*(name for name in fields.get(choice, ()) if name != kind), kind]
 
 
@@ -112,4 +112,4 @@ def _fold_scope(fields: dict[str, Any]) -> None:
             _set(fields, name, value, "scope")
     else:
         msg = "scope is neither a section, lines, nor the document"
-        raise _Contradiction(msg)
+        raise _ContradictionError(msg)

@@ -34,6 +34,6 @@ def heading_anchors(titles: Iterable[str]) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def heading_slug(title: str) -> str:
     """GitHub's slug of one rendered heading, before repeats are told apart."""
-    from mdit_py_plugins.anchors.index import slugify  # noqa: PLC0415 (brings the parser along)
+    from mdit_py_plugins.anchors.index import slugify
 
     return slugify(title)

@@ -193,7 +193,10 @@ def _without_blank_tail(lines: LineIndex, first: int, last: int) -> int:
 
 _FENCE_MARK: Final = re.compile(r"`{3,}|~{3,}")
 _HTML_ENDS: Final = (
-    (re.compile(r"<(script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE), r"</(script|pre|style|textarea)>"),
+    (
+        re.compile(r"<(script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE),
+        r"</(script|pre|style|textarea)>",
+    ),
     (re.compile(r"<!--"), r"-->"),
     (re.compile(r"<\?"), r"\?>"),
     (re.compile(r"<!\[CDATA\["), r"\]\]>"),
@@ -212,10 +215,7 @@ def is_left_open(block: Block, text: str) -> bool:
         last = source.rstrip("\r\n").replace("\r", "\n").rsplit("\n", 1)[-1].strip(" \t>")
         closed = block.last_line > block.first_line and opener is not None
         return not (
-            closed
-            and opener is not None
-            and len(last) >= len(opener[0])
-            and set(last) == {opener[0][0]}
+            closed and opener is not None and len(last) >= len(opener[0]) and set(last) == {opener[0][0]}
         )
     if block.kind is BlockKind.HTML:
         head = source.lstrip(" \t")

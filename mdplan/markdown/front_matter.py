@@ -1,4 +1,4 @@
-"""Front matter: where it stands, and its keys.
+"""Front matter: where it stands.
 
 Found by a strict rule of our own, so that a block scalar with an indented ``---``, a thematic break, or a
 byte order mark cannot shift it; whether the block is valid YAML or TOML plays no part in that.
@@ -7,7 +7,7 @@ byte order mark cannot shift it; whether the block is valid YAML or TOML plays n
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from mdplan.text.span import Span
 
@@ -56,11 +56,3 @@ def _closing(text: str, fence: str, at: int) -> re.Match[str] | None:
         return _CLOSE[fence].search(text, at)
     pattern = re.compile(r"(?:(?<=\n)|(?<=\r)(?!\n))" + _CLOSE[fence].pattern.removeprefix("^"))
     return pattern.search(text, at)
-
-
-def front_matter_keys(text: str, front_matter: FrontMatter) -> tuple[str, ...] | None:
-    """Top-level keys in their order; None when the block is not a mapping that can be read safely."""
-    from mdplan.markdown.front_matter_values import read_values  # noqa: PLC0415 (PyYAML is costly to import)
-
-    values: dict[str, Any] | None = read_values(text, front_matter)
-    return None if values is None else tuple(str(key) for key in values)

@@ -12,17 +12,18 @@ import yaml
 from frontmatter.default_handlers import BaseHandler
 
 from mdplan.markdown.front_matter import FrontMatter, FrontMatterFormat
+from mdplan.text.line_end_view import to_lf
 
 MAX_CHARACTERS: Final = 64 * 1024
 _MAX_DEPTH: Final = 32
 _MAX_EVENTS: Final = 5_000
 
 
-class _UnsafeYaml(ValueError):
+class _UnsafeYamlError(ValueError):
     """The block uses a feature of YAML that no front matter needs."""
 
 
-class _SafeYamlHandler(BaseHandler):  # type: ignore[misc]  # The library is not typed.
+class _SafeYamlHandler(BaseHandler):
     """python-frontmatter's handler for a block whose fences were found by our own rule."""
 
     def split(self, text: str) -> tuple[str, str]:
@@ -32,15 +33,15 @@ class _SafeYamlHandler(BaseHandler):  # type: ignore[misc]  # The library is not
     def load(self, fm: str, **_: object) -> Any:  # noqa: ANN401 (any YAML value)
         """Values of the YAML text `fm`, which must be a mapping or empty."""
         _check_events(fm)
-        values = yaml.load(fm, Loader=yaml.SafeLoader)  # noqa: S506 (this is the safe loader)
+        values = yaml.load(fm, Loader=yaml.SafeLoader)
         if values is not None and not isinstance(values, dict):
-            raise _UnsafeYaml("not a mapping")
+            raise _UnsafeYamlError("not a mapping")
         return values
 
 
 def read_values(text: str, front_matter: FrontMatter) -> dict[str, Any] | None:
     """Values of `front_matter` in `text` by key; None when it is no mapping or cannot be read safely."""
-    block = text[front_matter.content.start : front_matter.content.end].replace("\r\n", "\n").replace("\r", "\n")
+    block = to_lf(text[front_matter.content.start : front_matter.content.end])
     if len(block) > MAX_CHARACTERS:
         return None
     try:
@@ -52,6 +53,12 @@ def read_values(text: str, front_matter: FrontMatter) -> dict[str, Any] | None:
     return dict(values)
 
 
+def read_keys(text: str, front_matter: FrontMatter) -> tuple[str, ...] | None:
+    """Top-level keys of `front_matter` in their order; None where its values cannot be read."""
+    values = read_values(text, front_matter)
+    return None if values is None else tuple(str(key) for key in values)
+
+
 def _check_events(block: str) -> None:
     depth = 0
     for count, event in enumerate(yaml.parse(block, Loader=yaml.SafeLoader)):
@@ -60,8 +67,8 @@ def _check_events(block: str) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if count > _MAX_EVENTS or depth > _MAX_DEPTH:
-            raise _UnsafeYaml("too large")
+            raise _UnsafeYamlError("too large")
         if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
-            raise _UnsafeYaml("anchors and aliases are not read")
+            raise _UnsafeYamlError("anchors and aliases are not read")
         if isinstance(event, yaml.ScalarEvent) and (event.value == "<<" or (event.tag or "!") != "!"):
-            raise _UnsafeYaml("tags and merge keys are not read")
+            raise _UnsafeYamlError("tags and merge keys are not read")

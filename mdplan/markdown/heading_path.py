@@ -19,7 +19,9 @@ _MOST_COMPARED: Final = 2_000
 _MOST_CANDIDATES: Final = 10
 
 
-def find_by_path(outline: Outline, path: Sequence[str], occurrence: int | None = None) -> Section | Diagnostic:
+def find_by_path(
+    outline: Outline, path: Sequence[str], occurrence: int | None = None
+) -> Section | Diagnostic:
     """Section whose full path ends in `path`, element by element.
 
     Tiers, the first that matches wins: exact full path, exact suffix, canonical full path, canonical
@@ -90,7 +92,9 @@ def find_by_anchor(outline: Outline, anchor: str) -> Section | Diagnostic:
     return Diagnostic(
         code=Code.ANCHOR_NOT_FOUND,
         message="no heading has that anchor",
-        hint=f"nearest: {', '.join(f'`{anchor}`' for anchor in nearest)}" if nearest else "see `anchor` in md_stat",
+        hint=f"nearest: {', '.join(f'`{anchor}`' for anchor in nearest)}"
+        if nearest
+        else "see `anchor` in md_stat",
     )
 
 
@@ -124,9 +128,12 @@ def _readings(element: str) -> tuple[_Reading, ...]:
     """`element` as it stands, as the Markdown of a heading, and both again behind a level."""
     found: list[_Reading] = []
     qualified = _QUALIFIED.match(element.strip())
-    for level, text in ((None, element.strip()), *(((len(qualified[1]), qualified[2]),) if qualified else ())):
-        for exact in dict.fromkeys((text, render_text(text).strip())):
-            found.append(_Reading(level, exact, canonical_heading(exact)))
+    forms: list[tuple[int | None, str]] = [(None, element.strip())]
+    if qualified:
+        forms.append((len(qualified[1]), qualified[2]))
+    for level, text in forms:
+        exact_texts = dict.fromkeys((text, render_text(text).strip()))
+        found += (_Reading(level, exact, canonical_heading(exact)) for exact in exact_texts)
     return tuple(found)
 
 
@@ -183,7 +190,8 @@ def _ambiguous(found: Sequence[Section], what: str, hint: str) -> Diagnostic:
     lines = ", ".join(str(section.first_line) for section in found[:_MOST_CANDIDATES])
     return Diagnostic(
         code=Code.AMBIGUOUS_HEADING,
-        message=f"{what} names {several}, at lines {lines}" + (", …" if len(found) > _MOST_CANDIDATES else ""),
+        message=f"{what} names {several}, at lines {lines}"
+        + (", …" if len(found) > _MOST_CANDIDATES else ""),
         hint=hint,
         candidates=tuple(candidate(section) for section in found[:_MOST_CANDIDATES]),
     )
@@ -211,7 +219,8 @@ def _not_found(outline: Outline, path: Sequence[str]) -> Diagnostic:
             titles.setdefault(canonical_heading(section.title), []).append(section)
     near = [section for title in _nearest(wanted, titles) for section in titles[title]][:_NEAREST]
     if near:
-        hint = "nearest: " + "; ".join(f"{_shown(section.path)} (line {section.first_line})" for section in near)
+        places = (f"{_shown(section.path)} (line {section.first_line})" for section in near)
+        hint = f"nearest: {'; '.join(places)}"
     elif titles:
         hint = "run md_stat for the headings of this file"
     else:

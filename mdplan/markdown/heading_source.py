@@ -22,7 +22,9 @@ def title_span(source: Source, heading: Block) -> Span | None:
     if not heading.markup.startswith("#"):
         return _setext_span(source, heading)
     line = source.lines.content(heading.first_line).replace("\0", "\ufffd")
-    pattern = rf"{_CONTAINERS}\#{{{heading.level}}}(?P<gap>[ \t]*)(?P<title>{re.escape(heading.content)}){_CLOSING}"
+    pattern = (
+        rf"{_CONTAINERS}\#{{{heading.level}}}(?P<gap>[ \t]*)(?P<title>{re.escape(heading.content)}){_CLOSING}"
+    )
     match = re.fullmatch(pattern, line)
     if match is None or (heading.content and not match["gap"]):
         return None
@@ -43,7 +45,9 @@ def with_title(source: Source, heading: Block, title: str) -> TextEdit | None:
     if not heading.markup.startswith("#"):
         return _setext_edit(source, heading, span, title)
     gap = "" if heading.content else " "
-    if _reads_as(f"{'#' * heading.level} {title}", heading.level, title) or _has_closing(source, heading, span):
+    if _reads_as(f"{'#' * heading.level} {title}", heading.level, title) or _has_closing(
+        source, heading, span
+    ):
         return TextEdit(span, gap + title)
     if _reads_as(f"{'#' * heading.level} {title} #", heading.level, title):
         return TextEdit(span, f"{gap}{title} #")

@@ -167,12 +167,9 @@ def _bounded(rule: "Rule", mark: str) -> "Rule":
 
 
 def _shorten_pending(state: "StateInline") -> None:
-    """Make a text token of the pending text but for its end; tokens of text are joined later."""
-    pending = state.pending
-    if len(pending) > _LONG_URL:
-        state.pending = pending[:-_LONGEST_PROTOCOL]
-        state.pushPending()
-        state.pending = pending[-_LONGEST_PROTOCOL:]
+    """Forget long pending text but for its end, where a protocol may stand: nobody reads the text tokens."""
+    if len(state.pending) > _LONG_URL:
+        state.pending = state.pending[-_LONGEST_PROTOCOL:]
 
 
 def _count_long_url(recording: Recording) -> None:

@@ -47,7 +47,7 @@ _INLINE_KINDS: Final = frozenset(_INLINE.values()) | {NodeKind.LINK_DESTINATIONS
 
 @dataclass(frozen=True, slots=True)
 class Eligible:
-    """A match that lies in no excluded node. `span` is in the source, `found` in the view with LF line ends."""
+    """A match in no excluded node. `span` is in the source, `found` in the view with LF line ends."""
 
     span: Span
     found: Found

@@ -131,7 +131,9 @@ class Outline:
         """Hash of each top-level section's own text, heading and body, by section ID."""
         data, bounds = self.source.data, self._bounds
         return {
-            section.section_id: sha256_hex(data[bounds[section.span.start] : bounds[section.body.end]])[:_SHORT_HASH]
+            section.section_id: sha256_hex(data[bounds[section.span.start] : bounds[section.body.end]])[
+                :_SHORT_HASH
+            ]
             for section in self.sections
         }
 

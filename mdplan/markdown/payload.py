@@ -83,4 +83,3 @@ def _at_level(block: Block, text: str, level: int) -> str:
         return "\n".join([*lines[:-1], ("=" if level == 1 else "-") * len(lines[-1].strip())]) + line_end
     title = " ".join(line.strip() for line in block.content.split("\n"))
     return f"{'#' * level} {title}{line_end}"
-

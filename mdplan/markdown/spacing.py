@@ -6,6 +6,7 @@ What is missing between an inserted block and its neighbours is added, nothing i
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree
@@ -109,5 +110,5 @@ def _is_loose(tree: BlockTree, listing: Block, text: str) -> bool:
     ]
     return any(
         before.span.end < after.span.start and not text[before.span.end : after.span.start].strip()
-        for before, after in zip(items, items[1:], strict=False)
+        for before, after in pairwise(items)
     )

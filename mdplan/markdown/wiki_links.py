@@ -47,5 +47,7 @@ def _outside_of_text(node: InlineNode) -> Iterator[Span]:
 
 
 def _is_escaped(content: str, at: int) -> bool:
-    backslashes = at - len(content[:at].rstrip("\\"))
-    return backslashes % 2 == 1
+    first = at
+    while first and content[first - 1] == "\\":
+        first -= 1
+    return (at - first) % 2 == 1

@@ -26,7 +26,7 @@ class AppendToSection(SectionTargeted):
     that place gets none. Trailing link definitions at the end of the file stay behind the new text.
     """
 
-    example: ClassVar = {
+    example: ClassVar[dict[str, object]] = {
         "op": "append_to_section",
         "headingPath": ["Install"],
         "markdown": "Restart your shell afterwards.",

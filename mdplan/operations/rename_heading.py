@@ -21,7 +21,11 @@ class RenameHeading(SectionTargeted):
     so do its subsections: see `newSectionId` in the result.
     """
 
-    example: ClassVar = {"op": "rename_heading", "headingPath": ["Install"], "newTitle": "Installation"}
+    example: ClassVar[dict[str, object]] = {
+        "op": "rename_heading",
+        "headingPath": ["Install"],
+        "newTitle": "Installation",
+    }
     accepts_nested: ClassVar = True
 
     op: Literal["rename_heading"]

@@ -42,7 +42,11 @@ class ReplaceMatch(SectionTargeted):
     `matchType: "regex"` the groups ``\1`` and ``\g<name>`` are filled in.
     """
 
-    example: ClassVar = {"op": "replace_match", "pattern": "nightly", "replacement": "stable"}
+    example: ClassVar[dict[str, object]] = {
+        "op": "replace_match",
+        "pattern": "nightly",
+        "replacement": "stable",
+    }
     target_is_required: ClassVar = False
     accepts_root: ClassVar = True
     accepts_nested: ClassVar = True
@@ -127,16 +131,10 @@ class ReplaceMatch(SectionTargeted):
         selected = self._selected(len(matches.eligible))
         if not self._count_is_expected(len(matches.eligible)) or selected is None:
             return (self._count_mismatch(outline, matches),)
-        return self._resolution(outline, section, scope, pattern, matches, selected)
+        return self._resolution(outline, section, pattern, matches, selected)
 
-    def _resolution(  # noqa: PLR0913, PLR0917 (the facts of one match run)
-        self,
-        outline: Outline,
-        section: Section | None,
-        scope: Span,
-        pattern: Pattern,
-        matches: Matches,
-        selected: range,
+    def _resolution(
+        self, outline: Outline, section: Section | None, pattern: Pattern, matches: Matches, selected: range
     ) -> Resolution:
         chosen = [matches.eligible[index] for index in selected]
         edits: list[TextEdit] = []
@@ -240,7 +238,9 @@ class ReplaceMatch(SectionTargeted):
             return f"expectedMatchCount is {self.expected_match_count}"
         if self.min_matches is not None or self.max_matches is not None:
             least, most = self.min_matches or 0, self.max_matches
-            return f"from {least} to {most} are expected" if most is not None else f"at least {least} are expected"
+            if most is None:
+                return f"at least {least} are expected"
+            return f"from {least} to {most} are expected"
         if self.match_selection is not None:
             return f'matchSelection is "{self.match_selection}"'
         return "exactly one is required"

@@ -20,7 +20,7 @@ class ReplaceRange(Operation):
     ends in `expectedText` and `replacement` may be LF whatever the file has.
     """
 
-    example: ClassVar = {
+    example: ClassVar[dict[str, object]] = {
         "op": "replace_range",
         "range": {"start": {"line": 3, "col": 1}, "end": {"line": 3, "col": 6}},
         "expectedText": "Plans",

@@ -19,7 +19,7 @@ def unpinned(built_files: Sequence[BuiltFile]) -> Problems:
                 Diagnostic(
                     code=Code.PRECONDITION_REQUIRED,
                     message=f"nothing pins `{built.file.path}` to what you saw (edits {listed})",
-                    hint=f'add `"baseSha256": "{built.base.source.sha256}"` if this is the file that you saw, '
+                    hint=f'add `"baseSha256": "{built.base.source.sha256}"` if you saw this file, '
                     "or dry-run the batch and apply its planId",
                     file=built.file.path,
                     edit_index=loose[0],

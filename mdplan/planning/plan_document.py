@@ -37,7 +37,9 @@ def write_document(plan: Plan) -> bytes:
             "mdplanPlan": FORMAT,
             "planId": plan.plan_id,
             "engine": plan.engine,
-            "files": [_file_to_json(change, edits) for change, edits in zip(plan.files, plan.requested, strict=True)],
+            "files": [
+                _file_to_json(change, edits) for change, edits in zip(plan.files, plan.requested, strict=True)
+            ],
             "editResults": to_wire(plan.results),
             "warnings": to_wire(plan.warnings),
         }

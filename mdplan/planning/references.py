@@ -17,11 +17,11 @@ _MAY_BE_ANCHOR: Final = re.compile(r"<[^>]*\b(?:id|name)\s*=", re.IGNORECASE)
 
 
 def broken_links(built: BuiltFile) -> Problems:
-    """BROKEN_LINK warnings: links and labels that resolved in the base and no longer do, and links in
-    written text that resolve to nothing. Lines are those of the result.
+    """BROKEN_LINK warnings; their lines are those of the result.
 
-    Inline nodes are costly, so the whole document is looked at only when an anchor, a definition or a
-    footnote of the base is gone.
+    For links and labels that resolved in the base and no longer do, and for links in written text that
+    resolve to nothing. Inline nodes are costly, so the whole document is looked at only when an anchor, a
+    definition or a footnote of the base is gone.
     """
     if not built.edits or built.base.format is not DocumentFormat.MARKDOWN:
         return ()
@@ -85,13 +85,17 @@ def _labels(built: BuiltFile) -> Iterator[Diagnostic]:
 
 
 def _definitions(outline: Outline) -> set[str]:
-    return {outline.text_of(block.span).strip() for block in outline.blocks if block.kind is BlockKind.DEFINITION}
+    return {
+        outline.text_of(block.span).strip() for block in outline.blocks if block.kind is BlockKind.DEFINITION
+    }
 
 
 def _link_warning(built: BuiltFile, link: LocalLink) -> Diagnostic:
     place = built.result.source.lines.position(link.span.start)
     anchor = _new_anchor(built, link.target.removeprefix("#"))
-    hint = f"the anchor of that heading is now `#{anchor}`" if anchor else "correct the link in the same batch"
+    hint = (
+        f"the anchor of that heading is now `#{anchor}`" if anchor else "correct the link in the same batch"
+    )
     return warning(Code.BROKEN_LINK, f"the link at line {place.line} resolves to nothing", hint, place)
 
 

@@ -40,7 +40,9 @@ def _result(built: BuiltFile, item: ResolvedEdit, by_start: Mapping[int, Section
         matches=_matches(built.base, matches) if matches else (),
         excluded_matches=dict(matches.excluded) if matches else None,
         line_ends_normalized=(matches.line_ends_normalized or None) if matches else None,
-        warnings=tuple(warning.at(file=built.file.path, edit_index=item.index) for warning in resolution.warnings),
+        warnings=tuple(
+            warning.at(file=built.file.path, edit_index=item.index) for warning in resolution.warnings
+        ),
     )
 
 

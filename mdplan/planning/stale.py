@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.markdown.heading_path import candidate
 from mdplan.markdown.outline import Outline
 
@@ -18,8 +18,10 @@ def stale_base(
     are candidates, and those that came or went are counted.
     """
     found = current.source.sha256
-    message = f"`{path}` is not the file that was seen: its SHA-256 is now {found[:16]}…, not {expected[:16]}…"
-    changed = ()
+    message = (
+        f"`{path}` is not the file that was seen: its SHA-256 is now {found[:16]}…, not {expected[:16]}…"
+    )
+    changed: tuple[Candidate, ...] = ()
     if base_sections is not None:
         now = current.own_hashes()
         differing = [

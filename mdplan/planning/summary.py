@@ -14,7 +14,6 @@ from mdplan.report import FileReport
 from mdplan.text.diff import DiffStat, DiffText
 
 
-
 def plan_of(built_files: Sequence[BuiltFile]) -> Plan:
     """The plan that makes `built_files`, with the warnings that the whole of it gives."""
     warnings: list[Diagnostic] = []

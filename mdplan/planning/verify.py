@@ -138,7 +138,7 @@ def _outline_changed(outline: Outline, sections: Sequence[Section], what: str, w
     return Diagnostic(
         code=Code.OUTLINE_CHANGED,
         message=f"the {noun} {listed} {what}",
-        hint=f"{why}; if that is wanted, send `\"allowOutlineChange\": true`",
+        hint=f'{why}; if that is wanted, send `"allowOutlineChange": true`',
         place=outline.source.lines.position(sections[0].span.start),
     )
 

@@ -51,7 +51,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """A pattern and how to read it. `multiline` lets ``^`` and ``$`` match at lines, `dot_all` a dot at LF."""
+    """A pattern. With `multiline`, ``^`` and ``$`` match at lines; with `dot_all`, a dot matches LF."""
 
     text: str
     match_type: MatchType = MatchType.LITERAL
@@ -112,7 +112,7 @@ class Pattern:
         return tuple(found)
 
     def _compiled(self) -> "regex.Pattern[str] | PatternProblem":
-        import regex  # noqa: PLC0415 (only callers' regular expressions need it)
+        import regex
 
         flags = regex.VERSION0
         flags |= 0 if self.case_sensitive else regex.IGNORECASE
@@ -136,7 +136,7 @@ def _find_literal(pattern: str, text: str, within: Span) -> Iterator[Found]:
 
 
 def _reference() -> "regex.Pattern[str]":
-    import regex  # noqa: PLC0415
+    import regex
 
     return regex.compile(r"\\(?:([0-9]{1,2})|g<([^<>\\]+)>)")
 
