@@ -20,6 +20,18 @@ FULL = os.environ.get("MDPLAN_FULL") == "1"
 settings.load_profile("full" if FULL else "ci" if os.environ.get("CI") else "default")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-cases", action="store_true", help="write anew what the golden cases expect, to be looked at"
+    )
+
+
+@pytest.fixture
+def update_cases(request: pytest.FixtureRequest) -> bool:
+    """Whether golden cases are to be written instead of compared."""
+    return bool(request.config.getoption("--update-cases"))
+
+
 @pytest.fixture(scope="session")
 def corpus() -> Path:
     """Folder of real documents, which are not ours to commit."""

@@ -1,0 +1,178 @@
+"""Golden cases: what a request makes of files, or why it is refused, to the byte.
+
+`pytest tests/test_cases.py --update-cases` writes anew what is expected: look at every change of it.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mdplan.engine import Engine
+from mdplan.plan import edit_list_from_json
+from mdplan.report import PlanReport, to_wire
+from mdplan.text.source import Source, sha256_hex
+from tests.golden_case import Case, Tree, find_cases, is_part_of, only_of, read_tree
+from tests.patch_tools import git_apply, needs_git
+
+ALL = find_cases()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a request came to: the wire form of its `report`, the files `after` it, and the exact `diff`."""
+
+    report: dict[str, Any]
+    after: Tree
+    diff: bytes
+
+    @property
+    def problems(self) -> list[Any] | None:
+        return None if self.report["ok"] else self.report["diagnostics"]
+
+
+def outcome_of(case: Case, root: Path) -> Outcome:
+    """Send the request of `case`, checking on the way what holds of every case."""
+    case.lay_out(root)
+    before, modes = read_tree(root), modes_of(root)
+    engine = case.open_engine(root)
+    with engine.workspace:
+        outcome = sent_of[case.verb](case, engine, root)
+    assert modes_of(root) == modes, "the permissions of a file changed"
+    assert [name for name in read_tree(root) if name not in before] == [], "a file was left behind"
+    return outcome
+
+
+def outcome_of_batch(case: Case, engine: Engine, root: Path) -> Outcome:
+    """Plan the batch, let others write in between, and apply the plan by its ID, twice."""
+    before = read_tree(root)
+    plan = engine.plan(case.request())
+    assert read_tree(root) == before, "planning wrote"
+    if not plan.ok:
+        return Outcome(report=to_wire(plan), after=before, diff=b"")
+    diff = engine.diff_bytes(plan.plan_id)
+    check_text_edits(engine, plan, before)
+    case.disturb(root)
+    before = read_tree(root)
+    applied = engine.apply({"planId": plan.plan_id})
+    after = read_tree(root)
+    if not applied.ok:
+        assert after == before, "a refused plan wrote"
+        return Outcome(report=to_wire(applied), after=before, diff=b"")
+    assert {file.file: file.result_sha256 for file in plan.files}.items() <= hashes_of(after).items()
+    check_second_time(engine, plan, root)
+    return Outcome(report=to_wire(plan), after=after, diff=diff)
+
+
+def outcome_of_apply(case: Case, engine: Engine, root: Path) -> Outcome:
+    """Apply the request as it is."""
+    before = read_tree(root)
+    applied = engine.apply(case.request())
+    after = read_tree(root)
+    if not applied.ok:
+        assert after == before, "a refused request wrote"
+    return Outcome(report=to_wire(applied), after=after, diff=(applied.diff or "").encode())
+
+
+sent_of: dict[str, Callable[[Case, Engine, Path], Outcome]] = {
+    "batch": outcome_of_batch,
+    "apply": outcome_of_apply,
+}
+
+
+def check_text_edits(engine: Engine, plan: PlanReport, before: Tree) -> None:
+    """The plan's document names the new text alone; every other byte of the result is one of the base."""
+    for file in json.loads(engine.export(plan.plan_id))["files"]:
+        source = Source.decode(before[file["path"]], file["encoding"])
+        edits = edit_list_from_json(file["textEdits"])
+        result, at = [source.bom], 0
+        for edit in edits:
+            result += [encoded(source, source.text[at : edit.span.start]), encoded(source, edit.new_text)]
+            at = edit.span.end
+        result.append(encoded(source, source.text[at:]))
+        assert sha256_hex(b"".join(result)) == file["resultSha256"]
+
+
+def encoded(source: Source, text: str) -> bytes:
+    return text.encode(source.encoding, "surrogateescape" if source.encoding == "utf-8" else "strict")
+
+
+def check_second_time(engine: Engine, plan: PlanReport, root: Path) -> None:
+    """A plan that is applied again writes nothing and says so."""
+    after = read_tree(root)
+    again = engine.apply({"planId": plan.plan_id})
+    assert again.ok, again.error
+    assert read_tree(root) == after
+    assert bool(again.already_applied) is not plan.no_op
+
+
+def hashes_of(tree: Tree) -> dict[str, str]:
+    return {name: sha256_hex(data) for name, data in tree.items()}
+
+
+def modes_of(root: Path) -> dict[str, int]:
+    return {name: os.lstat(root / name).st_mode for name in read_tree(root)}
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_case(case: Case, tmp_path: Path, *, update_cases: bool) -> None:
+    outcome = outcome_of(case, tmp_path)
+    if update_cases or not case.has_expectation:
+        assert update_cases or not os.environ.get("CI"), "expected files are missing"
+        write_expected(case, outcome)
+    if outcome.problems is None:
+        check_accepted(case, outcome)
+    else:
+        check_refused(case, outcome)
+
+
+def check_accepted(case: Case, outcome: Outcome) -> None:
+    assert case.expected("diagnostics.json") is None, "it is accepted, and a refusal is expected"
+    assert outcome.after == case.after_tree()
+    assert outcome.diff == (case.folder / "plan.diff").read_bytes()
+    expected = case.expected("report.json")
+    assert expected is None or is_part_of(expected, outcome.report), only_of(expected, outcome.report)
+
+
+def check_refused(case: Case, outcome: Outcome) -> None:
+    assert outcome.problems == case.expected("diagnostics.json")
+
+
+def write_expected(case: Case, outcome: Outcome) -> None:
+    """Make the outcome what is expected; `report.json` keeps to the questions that it asks."""
+    if outcome.problems is not None:
+        case.remove(case.after.name, "plan.diff", "report.json")
+        case.write_json("diagnostics.json", outcome.problems)
+        return
+    case.remove("diagnostics.json")
+    case.write_after(outcome.after)
+    (case.folder / "plan.diff").write_bytes(outcome.diff)
+    questions = case.expected("report.json")
+    if questions is not None:
+        case.write_json("report.json", only_of(questions, outcome.report))
+
+
+@needs_git
+def test_git_applies_the_diffs_of_all_cases() -> None:
+    """One call for all: each case is a folder of one tree."""
+    trees = {case: (case.before_tree(), case.after_tree()) for case in ALL if case.is_accepted}
+    diff = b"".join(
+        re.sub(
+            rb"(?m)^diff --git a/(.*) b/\1\n--- a/\1(\t?)\n\+\+\+ b/\1(\t?)\n",
+            rf"diff --git a/{case}/\1 b/{case}/\1\n--- a/{case}/\1\2\n+++ b/{case}/\1\3\n".encode(),
+            (case.folder / "plan.diff").read_bytes(),
+        )
+        for case in trees
+    )
+    result = git_apply({f"{case}/{name}": data for case in trees for name, data in trees[case][0].items()}, diff)
+    expected = {f"{case}/{name}": data for case in trees for name, data in trees[case][1].items()}
+    wrong = [name for name in expected if result.get(name) != expected[name]]
+
+    assert len(trees) > 1
+    assert wrong == []
+    assert result.keys() == expected.keys()
