@@ -26,8 +26,10 @@ from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.stale import stale_base
 from mdplan.planning.summary import file_report, plan_of, report_fields
 from mdplan.planning.verify import verify
+from mdplan.reading.folder import folder_report
 from mdplan.reading.open_document import open_document
-from mdplan.reading.stat import StatRequest, file_row, folder_report, stat_report
+from mdplan.reading.stat import stat_report
+from mdplan.reading.stat_request import StatRequest
 from mdplan.report import ApplyReport, PlanReport, Receipt, StatReport, refusal
 from mdplan.storage.commit import Durability, StagedFile, publish, stage
 from mdplan.storage.file_name import FileName
@@ -337,8 +339,12 @@ class Engine:
         names = self.workspace.iter_files(request.file)
         if isinstance(names, Diagnostic):
             return refusal(StatReport, (names,))
-        rows = ((str(name), self._open(name, request.encoding, request.format)) for name in names)
-        return folder_report(request, [file_row(path, outline) for path, outline in rows])
+        by_path = {str(name): name for name in names}
+
+        def read(path: str) -> Outline | Diagnostic:
+            return self._open(by_path[path], request.encoding, request.format)
+
+        return folder_report(request, by_path, read)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,295 @@
+"""The engine over real folders: what is committed, what is refused, what pins a commit."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mdplan.diagnostics import Code
+from mdplan.engine import Engine, Settings
+from mdplan.report import Report
+from mdplan.text.source import sha256_hex
+from mdplan.wire import Limits
+
+GUIDE = b"# Guide\n\nIntro.\n\n## Install\n\nRun it.\n\n## Use\n\nUse it.\n"
+APPEND = {"op": "append_to_section", "heading": "Install", "markdown": "Then rest."}
+RENAME = {"op": "rename_heading", "heading": "Use", "newTitle": "Usage"}
+REPLACE = {"op": "replace_match", "pattern": "Run it", "replacement": "Run that"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.md").write_bytes(GUIDE)
+    (root / "b.md").write_bytes(GUIDE)
+    return root
+
+
+@pytest.fixture
+def engine(folder: Path) -> Engine:
+    return Engine.open([folder], settings=Settings(lock_timeout=0.2))
+
+
+def batch(*edits: Mapping[str, Any], file: str = "a.md", **fields: Any) -> dict[str, Any]:
+    return {"file": file, "edits": list(edits), **fields}
+
+
+def codes(report: Report) -> list[Code]:
+    return [diagnostic.code for diagnostic in report.diagnostics]
+
+
+def test_plan_writes_nothing_and_apply_by_id_writes_exactly_the_plan(engine: Engine, folder: Path) -> None:
+    planned = engine.plan(batch(APPEND, RENAME))
+    assert planned.ok
+    assert (folder / "a.md").read_bytes() == GUIDE
+    assert not (folder / ".mdplan").exists()
+
+    applied = engine.apply({"planId": planned.plan_id})
+
+    expected = GUIDE.replace(b"Run it.\n", b"Run it.\n\nThen rest.\n").replace(b"## Use", b"## Usage")
+    assert (applied.ok, applied.applied, applied.already_applied) == (True, True, None)
+    assert (folder / "a.md").read_bytes() == expected
+    assert sha256_hex(expected) == planned.files[0].result_sha256
+
+
+def test_second_apply_of_one_plan_answers_already_applied_with_the_receipt(engine: Engine, folder: Path) -> None:
+    plan_id = engine.plan(batch(APPEND)).plan_id
+    first = engine.apply({"planId": plan_id})
+    after_first = (folder / "a.md").read_bytes()
+
+    second = engine.apply({"planId": plan_id})
+
+    assert (second.ok, second.applied, second.already_applied) == (True, True, True)
+    assert (folder / "a.md").read_bytes() == after_first
+    assert first.receipt is not None
+    assert isinstance(second.receipt, dict)
+    assert second.receipt["transaction"] == first.receipt.transaction
+
+
+def test_plan_whose_base_came_back_is_committed_again_as_a_new_transaction(engine: Engine, folder: Path) -> None:
+    plan_id = engine.plan(batch(APPEND)).plan_id
+    first = engine.apply({"planId": plan_id})
+    after_first = (folder / "a.md").read_bytes()
+    (folder / "a.md").write_bytes(GUIDE)
+
+    again = engine.apply({"planId": plan_id})
+
+    assert (again.applied, again.already_applied) == (True, None)
+    assert (folder / "a.md").read_bytes() == after_first
+    assert again.receipt.transaction != first.receipt.transaction
+
+
+def test_plan_on_a_file_that_moved_on_is_stale_and_names_the_changed_section(engine: Engine, folder: Path) -> None:
+    plan_id = engine.plan(batch(RENAME)).plan_id
+    foreign = GUIDE.replace(b"Run it.", b"Walk it.")
+    (folder / "a.md").write_bytes(foreign)
+
+    report = engine.apply({"planId": plan_id})
+
+    assert codes(report) == [Code.STALE_BASE]
+    assert [found.heading_path for found in report.error.candidates] == [("Guide", "Install")]
+    assert (folder / "a.md").read_bytes() == foreign
+
+
+def test_one_stale_file_keeps_the_whole_batch_from_being_written(engine: Engine, folder: Path) -> None:
+    both = {"files": [batch(RENAME, file="a.md"), batch(RENAME, file="b.md")]}
+    plan_id = engine.plan(both).plan_id
+    (folder / "b.md").write_bytes(GUIDE + b"\nMore.\n")
+
+    report = engine.apply({"planId": plan_id})
+
+    assert codes(report) == [Code.STALE_BASE]
+    assert (folder / "a.md").read_bytes() == GUIDE
+
+
+def test_batch_over_two_files_is_one_plan_with_one_diff(engine: Engine, folder: Path) -> None:
+    report = engine.plan({"files": [batch(RENAME, file="a.md"), batch(APPEND, REPLACE, file="b.md")]})
+
+    assert [file.file for file in report.files] == ["a.md", "b.md"]
+    assert [result.edit_index for result in report.edit_results] == [0, 1, 2]
+    assert report.diff.count("diff --git") == 2
+    assert engine.apply({"planId": report.plan_id}).applied
+
+
+def test_all_problems_of_all_files_and_edits_are_reported_at_once(engine: Engine) -> None:
+    missing = {"op": "rename_heading", "heading": "Nowhere", "newTitle": "X"}
+    report = engine.plan(
+        {
+            "files": [
+                batch(missing, RENAME, missing, file="a.md"),
+                batch(RENAME, file="none.md"),
+                batch({**REPLACE, "pattern": "absent"}, file="b.md"),
+            ]
+        }
+    )
+
+    found = {(diagnostic.code, diagnostic.file, diagnostic.edit_index) for diagnostic in report.diagnostics}
+    assert found == {
+        (Code.SECTION_NOT_FOUND, "a.md", 0),
+        (Code.SECTION_NOT_FOUND, "a.md", 2),
+        (Code.FILE_NOT_FOUND, "none.md", None),
+        (Code.MATCH_COUNT_MISMATCH, "b.md", 4),
+    }
+
+
+@pytest.mark.parametrize(
+    ("edits", "extra", "is_applied"),
+    [
+        pytest.param([RENAME], {}, False, id="heading-path-alone-is-no-pin"),
+        pytest.param([RENAME], {"baseSha256": sha256_hex(GUIDE)}, True, id="base-hash-pins"),
+        pytest.param([RENAME], {"baseSha256": sha256_hex(GUIDE)[:16]}, True, id="16-digits-of-it-pin"),
+        pytest.param([REPLACE], {}, True, id="unique-exact-literal-is-evidence"),
+        pytest.param([REPLACE, RENAME], {}, False, id="every-edit-needs-its-evidence"),
+        pytest.param([{**REPLACE, "expectedMatchCount": 1}], {}, True, id="exact-count-is-evidence"),
+        pytest.param([{**REPLACE, "minMatches": 1}], {}, False, id="count-range-is-none"),
+        pytest.param([{**REPLACE, "matchType": "regex"}], {}, False, id="regex-is-none"),
+        pytest.param([{**REPLACE, "caseSensitive": False}], {}, False, id="inexact-case-is-none"),
+    ],
+)
+def test_direct_apply_needs_a_pin(
+    engine: Engine, folder: Path, edits: list[Any], extra: dict[str, Any], is_applied: bool
+) -> None:
+    report = engine.apply(batch(*edits, **extra))
+
+    assert report.applied is is_applied
+    assert codes(report) == ([] if is_applied else [Code.PRECONDITION_REQUIRED])
+    assert ((folder / "a.md").read_bytes() == GUIDE) is not is_applied
+
+
+def test_dry_run_of_a_batch_is_its_plan(engine: Engine, folder: Path) -> None:
+    planned, dry = engine.plan(batch(RENAME)), engine.apply(batch(RENAME, dryRun=True))
+
+    assert (dry.plan_id, dry.diff, dry.applied) == (planned.plan_id, planned.diff, False)
+    assert (folder / "a.md").read_bytes() == GUIDE
+
+
+def test_wrong_base_hash_is_stale_before_anything_is_resolved(engine: Engine) -> None:
+    assert codes(engine.plan(batch(RENAME, baseSha256="0" * 64))) == [Code.STALE_BASE]
+
+
+def test_base_hash_beside_a_plan_id_must_be_that_of_the_plan(engine: Engine) -> None:
+    plan_id = engine.plan(batch(RENAME)).plan_id
+
+    assert codes(engine.apply({"planId": plan_id, "baseSha256": "0" * 64})) == [Code.STALE_BASE]
+    assert engine.apply({"planId": plan_id, "baseSha256": sha256_hex(GUIDE)}).applied
+
+
+def test_preview_handed_back_with_dry_run_false_is_applied(engine: Engine, folder: Path) -> None:
+    from mdplan.report import to_wire  # noqa: PLC0415
+
+    preview = to_wire(engine.apply(batch(RENAME, dryRun=True)))
+    report = engine.apply({**preview, "dryRun": False})
+
+    assert report.applied
+    assert b"## Usage" in (folder / "a.md").read_bytes()
+
+
+def test_plan_that_changes_nothing_says_so_and_is_not_committed(engine: Engine, folder: Path) -> None:
+    same = {"op": "rename_heading", "heading": "Use", "newTitle": "Use"}
+    planned = engine.plan(batch(same))
+    report = engine.apply({"planId": planned.plan_id})
+
+    assert (planned.no_op, report.no_op, report.applied) == (True, True, False)
+    assert planned.diff == ""
+    assert report.receipt is None
+
+
+def test_plan_document_is_applied_where_no_store_knows_it(
+    engine: Engine, folder: Path, state_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = engine.export(engine.plan(batch(RENAME)).plan_id)
+    monkeypatch.setenv("MDPLAN_STATE_DIR", str(tmp_path / "elsewhere"))
+    stranger = Engine.open([folder])
+    plan_id = json.loads(document)["planId"]
+
+    assert codes(stranger.apply({"planId": plan_id})) == [Code.PLAN_NOT_FOUND]
+    assert stranger.apply(json.loads(document)).applied
+
+
+@pytest.mark.parametrize("field", ["baseSha256", "resultSha256", "textEdits", "path", "requested"])
+def test_changed_plan_document_is_refused(engine: Engine, folder: Path, field: str) -> None:
+    document = json.loads(engine.export(engine.plan(batch(RENAME)).plan_id))
+    document["files"][0][field] = {
+        "baseSha256": "0" * 64,
+        "resultSha256": "0" * 64,
+        "textEdits": [[0, 0, "evil"]],
+        "path": "b.md",
+        "requested": [],
+    }[field]
+
+    assert codes(engine.apply(document)) == [Code.PLAN_TAMPERED]
+    assert (folder / "a.md").read_bytes() == (folder / "b.md").read_bytes() == GUIDE
+
+
+def test_stored_plan_that_was_changed_on_disk_is_refused(engine: Engine, folder: Path, state_dir: Path) -> None:
+    plan_id = engine.plan(batch(RENAME)).plan_id
+    (stored,) = state_dir.rglob(f"{plan_id.removeprefix('sha256-')}.json")
+    stored.write_bytes(stored.read_bytes().replace(b"Usage", b"Abuse"))
+
+    assert codes(engine.apply({"planId": plan_id})) == [Code.PLAN_TAMPERED]
+    assert (folder / "a.md").read_bytes() == GUIDE
+
+
+def test_unknown_plan_is_not_found(engine: Engine) -> None:
+    assert codes(engine.apply({"planId": "sha256-" + "0" * 64})) == [Code.PLAN_NOT_FOUND]
+
+
+def test_shown_plan_has_the_same_diff_until_it_is_applied(engine: Engine) -> None:
+    planned = engine.plan(batch(APPEND))
+    shown = engine.show(planned.plan_id)
+    assert (shown.diff, shown.edit_results) == (planned.diff, planned.edit_results)
+
+    engine.apply({"planId": planned.plan_id})
+
+    assert (engine.show(planned.plan_id).applied, engine.show(planned.plan_id).diff) == (True, None)
+
+
+def test_file_named_twice_is_refused(engine: Engine) -> None:
+    report = engine.plan({"files": [batch(RENAME, file="a.md"), batch(APPEND, file="./a.md")]})
+
+    assert codes(report) == [Code.INVALID_ARGUMENT]
+
+
+def test_batch_of_two_roots_is_refused_and_one_root_is_named_by_prefix(tmp_path: Path) -> None:
+    for name in ("docs", "site"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.md").write_bytes(GUIDE)
+    engine = Engine.open([tmp_path / "docs", tmp_path / "site"])
+
+    both = engine.plan({"files": [batch(RENAME, file="docs:a.md"), batch(RENAME, file="site:a.md")]})
+    one = engine.plan(batch(RENAME, file="site:a.md"))
+
+    assert codes(both) == [Code.INVALID_ARGUMENT]
+    assert one.diff.startswith("diff --git a/a.md b/a.md\n")
+    assert engine.apply({"planId": one.plan_id}).applied
+    assert (tmp_path / "docs" / "a.md").read_bytes() == GUIDE
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        (Settings(max_file_bytes=10), Code.FILE_TOO_LARGE),
+        (Settings(max_lines=3), Code.FILE_TOO_LARGE),
+        (Settings(batch=Limits(edits=1)), Code.BATCH_TOO_LARGE),
+        (Settings(batch=Limits(payload_characters=10)), Code.BATCH_TOO_LARGE),
+    ],
+)
+def test_limits_are_refusals(folder: Path, settings: Settings, code: Code) -> None:
+    assert codes(Engine.open([folder], settings=settings).plan(batch(APPEND, RENAME))) == [code]
+
+
+def test_plan_that_cannot_be_stored_says_so_and_its_edits_can_still_be_pinned(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder", encoding="utf-8")
+    monkeypatch.setenv("MDPLAN_STATE_DIR", str(blocked))
+    engine = Engine.open([folder])
+
+    planned = engine.plan(batch(RENAME))
+
+    assert (planned.ok, planned.stored) == (True, False)
+    assert engine.apply(batch(RENAME, baseSha256=planned.base_sha256)).applied
