@@ -29,6 +29,7 @@ MARKUP: Final = re.compile(r"[`\[<@]|://|www\.")
 
 # The rules for bare URLs copy the rest of the content and search all pending text at each colon.
 _PROTOCOLS: Final = ("http", "https", "mailto", "xmpp")
+_LONG_PENDING: Final = 256
 _LONGEST_PROTOCOL: Final = 16
 _URL_END: Final = re.compile(r"[ \t\n\r\x0b\x0c]")
 _LONG_URL: Final = 8192
@@ -168,7 +169,7 @@ def _bounded(rule: "Rule", mark: str) -> "Rule":
 
 def _shorten_pending(state: "StateInline") -> None:
     """Forget long pending text but for its end, where a protocol may stand: nobody reads the text tokens."""
-    if len(state.pending) > _LONG_URL:
+    if len(state.pending) > _LONG_PENDING:
         state.pending = state.pending[-_LONGEST_PROTOCOL:]
 
 

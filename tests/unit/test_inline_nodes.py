@@ -1,0 +1,428 @@
+"""Inline nodes stand exactly where the source has them."""
+
+import pytest
+
+from mdplan.markdown.inline_nodes import InlineMap, InlineNode
+from mdplan.text.lines import LineIndex
+from mdplan.text.span import Span
+
+PARTS = ("text", "label", "destination", "title")
+
+
+def node(kind: str, whole: str, href: str = "", **parts: str) -> tuple[str, str, str, dict[str, str]]:
+    return kind, whole, href, parts
+
+
+def described(found: InlineNode, text: str) -> tuple[str, str, str, dict[str, str]]:
+    def cut(span: Span) -> str:
+        return text[span.start : span.end]
+
+    spans = {part: getattr(found, part) for part in PARTS}
+    parts = {part: cut(span) for part, span in spans.items() if span is not None}
+    return node(found.kind.value, cut(found.span), found.href, **parts)
+
+
+def inline_map(text: str, body_start: int = 0) -> InlineMap:
+    return InlineMap(text, LineIndex(text), body_start)
+
+
+def whole(text: str) -> Span:
+    return Span(0, len(text))
+
+
+def check(text: str, *expected: tuple[str, str, str, dict[str, str]]) -> None:
+    nodes = inline_map(text)
+
+    assert [described(found, text) for found in nodes.nodes_in(whole(text))] == list(expected)
+    assert nodes.undecided_in(whole(text)) == ()
+
+
+CODE = {
+    "one backtick": ("a `b` c", node("inlineCode", "`b`", text="b")),
+    "backticks inside": ("``a`b``", node("inlineCode", "``a`b``", text="a`b")),
+    "spaces that are dropped": ("`` ` ``", node("inlineCode", "`` ` ``", text=" ` ")),
+    "a link inside is none": ("`[a](b)`", node("inlineCode", "`[a](b)`", text="[a](b)")),
+    "no closing run": ("`a ``b",),
+    "only spaces": ("`  `", node("inlineCode", "`  `", text="  ")),
+    "escaped": ("\\`a`",),
+    "over a line end": ("a `b\nc` d", node("inlineCode", "`b\nc`", text="b\nc")),
+}
+LINKS = {
+    "plain": ("a [b](c) d", node("link", "[b](c)", "c", text="b", destination="c")),
+    "double quotes": (
+        '[b](c "t")',
+        node("link", '[b](c "t")', "c", text="b", destination="c", title='"t"'),
+    ),
+    "single quotes": (
+        "[b]( c 't' )",
+        node("link", "[b]( c 't' )", "c", text="b", destination="c", title="'t'"),
+    ),
+    "parentheses": ("[b](c (t))", node("link", "[b](c (t))", "c", text="b", destination="c", title="(t)")),
+    "title over lines": (
+        '[b](c\n"t\nu")',
+        node("link", '[b](c\n"t\nu")', "c", text="b", destination="c", title='"t\nu"'),
+    ),
+    "angle brackets": ("[b](<c d>)", node("link", "[b](<c d>)", "c d", text="b", destination="<c d>")),
+    "no destination": ("[b]()", node("link", "[b]()", "", text="b", destination="")),
+    "no text": ("[](c)", node("link", "[](c)", "c", text="", destination="c")),
+    "escapes and entities": (
+        "[b](c\\)&amp;d)",
+        node("link", "[b](c\\)&amp;d)", "c)&d", text="b", destination="c\\)&amp;d"),
+    ),
+    "nested parentheses": ("[b](c(d)e)", node("link", "[b](c(d)e)", "c(d)e", text="b", destination="c(d)e")),
+    "escaped brackets": (
+        "\\[a](b) [c\\]d](e)",
+        node("link", "[c\\]d](e)", "e", text="c\\]d", destination="e"),
+    ),
+    "brackets in the text": (
+        "[a [b] c](d)",
+        node("link", "[a [b] c](d)", "d", text="a [b] c", destination="d"),
+    ),
+    "code in the text": (
+        "[`]`](d)",
+        node("link", "[`]`](d)", "d", text="`]`", destination="d"),
+        node("inlineCode", "`]`", text="]"),
+    ),
+    "a link in a link": ("[a [b](c)](d)", node("link", "[b](c)", "c", text="b", destination="c")),
+    "any protocol": (
+        "[b](javascript:x)",
+        node("link", "[b](javascript:x)", "javascript:x", text="b", destination="javascript:x"),
+    ),
+    "an image in a link": (
+        "[![a](b)](c)",
+        node("link", "[![a](b)](c)", "c", text="![a](b)", destination="c"),
+        node("image", "![a](b)", "b", text="a", destination="b"),
+    ),
+    "nodes in an alternative text": (
+        "x ![a [b](c) ![`d`](e)](f 'g')",
+        node(
+            "image",
+            "![a [b](c) ![`d`](e)](f 'g')",
+            "f",
+            text="a [b](c) ![`d`](e)",
+            destination="f",
+            title="'g'",
+        ),
+        node("link", "[b](c)", "c", text="b", destination="c"),
+        node("image", "![`d`](e)", "e", text="`d`", destination="e"),
+        node("inlineCode", "`d`", text="d"),
+    ),
+}
+DEFINITION = node("definition", "[r]: u", "u", label="r", destination="u")
+REFERENCES = {
+    "full": ("[t][R]\n\n[r]: u", node("link", "[t][R]", "u", text="t", label="R"), DEFINITION),
+    "collapsed": ("[r][]\n\n[r]: u", node("link", "[r][]", "u", text="r", label="r"), DEFINITION),
+    "shortcut": ("[r]\n\n[r]: u", node("link", "[r]", "u", text="r", label="r"), DEFINITION),
+    "shortcut before a parenthesis": (
+        "[r](not a link)\n\n[r]: u",
+        node("link", "[r]", "u", text="r", label="r"),
+        DEFINITION,
+    ),
+    "image": ("![t][r]\n\n[r]: u", node("image", "![t][r]", "u", text="t", label="r"), DEFINITION),
+    "without a definition": ("[t][r] [r] [r][]",),
+    "definition over lines": (
+        "> [r]:\n> <u v>\n> 't\n> s'\n",
+        node(
+            "definition",
+            "[r]:\n> <u v>\n> 't\n> s'",
+            "u v",
+            label="r",
+            destination="<u v>",
+            title="'t\n> s'",
+        ),
+    ),
+    "two definitions of one label": (
+        "[r]: u\n[R]: v (w)",
+        DEFINITION,
+        node("definition", "[R]: v (w)", "v", label="R", destination="v", title="(w)"),
+    ),
+    "definition with an empty title": (
+        '[r]: u ""',
+        node("definition", '[r]: u ""', "u", label="r", destination="u", title='""'),
+    ),
+    "definition whose title is none": ('[r]: u\n"t" x', DEFINITION),
+    "footnote": (
+        "a[^1] [^2]\n\n[^1]: b `c`\n\n    d `e`",
+        node("footnoteReference", "[^1]", label="1"),
+        node("footnoteDefinition", "[^1]:", label="1"),
+        node("inlineCode", "`c`", text="c"),
+        node("inlineCode", "`e`", text="e"),
+    ),
+}
+AUTOLINKS = {
+    "angle brackets": (
+        "<http://a.b>",
+        node("autolink", "<http://a.b>", "http://a.b", destination="http://a.b"),
+    ),
+    "mail in angle brackets": (
+        "<me@a.b>",
+        node("autolink", "<me@a.b>", "mailto:me@a.b", destination="me@a.b"),
+    ),
+    "bare": (
+        "x http://a.b/c d",
+        node("autolink", "http://a.b/c", "http://a.b/c", destination="http://a.b/c"),
+    ),
+    "bare and punctuation": (
+        "(see https://a.b/c_(d)).",
+        node("autolink", "https://a.b/c_(d)", "https://a.b/c_(d)", destination="https://a.b/c_(d)"),
+    ),
+    "bare at a quote": (
+        "*http://a.b?*",
+        node("autolink", "http://a.b", "http://a.b", destination="http://a.b"),
+    ),
+    "www": ("www.a.b, c", node("autolink", "www.a.b", "http://www.a.b", destination="www.a.b")),
+    "bare mail": ("to me.x@a.b.", node("autolink", "me.x@a.b", "mailto:me.x@a.b", destination="me.x@a.b")),
+    "mailto": ("mailto:m@a.b", node("autolink", "mailto:m@a.b", "mailto:m@a.b", destination="mailto:m@a.b")),
+    "none in the text of a link": (
+        "[http://a.b](c)",
+        node("link", "[http://a.b](c)", "c", text="http://a.b", destination="c"),
+    ),
+    "none inside of a word": ("xhttp://a.b",),
+    "none with an underscore at the end of a domain": ("http://" + "a." * 12 + "b_c d",),
+}
+HTML = {
+    "tags, not the text between": ("<b id='x'>c</b>", node("html", "<b id='x'>"), node("html", "</b>")),
+    "comment": ("a <!-- `b` --> c", node("html", "<!-- `b` -->")),
+    "tag over lines": ("a <b\nc='d'> e", node("html", "<b\nc='d'>")),
+    "block": ("<div>\n[a](b) `c`\n</div>",),
+    "code blocks": ("```\n`a`\n```\n\n    `b`\n",),
+}
+WIKI = {
+    "page": ("see [[Page]]", node("wikiLink", "[[Page]]", "Page", destination="Page")),
+    "anchor and text": (
+        "[[a b#c|d e]]",
+        node("wikiLink", "[[a b#c|d e]]", "a b#c", destination="a b#c", text="d e"),
+    ),
+    "in the text of a link": (
+        "[a [[b]] c](d)",
+        node("link", "[a [[b]] c](d)", "d", text="a [[b]] c", destination="d"),
+        node("wikiLink", "[[b]]", "b", destination="b"),
+    ),
+    "escaped": (
+        "\\[[a]] `[[b]]` <b c='[[d]]'>",
+        node("inlineCode", "`[[b]]`", text="[[b]]"),
+        node("html", "<b c='[[d]]'>"),
+    ),
+    "escaped backslash": ("\\\\[[a]]", node("wikiLink", "[[a]]", "a", destination="a")),
+    "escaped behind an escaped backslash": ("\\\\\\[[a]]",),
+    "a shell test is none": ("if [[ -f x ]]",),
+    "brackets of a link": ("[[a]](b)", node("link", "[[a]](b)", "b", text="[a]", destination="b")),
+    "brackets around a reference": (
+        "[[r]]\n\n[r]: u",
+        node("link", "[r]", "u", text="r", label="r"),
+        DEFINITION,
+    ),
+}
+TABLES = {
+    "escaped pipe in code": (
+        "| a | b |\n|---|---|\n| `x\\|y` | [l](u\\|v) |",
+        node("inlineCode", "`x\\|y`", text="x\\|y"),
+        node("link", "[l](u\\|v)", "u|v", text="l", destination="u\\|v"),
+    ),
+    "escaped pipe at an edge": (
+        "|a\n|-\n|[\\|](u) `\\|`",
+        node("link", "[\\|](u)", "u", text="\\|", destination="u"),
+        node("inlineCode", "`\\|`", text="\\|"),
+    ),
+    "without outer pipes": (
+        "a | `b`\n-|-\n`c` | d | `e`",
+        node("inlineCode", "`b`", text="b"),
+        node("inlineCode", "`c`", text="c"),
+    ),
+    "in a quote": (
+        "> `a` | b\n> :-|-\n> c |`d`\t",
+        node("inlineCode", "`a`", text="a"),
+        node("inlineCode", "`d`", text="d"),
+    ),
+    "wiki link with text": (
+        "|a|\n|-|\n| [[p\\|t]] |",
+        node("wikiLink", "[[p\\|t]]", "p", destination="p", text="t"),
+    ),
+}
+COLUMNS = {
+    "ATX heading": (
+        "## `a` b `c` ##  ",
+        node("inlineCode", "`a`", text="a"),
+        node("inlineCode", "`c`", text="c"),
+    ),
+    "ATX heading that repeats its end": ("# a # `b` #", node("inlineCode", "`b`", text="b")),
+    "setext heading": (
+        "`a`\n`b`\n---",
+        node("inlineCode", "`a`", text="a"),
+        node("inlineCode", "`b`", text="b"),
+    ),
+    "CRLF": (
+        "a\r\n`b`\r\n[c\r\nd](e)\r\n",
+        node("inlineCode", "`b`", text="b"),
+        node("link", "[c\r\nd](e)", "e", text="c\r\nd", destination="e"),
+    ),
+    "lone CR": ("# a\r`b\rc`\r", node("inlineCode", "`b\rc`", text="b\rc")),
+    "quote in a list": ("- > a `b\n  > c` d", node("inlineCode", "`b\n  > c`", text="b\n  > c")),
+    "lazy continuation": ("> a `b\nc` d", node("inlineCode", "`b\nc`", text="b\nc")),
+    "tab that is used up whole": (
+        "-\ta\n\t  `b`\n\n>\t\tx\n\n>\ta\n>\t`b`",
+        node("inlineCode", "`b`", text="b"),
+        node("inlineCode", "`b`", text="b"),
+    ),
+    "tab that is used up in part": (
+        "- a\n\t`b` [c\n\td](e)",
+        node("inlineCode", "`b`", text="b"),
+        node("link", "[c\n\td](e)", "e", text="c\n\td", destination="e"),
+    ),
+    "tab inside of a link": (
+        "> - a [b\n> \tc](d)",
+        node("link", "[b\n> \tc](d)", "d", text="b\n> \tc", destination="d"),
+    ),
+    "the same text twice": ("`a` `a`\n`a`", *[node("inlineCode", "`a`", text="a")] * 3),
+    "no-break spaces around": ("> \xa0\n> \xa0 `a` \xa0\n> \u3000", node("inlineCode", "`a`", text="a")),
+    "NUL": ("a\0 `b\0`", node("inlineCode", "`b\0`", text="b\0")),
+    "beyond the BMP": (
+        "\U0001f600\U0001f600 `\U0001f600`",
+        node("inlineCode", "`\U0001f600`", text="\U0001f600"),
+    ),
+    "other line separators": (
+        "a\u2028`b`\x0c`c`\x85",
+        node("inlineCode", "`b`", text="b"),
+        node("inlineCode", "`c`", text="c"),
+    ),
+    "an unknown byte": ("\udcff `\udcff`", node("inlineCode", "`\udcff`", text="\udcff")),
+    "hard line break": (
+        "a  \n`b`\\\n   `c`",
+        node("inlineCode", "`b`", text="b"),
+        node("inlineCode", "`c`", text="c"),
+    ),
+}
+ALL = {
+    f"{name}: {case}": row
+    for name, rows in {
+        "code": CODE,
+        "link": LINKS,
+        "reference": REFERENCES,
+        "autolink": AUTOLINKS,
+        "html": HTML,
+        "wiki link": WIKI,
+        "table": TABLES,
+        "columns": COLUMNS,
+    }.items()
+    for case, row in rows.items()
+}
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_nodes_are_where_the_source_has_them(case: str) -> None:
+    text, *expected = ALL[case]
+    check(text, *expected)
+
+
+def test_spans_of_equal_nodes_differ() -> None:
+    found = inline_map("`a` `a`\n`a`").nodes_in(Span(0, 11))
+
+    assert [found_node.span for found_node in found] == [Span(0, 3), Span(4, 7), Span(8, 11)]
+
+
+def test_front_matter_has_no_nodes() -> None:
+    text = "---\na: '`b`'\n---\n`c`"
+
+    found = inline_map(text, 17).nodes_in(whole(text))
+
+    assert [found_node.span for found_node in found] == [Span(17, 20)]
+
+
+def test_nothing_behind_front_matter() -> None:
+    text = "---\na: b\n---\n"
+
+    assert inline_map(text, len(text)).nodes_in(whole(text)) == ()
+
+
+@pytest.mark.parametrize(
+    ("span", "expected"),
+    [
+        (Span(2, 3), ["`b`"]),
+        (Span(0, 2), []),
+        (Span(5, 6), []),
+        (Span(2, 2), []),
+        (Span(3, 3), ["`b`"]),
+        (Span(4, 9), ["`b`", "[c `d`](e)"]),
+        (Span(9, 13), ["[c `d`](e)", "`d`"]),
+    ],
+)
+def test_only_nodes_that_share_text_with_the_span_are_found(span: Span, expected: list[str]) -> None:
+    text = "a `b` [c `d`](e)"
+
+    found = inline_map(text).nodes_in(span)
+
+    assert [text[each.span.start : each.span.end] for each in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("a\n" + "[" * 200 + "\n\n`b`", Span(0, 203), id="brackets too deep"),
+        pytest.param("![" * 30 + "a" + "](b)" * 30 + "\n\n`b`", Span(0, 182), id="images too deep"),
+        pytest.param("[a]:\\\n", Span(0, 6), id="a backslash is the destination"),
+        pytest.param("[a]:\\", Span(0, 5), id="a backslash is the destination at the end"),
+        pytest.param("a@" * 9000, Span(0, 18000), id="too many starts of a URL that has no end"),
+    ],
+)
+def test_block_that_cannot_be_proven_is_undecided(text: str, expected: Span) -> None:
+    nodes = inline_map(text)
+
+    assert nodes.undecided_in(whole(text)) == (expected,)
+    assert all(not found.span.overlaps(expected) for found in nodes.nodes_in(whole(text)))
+    assert nodes.undecided_in(Span(expected.end, len(text))) == ()
+
+
+def test_content_that_two_lines_could_be_is_undecided() -> None:
+    """The parser trims the no-break space, and with it the first line."""
+    text = "[^`a`]: \xa0\n    `a`]:"
+    nodes = inline_map(text)
+
+    assert nodes.undecided_in(whole(text)) == (whole(text),)
+    assert [each.span for each in nodes.nodes_in(whole(text))] == [Span(0, 7)]
+
+
+def test_what_is_nested_too_deep_is_undecided_to_the_end() -> None:
+    text = "`a`\n\n" + "> " * 1000 + "`b`\n\n`c`\n"
+    nodes = inline_map(text)
+
+    assert nodes.nodes_in(whole(text))[0].span == Span(0, 3)
+    assert nodes.undecided_in(Span(0, 3)) == ()
+    assert nodes.undecided_in(whole(text)) == (Span(5, len(text)),)
+
+
+@pytest.mark.parametrize("destination", ["u", "x"])
+def test_destination_that_the_parser_reads_elsewhere_is_undecided(destination: str) -> None:
+    """It takes a label for that of the link which only stands behind a failed destination."""
+    text = f"[](x #[a] `b`\n\n[a]: {destination}"
+    nodes = inline_map(text)
+    found = [text[each.span.start : each.span.end] for each in nodes.nodes_in(whole(text))]
+
+    assert nodes.undecided_in(whole(text)) == (Span(0, 9),)
+    assert found == ["`b`", f"[a]: {destination}"]
+
+
+@pytest.mark.parametrize(
+    ("before", "url"),
+    [("é:" * 9000 + " ", "http://a.b/c"), ("", "http://a.b/" + "c" * 9000), ("", "me@a.b" + ".c" * 9000)],
+    ids=["behind much text", "long", "long mail address"],
+)
+def test_long_text_does_not_hide_a_bare_url(before: str, url: str) -> None:
+    found = inline_map(before + url).nodes_in(Span(0, len(before + url)))
+
+    assert [each.span for each in found] == [Span(len(before), len(before + url))]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("[", "![", "[a](", "[[a", "[a] ", "`a ", "<", "<!--", "*a_", "\\", "\\[[a]]", "|"),
+        *("mailto:", "http:", "http:abcdefghijkl ", "http://_", "www.", "(www.a", "a@", ":"),
+        *("\xa0\n", "> ", "- ", "[a]: b\n", "[^a]: b[^a]\n"),
+    ],
+)
+def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
+    """What grows faster than the text runs into the time limit of the tests."""
+    text = "x `y` " + piece * 30_000
+    nodes = inline_map(text)
+
+    assert nodes.nodes_in(whole(text)) or nodes.undecided_in(whole(text))

@@ -1,0 +1,55 @@
+"""The parser reads what GitHub reads where its presets do not."""
+
+import pytest
+
+from mdplan.markdown.parser import block_parser, column_parser, inline_parser
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# a | b\n--|--\nx | y\n", ["heading_open", "paragraph_open"]),
+        ("## a|\n--\n", ["heading_open", "paragraph_open"]),
+        ("| a |\n---\n", ["heading_open"]),
+        ("a|\n--\n", ["heading_open"]),
+        ("| a |\n|---|\n", ["table_open", "thead_open", "tr_open", "th_open"]),
+        ("a\n:-\n", ["paragraph_open"]),
+        ("|a\n:-\n", ["table_open", "thead_open", "tr_open", "th_open"]),
+        ("x\n| a |\n|-|\n", ["paragraph_open", "table_open", "thead_open", "tr_open", "th_open"]),
+        ("[a]: javascript:x\n===\n", ["definition", "paragraph_open"]),
+        ("<div>\n# B\n</div>\n", ["html_block"]),
+        (
+            "- " * 100 + "a\n\n# b\n",
+            [*["bullet_list_open", "list_item_open"] * 100, "paragraph_open", "heading_open"],
+        ),
+    ],
+)
+def test_blocks(text: str, expected: list[str]) -> None:
+    tokens = block_parser().parse(text)
+
+    assert [
+        token.type for token in tokens if token.nesting > 0 or token.type in {"definition", "html_block"}
+    ] == expected
+
+
+def test_inline_content_is_left_alone_by_the_block_pass() -> None:
+    assert block_parser().parse("`a`")[1].children == []
+
+
+def test_columns_are_those_of_the_text_behind_the_marks_of_containers() -> None:
+    text = "> - [^a]: b\n>\n> a | b\n> -|-\n>   c\n\n- [r]:\n   u\n"
+
+    tokens = column_parser().parse(text)
+
+    assert [(token.type, token.meta["columns"]) for token in tokens if "columns" in token.meta] == [
+        ("footnote_reference_open", (4, 1)),
+        ("table_open", (2, 2, 4)),
+        ("definition", (2, 3)),
+    ]
+
+
+def test_destinations_stay_as_they_are_written() -> None:
+    (paragraph,) = [token for token in inline_parser().parse("[a](<b c%20ü>)") if token.type == "inline"]
+
+    assert paragraph.children is not None
+    assert paragraph.children[0].attrs == {"href": "b c%20ü"}
