@@ -4,6 +4,7 @@ A scan of the YAML events refuses anchors, aliases, tags, merge keys, depth and 
 safe loader sees the block, because aliases and merge keys can make a few bytes explode.
 """
 
+import re
 import tomllib
 from typing import Any, Final
 
@@ -25,6 +26,9 @@ class _UnsafeYamlError(ValueError):
 
 class _SafeYamlHandler(BaseHandler):
     """python-frontmatter's handler for a block whose fences were found by our own rule."""
+
+    # The base class refuses to be made without one; only `detect` and its own `split` would look for it.
+    FM_BOUNDARY: re.Pattern[str] | None = re.compile(r"^---$", re.MULTILINE)
 
     def split(self, text: str) -> tuple[str, str]:
         """What stands between the first and the last line of `text`, which is nothing but the block."""

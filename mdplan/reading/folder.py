@@ -1,0 +1,77 @@
+"""Folders and globs: one row a file, so that an agent can find its way in a tree."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.outline import Outline
+from mdplan.reading.shown import shown
+from mdplan.reading.stat_request import StatRequest
+from mdplan.report import FileRow, StatReport, refusal
+
+_LIMIT: Final = 200
+_TITLE: Final = "title"
+_OF_ONE_FILE: Final = ("under", "depth", "include")
+
+
+def folder_report(
+    request: StatRequest, files: Iterable[str], read: Callable[[str], Outline | Diagnostic]
+) -> StatReport:
+    """Rows of `files`, all that `request.file` names, sorted by path; only those of the page are read.
+
+    The cursor is the last path of the page before, so that files may come and go meanwhile.
+    Errors: INVALID_ARGUMENT for what can be asked of one file alone.
+    """
+    problems = tuple(_of_one_file(request))
+    if problems:
+        return refusal(StatReport, problems)
+    paths = sorted(files)
+    rest = [path for path in paths if request.cursor is None or path > request.cursor]
+    limit = request.limit or _LIMIT
+    page = rest[:limit]
+    return StatReport(
+        ok=True,
+        file=request.file,
+        files=tuple(file_row(path, read(path)) for path in page),
+        total_files=len(paths),
+        next_cursor=page[-1] if len(rest) > limit else None,
+    )
+
+
+def file_row(file: str, outline: Outline | Diagnostic) -> FileRow:
+    """Row of `file`: its outline, or why there is none. `sections` counts headings at top level."""
+    if isinstance(outline, Diagnostic):
+        return FileRow(file=file, problem=f"{outline.code}: {outline.message}")
+    source = outline.source
+    return FileRow(
+        file=file,
+        bytes=len(source.data),
+        base_sha256=source.sha256,
+        title=_title(outline),
+        sections=len(outline.sections) - 1,
+        tokens=(len(source.text) + 3) // 4,
+    )
+
+
+def _title(outline: Outline) -> str | None:
+    """`title` of the front matter, which names the page where there is one; else the first heading."""
+    text, front_matter = outline.source.text, outline.front_matter
+    if front_matter and text.find(_TITLE, front_matter.content.start, front_matter.content.end) >= 0:
+        from mdplan.markdown.front_matter_values import read_values
+
+        title = (read_values(text, front_matter) or {}).get(_TITLE)
+        if isinstance(title, str) and title.strip():
+            return shown(" ".join(title.split()))
+    return next((shown(section.title) for section in outline.sections[1:] if section.title), None)
+
+
+def _of_one_file(request: StatRequest) -> Iterable[Diagnostic]:
+    given = [name for name in _OF_ONE_FILE if getattr(request, name) is not None]
+    if request.detail == "full":
+        given.append("detail")
+    for name in given:
+        yield Diagnostic(
+            code=Code.INVALID_ARGUMENT,
+            message=f"`{request.file}` names several files, and `{name}` is asked of one",
+            hint=f"name one of its files, or leave {name} out",
+        )

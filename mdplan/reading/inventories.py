@@ -1,0 +1,150 @@
+"""Inventories of a document as entries of a report."""
+
+from collections.abc import Collection, Sequence
+from typing import TypedDict, TypeVar
+
+from mdplan.markdown.inventory import find_code_blocks, find_tables, find_tasks
+from mdplan.markdown.links import count_links, local_links
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.regions import find_regions
+from mdplan.markdown.targets import find_anchors
+from mdplan.reading.shown import shown, shown_path
+from mdplan.report import (
+    AnchorEntry,
+    BrokenLink,
+    CodeBlockEntry,
+    LinkCounts,
+    RegionEntry,
+    TableEntry,
+    TaskCounts,
+)
+from mdplan.text.span import Span
+
+
+class InventoryFields(TypedDict, total=False):
+    """Fields of `StatReport` that inventories fill."""
+
+    code_blocks: tuple[CodeBlockEntry, ...]
+    tables: tuple[TableEntry, ...]
+    tasks: TaskCounts
+    anchors: tuple[AnchorEntry, ...]
+    regions: tuple[RegionEntry, ...]
+    links: LinkCounts
+    inventory_totals: dict[str, int]
+
+
+_Entry = TypeVar("_Entry")
+
+
+def inventories(outline: Outline, names: Collection[str], area: Span, limit: int) -> InventoryFields:
+    """The inventories `names` of what starts in `area`, each list with at most `limit` entries.
+
+    `names` are wire names, as in `INVENTORIES`.
+    """
+    fields = InventoryFields()
+    totals: dict[str, int] = {}
+
+    def cut(name: str, entries: Sequence[_Entry]) -> tuple[_Entry, ...]:
+        if len(entries) > limit:
+            totals[name] = len(entries)
+        return tuple(entries[:limit])
+
+    if "codeBlocks" in names:
+        fields["code_blocks"] = cut("codeBlocks", _code_blocks(outline, area))
+    if "tables" in names:
+        fields["tables"] = cut("tables", _tables(outline, area))
+    if "tasks" in names:
+        tasks = [task for task in find_tasks(outline) if _holds(area, task.block.span)]
+        fields["tasks"] = TaskCounts(total=len(tasks), done=sum(task.done for task in tasks))
+    if "anchors" in names:
+        fields["anchors"] = cut("anchors", _anchors(outline, area))
+    if "regions" in names:
+        fields["regions"] = cut("regions", _regions(outline, area))
+    if "links" in names:
+        fields["links"] = _links(outline, area, cut("brokenLinks", _broken(outline, area)))
+    if totals:
+        fields["inventory_totals"] = totals
+    return fields
+
+
+def _holds(area: Span, span: Span) -> bool:
+    return area.start <= span.start < area.end
+
+
+def _code_blocks(outline: Outline, area: Span) -> list[CodeBlockEntry]:
+    return [
+        CodeBlockEntry(
+            start_line=found.block.first_line,
+            end_line=found.block.last_line,
+            fenced=found.index is not None,
+            index=found.index,
+            language=shown(found.language) if found.language else None,
+            section_id=outline.section_at(found.block.span.start).section_id,
+        )
+        for found in find_code_blocks(outline)
+        if _holds(area, found.block.span)
+    ]
+
+
+def _tables(outline: Outline, area: Span) -> list[TableEntry]:
+    return [
+        TableEntry(
+            index=found.index,
+            start_line=found.block.first_line,
+            end_line=found.block.last_line,
+            columns=shown_path(found.columns),
+            rows=found.rows,
+            section_id=outline.section_at(found.block.span.start).section_id,
+        )
+        for found in find_tables(outline)
+        if _holds(area, found.block.span)
+    ]
+
+
+def _anchors(outline: Outline, area: Span) -> list[AnchorEntry]:
+    line_at = outline.source.lines.line_at
+    lines = range(line_at(area.start), line_at(area.end - 1) + 1) if len(area) else range(0)
+    return [
+        AnchorEntry(id=shown(anchor.id), line=anchor.line, explicit=anchor.explicit)
+        for anchor in find_anchors(outline)
+        if anchor.line in lines
+    ]
+
+
+def _regions(outline: Outline, area: Span) -> list[RegionEntry]:
+    """Regions in the order of their first line, those with one marker among them."""
+    regions = find_regions(outline)
+    found = [
+        (
+            region.start.span,
+            RegionEntry(name=shown(region.name), start_line=region.start.line, end_line=region.end.line),
+        )
+        for region in regions.pairs
+    ]
+    for marker in regions.unpaired:
+        start, end = (marker.line, None) if marker.is_start else (None, marker.line)
+        found.append((marker.span, RegionEntry(name=shown(marker.name), start_line=start, end_line=end)))
+    found.sort(key=lambda entry: entry[0])
+    return [entry for span, entry in found if _holds(area, span)]
+
+
+def _broken(outline: Outline, area: Span) -> list[BrokenLink]:
+    return [
+        BrokenLink(line=link.line, target=shown(link.target))
+        for link in local_links(outline, area)
+        if not link.resolves
+    ]
+
+
+def _links(outline: Outline, area: Span, broken: tuple[BrokenLink, ...]) -> LinkCounts:
+    count = count_links(outline, area)
+    return LinkCounts(
+        inline=count.inline,
+        reference=count.reference,
+        autolink=count.autolink,
+        image=count.image,
+        wiki=count.wiki,
+        footnote=count.footnote,
+        html=count.html,
+        broken=broken,
+    )

@@ -1,0 +1,245 @@
+"""The structure of one document as `stat` reports it: never content."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from mdplan.diagnostics import Code, Diagnostic, warning
+from mdplan.markdown.front_matter_values import read_keys
+from mdplan.markdown.heading_path import find_by_id, find_by_path
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.section import Section
+from mdplan.markdown.section_id import section_id_digits
+from mdplan.plan import Lines
+from mdplan.reading.folder import file_row, folder_report
+from mdplan.reading.inventories import InventoryFields, inventories
+from mdplan.reading.shown import shown, shown_path
+from mdplan.reading.stat_request import INVENTORIES, StatRequest, read_stat_request
+from mdplan.report import FrontMatterEntry, SectionEntry, StatReport, refusal
+from mdplan.text.span import Span
+
+__all__ = ["StatRequest", "file_row", "folder_report", "read_stat_request", "stat_report"]
+
+_FULL_UP_TO: Final = 40
+_FULL_LIMIT: Final = 200
+_BRIEF_LIMIT: Final = 1_000
+_CURSOR: Final = re.compile(r"(?P<place>[0-9]{1,9})-(?P<base>[0-9a-f]{8})")
+_BASE_DIGITS: Final = 8
+_LINE_END_NAMES: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
+
+
+def stat_report(file: str, outline: Outline, request: StatRequest) -> StatReport:
+    """Report of the document `outline`, which stands in `file`.
+
+    Errors: those of `find_by_id` and `find_by_path` for `under`; INVALID_ARGUMENT for a cursor that none of
+    ours looks like, STALE_BASE for one of another version of the file.
+    """
+    scope = _scope(outline, request)
+    start = _read_cursor(outline, request.cursor)
+    if isinstance(scope, Diagnostic) or isinstance(start, Diagnostic):
+        problems = (each for each in (scope, start) if isinstance(each, Diagnostic))
+        return refusal(StatReport, [problem.at(file=file) for problem in problems])
+    listed = _listed(outline, scope, request.depth)
+    is_full = request.detail == "full" or (request.detail == "auto" and len(listed) <= _FULL_UP_TO)
+    limit = request.limit or (_FULL_LIMIT if is_full else _BRIEF_LIMIT)
+    page = _page(outline, listed, start, limit, scope.span)
+    firsts = _first_of_path(outline) if is_full else {}
+    entry = (lambda section: _full_entry(outline, section, firsts)) if is_full else _brief_entry
+    source = outline.source
+    ends = source.lines.line_ends
+    return StatReport(
+        ok=True,
+        file=file,
+        detail="full" if is_full else "brief",
+        format=outline.format,
+        base_sha256=source.sha256,
+        bytes=len(source.data),
+        encoding=source.encoding,
+        bom=bool(source.bom),
+        line_ends={name: ends.get(end, 0) for name, end in _LINE_END_NAMES.items()},
+        final_newline=source.text.endswith(("\n", "\r")),
+        total_lines=source.lines.count,
+        invalid_bytes=source.invalid_bytes or None,
+        front_matter=_front_matter(outline),
+        sections=tuple(entry(section) for section in page.sections),
+        total_sections=len(listed),
+        trailing_definitions=_trailing_definitions(outline),
+        next_cursor=page.next_cursor,
+        warnings=(_nesting_limit(),) if outline.tree.nesting_limit else (),
+        **_inventories(outline, request, page.area, limit, is_full=is_full),
+    )
+
+
+class _Scope(NamedTuple):
+    """What is asked for: a section (the preamble stands for the document) and all of its text."""
+
+    section: Section
+    span: Span
+
+
+def _scope(outline: Outline, request: StatRequest) -> _Scope | Diagnostic:
+    if not request.under:
+        return _Scope(outline.sections[0], Span(0, len(outline.source.text)))
+    if isinstance(request.under, str):
+        section = _find(outline, request.under)
+    else:
+        section = find_by_path(outline, request.under)
+    return section if isinstance(section, Diagnostic) else _Scope(section, section.span)
+
+
+def _find(outline: Outline, name: str) -> Section | Diagnostic:
+    """Section by its ID or, where that names none, by one heading: hex digits can be a word."""
+    by_id = find_by_id(outline, name) if section_id_digits(name) else None
+    if isinstance(by_id, Section):
+        return by_id
+    by_heading = find_by_path(outline, (name,))
+    return by_heading if by_id is None or isinstance(by_heading, Section) else by_id
+
+
+class _Listed(NamedTuple):
+    """A section and its place among all of the document, in document order."""
+
+    place: int
+    section: Section
+
+
+def _listed(outline: Outline, scope: _Scope, depth: int | None) -> list[_Listed]:
+    """Sections to be listed; the preamble only when it has text."""
+    top = scope.section
+    order = sorted(outline.every_section(), key=lambda section: section.span.start)
+    found: list[_Listed] = []
+    for place, section in enumerate(order):
+        if section.is_root:
+            is_listed = top.is_root and bool(outline.text_of(section.span).strip())
+        else:
+            is_listed = top.is_root or section is top or top.span.contains(section.span)
+        if is_listed and (depth is None or _depth_below(outline, section, top) <= depth):
+            found.append(_Listed(place, section))
+    return found
+
+
+def _depth_below(outline: Outline, section: Section, top: Section) -> int:
+    """How many steps of parents lead from `section` to `top`, which holds it."""
+    steps = 0
+    here: Section | None = section
+    while here is not None and here is not top:
+        here = outline.parent(here)
+        steps += 1
+    return steps
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """One page of the list. `area` is the text from its first section to the next page."""
+
+    sections: tuple[Section, ...]
+    area: Span
+    next_cursor: str | None
+
+
+def _page(outline: Outline, listed: Sequence[_Listed], start: int, limit: int, scope: Span) -> _Page:
+    rest = [each for each in listed if each.place >= start]
+    page, behind = rest[:limit], rest[limit:]
+    area_start = scope.start
+    if len(rest) < len(listed):
+        area_start = page[0].section.span.start if page else scope.end
+    area_end = behind[0].section.span.start if behind else scope.end
+    cursor = f"{behind[0].place}-{outline.source.sha256[:_BASE_DIGITS]}" if behind else None
+    sections = tuple(each.section for each in page)
+    return _Page(sections, Span(area_start, max(area_start, area_end)), cursor)
+
+
+def _read_cursor(outline: Outline, cursor: str | None) -> int | Diagnostic:
+    """Place of the first section of the page; 0 without cursor."""
+    if cursor is None:
+        return 0
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
+        return Diagnostic(
+            code=Code.INVALID_ARGUMENT,
+            message="cursor is none that stat gave for a file",
+            hint="send nextCursor of the report before as it is, or leave cursor out",
+        )
+    if match["base"] != outline.source.sha256[:_BASE_DIGITS]:
+        return Diagnostic(
+            code=Code.STALE_BASE,
+            message="the file changed since the page before",
+            hint="leave cursor out to start again",
+        )
+    return int(match["place"])
+
+
+def _brief_entry(section: Section) -> SectionEntry:
+    return SectionEntry(
+        section_id=section.section_id,
+        level=section.level,
+        title=shown(section.title),
+        canonical_heading_path=shown_path(section.canonical_path),
+        start_line=section.first_line,
+        end_line=section.last_line,
+        nested=section.nested or None,
+    )
+
+
+def _full_entry(outline: Outline, section: Section, firsts: dict[tuple[str, ...], Section]) -> SectionEntry:
+    canonical = section.canonical_path
+    first = firsts[canonical]
+    return SectionEntry(
+        section_id=section.section_id,
+        level=section.level,
+        heading_path=shown_path(section.path),
+        canonical_heading_path=shown_path(canonical),
+        anchor=shown(section.anchor) if section.anchor else None,
+        start_line=section.first_line,
+        end_line=section.last_line,
+        section_sha256=outline.section_sha256(section),
+        tokens=(len(section.span) + 3) // 4,
+        duplicate_of=None if first is section else first.section_id,
+        nested=section.nested or None,
+    )
+
+
+def _first_of_path(outline: Outline) -> dict[tuple[str, ...], Section]:
+    """The first section of each canonical path; top-level ones come before nested ones."""
+    firsts: dict[tuple[str, ...], Section] = {}
+    for section in outline.every_section():
+        firsts.setdefault(section.canonical_path, section)
+    return firsts
+
+
+def _front_matter(outline: Outline) -> FrontMatterEntry | None:
+    found = outline.front_matter
+    if found is None:
+        return None
+    keys = read_keys(outline.source.text, found)
+    return FrontMatterEntry(
+        format=found.format,
+        start_line=1,
+        end_line=outline.source.lines.line_at(found.span.end - 1),
+        keys=None if keys is None else shown_path(keys),
+    )
+
+
+def _trailing_definitions(outline: Outline) -> Lines | None:
+    lines = outline.source.lines
+    if outline.content_end == len(outline.source.text):
+        return None
+    return Lines(start=lines.line_at(outline.content_end), end=lines.count)
+
+
+def _inventories(
+    outline: Outline, request: StatRequest, area: Span, limit: int, *, is_full: bool
+) -> InventoryFields:
+    names = request.include
+    if names is None:
+        names = INVENTORIES if is_full else ()
+    return inventories(outline, names, area, limit)
+
+
+def _nesting_limit() -> Diagnostic:
+    return warning(
+        Code.NESTING_LIMIT,
+        "blocks are nested deeper than the parser goes: what follows them may be missing here",
+        "unnest the lists or quotes, or edit by lines",
+    )

@@ -1,0 +1,193 @@
+"""A stat report as text: all that a reader, or a model that sees text alone, needs for the next step."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from mdplan.report import FileRow, LinkCounts, SectionEntry, StatReport, TaskCounts
+from mdplan.text.source import visible
+
+_SHORT_ID: Final = 8
+_ID: Final = 16
+_SHORT_HASH: Final = 16
+_LINE_ENDS: Final = {"lf": "LF", "crlf": "CRLF", "cr": "CR"}
+_LINK_KINDS: Final = ("inline", "reference", "autolink", "image", "wiki", "footnote", "html")
+_LABELS: Final = {
+    "code blocks": "code_blocks",
+    "tables": "tables",
+    "tasks": "tasks",
+    "anchors": "anchors",
+    "regions": "regions",
+    "links": "links",
+}
+
+
+def stat_text(report: StatReport) -> str:
+    """Text of `report`, lines ended by LF.
+
+    In brief one line a section, ``12-25 ## Install 3fa9c1d2``: its lines, its heading, and as many digits of
+    its ID as name it. Full detail adds the section's hash, tokens and anchor, and the inventories.
+    """
+    if not report.ok:
+        lines = _problems(report)
+    elif report.files is not None:
+        lines = _folder(report, report.files)
+    else:
+        lines = _document(report)
+    return visible("".join(f"{line}\n" for line in lines))
+
+
+def _problems(report: StatReport) -> Iterator[str]:
+    for problem in report.diagnostics:
+        yield f"{problem.code}: {problem.message}" + (f"; {problem.hint}" if problem.hint else "")
+        for place in problem.candidates:
+            path = " / ".join(place.heading_path)
+            yield f"  {place.start_line}-{place.end_line} {path} {_digits(place.section_id, _ID)}"
+
+
+def _folder(report: StatReport, rows: Sequence[FileRow]) -> Iterator[str]:
+    yield f"{report.file}: {_count(report.total_files or 0, 'file')}"
+    for row in rows:
+        if row.problem is not None:
+            yield f"{row.file}: {row.problem}"
+            continue
+        title = f" {row.title}" if row.title else ""
+        numbers = f"{_count(row.sections or 0, 'section')}, {row.tokens} tokens"
+        yield f"{row.file}:{title} ({numbers}) {(row.base_sha256 or '')[:_SHORT_HASH]}"
+    yield from _more(report)
+
+
+def _document(report: StatReport) -> Iterator[str]:
+    yield f"{report.file} baseSha256 {(report.base_sha256 or '')[:_SHORT_HASH]}"
+    yield ", ".join(_facts(report))
+    if report.front_matter:
+        found = report.front_matter
+        keys = "keys cannot be read" if found.keys is None else ", ".join(found.keys) or "no keys"
+        yield f"front matter {found.start_line}-{found.end_line} {found.format}: {keys}"
+    if report.sections:
+        total = report.total_sections or 0
+        shown = "" if len(report.sections) == total else f"{len(report.sections)} of "
+        columns = "lines heading sectionId"
+        if report.detail == "full":
+            columns += " sectionSha256 ~tokens #anchor"
+        yield f"{shown}{_count(total, 'section')}: {columns}"
+        length = _unique_length(report.sections)
+        yield from (_section(section, length) for section in report.sections)
+    yield from _inventories(report)
+    if report.trailing_definitions:
+        lines = report.trailing_definitions
+        yield f"definitions {lines.start}-{lines.end} belong to no section"
+    yield from _more(report)
+    yield from (f"{warning.code}: {warning.message}; {warning.hint}" for warning in report.warnings)
+
+
+def _facts(report: StatReport) -> Iterator[str]:
+    yield f"{report.format}"
+    yield _count(report.total_lines or 0, "line")
+    yield _count(report.bytes or 0, "byte")
+    yield f"{report.encoding}" + (" with BOM" if report.bom else "")
+    if report.invalid_bytes:
+        yield _count(report.invalid_bytes, "invalid byte")
+    ends = {name: count for name, count in (report.line_ends or {}).items() if count}
+    if len(ends) == 1:
+        yield from (_LINE_ENDS[name] for name in ends)
+    elif ends:
+        yield "mixed line ends (" + ", ".join(f"{n} {_LINE_ENDS[name]}" for name, n in ends.items()) + ")"
+    if not report.final_newline:
+        yield "no final newline"
+
+
+def _section(section: SectionEntry, length: int) -> str:
+    title = section.heading_path[-1] if section.heading_path else section.title
+    heading = f"{'#' * section.level} {title}" if section.level else "(preamble)"
+    parts = [f"{section.start_line}-{section.end_line}", heading, _digits(section.section_id, length)]
+    if section.section_sha256:
+        parts += [section.section_sha256, f"~{section.tokens}"]
+    if section.anchor:
+        parts.append(f"#{section.anchor}")
+    if section.duplicate_of:
+        parts.append(f"(repeats {_digits(section.duplicate_of, length)})")
+    if section.nested:
+        parts.append("(nested)")
+    return " ".join(parts)
+
+
+def _inventories(report: StatReport) -> Iterator[str]:
+    totals = report.inventory_totals or {}
+    code = [
+        " ".join(
+            filter(None, (_index(block.index), block.language, _lines(block.start_line, block.end_line)))
+        )
+        for block in report.code_blocks or ()
+    ]
+    yield from _list("code blocks", code, totals.get("codeBlocks"))
+    for table in report.tables or ():
+        lines, cells = _lines(table.start_line, table.end_line), " | ".join(table.columns)
+        yield f"table {table.index} {lines}, {_count(table.rows, 'row')}: {cells}"
+    if "tables" in totals:
+        yield f"tables: {totals['tables']} in all"
+    if report.tasks and report.tasks.total:
+        yield f"tasks: {report.tasks.done} of {report.tasks.total} done"
+    # In full detail the anchors of headings stand beside them.
+    with_generated = report.detail == "brief"
+    anchors = [f"#{each.id} {each.line}" for each in report.anchors or () if each.explicit or with_generated]
+    yield from _list("anchors" if with_generated else "explicit anchors", anchors, totals.get("anchors"))
+    regions = [f"{each.name} {_lines(each.start_line, each.end_line)}" for each in report.regions or ()]
+    yield from _list("regions", regions, totals.get("regions"))
+    if report.links:
+        links = [f"{count} {kind}" for kind in _LINK_KINDS if (count := getattr(report.links, kind))]
+        yield from _list("links", links, None)
+        broken = [f"{link.target} {link.line}" for link in report.links.broken]
+        yield from _list("links to nothing", broken, totals.get("brokenLinks"))
+    empty = [label for label, field in _LABELS.items() if _is_empty(getattr(report, field))]
+    if empty:
+        yield f"no {', '.join(empty)}"
+
+
+def _is_empty(inventory: object) -> bool:
+    """Whether an inventory was asked for and has nothing in it."""
+    match inventory:
+        case TaskCounts():
+            return inventory.total == 0
+        case LinkCounts():
+            return not any(getattr(inventory, kind) for kind in _LINK_KINDS)
+        case _:
+            return inventory == ()
+
+
+def _list(label: str, entries: Sequence[str], total: int | None) -> Iterator[str]:
+    if entries:
+        yield f"{label}: {', '.join(entries)}" + (f"; {total} in all" if total else "")
+
+
+def _index(index: int | None) -> str:
+    return "indented" if index is None else str(index)
+
+
+def _lines(start: int | None, end: int | None) -> str:
+    """Lines of something; of a region that misses one of its markers, the other."""
+    if start is None:
+        return f"{end} (start missing)"
+    return f"{start} (end missing)" if end is None else f"{start}-{end}"
+
+
+def _more(report: StatReport) -> Iterator[str]:
+    if report.next_cursor:
+        yield f"more: cursor {report.next_cursor}"
+
+
+def _unique_length(sections: Iterable[SectionEntry]) -> int:
+    """How many digits of section IDs tell `sections` apart, at least 8."""
+    digits = {_digits(section.section_id, _ID) for section in sections}
+    return next(
+        length
+        for length in range(_SHORT_ID, _ID + 1)
+        if len({each[:length] for each in digits}) == len(digits)
+    )
+
+
+def _digits(section_id: str, length: int) -> str:
+    return section_id.removeprefix("sha256-")[:length]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
