@@ -47,9 +47,9 @@ class Block:
     """One block. Lines are 1-based and inclusive; `span` holds those lines with their line ends.
 
     `depth` counts the containers around it (quotes, lists, list items): 0 is the root. `level` is that of
-    a heading, else 0. `markup` is the parser's: the run of ``#``, or ``=`` or ``-``, for headings, the fence, the list
-    marker. `content` is the raw inline text of headings and paragraphs, the info string of fences. `cells`
-    are the header cells of a table, as inline text: without the backslash of an escaped pipe.
+    a heading, else 0. `markup` is the parser's: the run of ``#``, or ``=`` or ``-``, for headings, the fence,
+    the list marker. `content` is the raw inline text of headings and paragraphs, the info string of fences.
+    `cells` are the header cells of a table, as inline text: without the backslash of an escaped pipe.
     """
 
     kind: BlockKind
