@@ -1,0 +1,67 @@
+"""What people are told about an operation, from its model: on the reference page and by `mdplan help`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mdplan.operations import OPERATIONS
+from mdplan.schema import Schema, operation_schema, prose
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldReference:
+    """One field of an operation. `kind` is its type in words; `default` is JSON, None where there is none."""
+
+    name: str
+    kind: str
+    is_required: bool
+    default: object
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationReference:
+    """One operation: a sentence, the paragraphs behind it, its fields (required ones first), an edit."""
+
+    op: str
+    summary: str
+    details: str
+    fields: tuple[FieldReference, ...]
+    example: Mapping[str, object]
+
+
+def operation_reference(op: str) -> OperationReference:
+    """Reference of the operation `op`, a key of `OPERATIONS`."""
+    model, schema = OPERATIONS[op], operation_schema(op)
+    summary, _, details = prose(model.__doc__).partition("\n\n")
+    found = [_field(name, field, schema) for name, field in schema["properties"].items() if name != "op"]
+    return OperationReference(
+        op=op,
+        summary=summary,
+        details=details,
+        fields=tuple(sorted(found, key=lambda field: not field.is_required)),
+        example=model.example,
+    )
+
+
+def _field(name: str, field: Schema, schema: Schema) -> FieldReference:
+    return FieldReference(
+        name=name,
+        kind=_kind(field, schema.get("$defs", {})),
+        is_required=name in schema["required"],
+        default=field.get("default") if field.get("default") != [] else None,
+        description=field["description"],
+    )
+
+
+def _kind(field: Schema, definitions: Mapping[str, Any]) -> str:
+    if "$ref" in field:
+        return _kind(definitions[field["$ref"].rpartition("/")[2]], definitions)
+    if "enum" in field:
+        return " | ".join(field["enum"])
+    if field["type"] == "array":
+        return f"list of {_kind(field['items'], definitions)}"
+    if field["type"] == "object":
+        parts = (f"{name}: {_kind(inner, definitions)}" for name, inner in field["properties"].items())
+        return f"{{{', '.join(parts)}}}"
+    return {"integer": "number", "boolean": "true | false"}.get(field["type"], str(field["type"]))

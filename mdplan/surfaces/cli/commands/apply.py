@@ -1,0 +1,49 @@
+"""`mdplan apply`: commit a plan, or a batch that is pinned."""
+
+import re
+from typing import Final
+
+import click
+
+from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.report import ApplyReport
+from mdplan.surfaces.cli.json_input import override_options, read_json, with_overrides
+from mdplan.surfaces.cli.plan_view import print_applied, print_diff, print_summary
+from mdplan.surfaces.cli.session import Session, engine_command
+
+_PLAN_ID: Final = re.compile(r"(?:sha256-)?[0-9a-fA-F]{12,64}")
+
+_PLAN_FIELDS: Final = {"planId", "plan_id", "mdplanPlan"}
+
+
+@click.command()
+@click.argument("plan", metavar="PLAN")
+@click.option("--check", is_flag=True, help="Apply nothing; exit with 1 if anything would change.")
+@override_options
+@engine_command(ApplyReport)
+def apply(session: Session, *, plan: str, check: bool, **overrides: bool) -> Exit:
+    """Commit PLAN: exactly its text edits, and only while every file is as it was planned on.
+
+    PLAN is a plan ID, or the beginning of one with at least 12 of its hex digits; a file that
+    `mdplan plan --output` wrote; or a batch as a JSON file, or - for standard input, in which a base hash or
+    other evidence pins each edit to the text that its author saw.
+    """
+    data = {"planId": plan} if _PLAN_ID.fullmatch(plan) else read_json(plan)
+    if isinstance(data, Diagnostic):
+        return session.refuse(data)
+    if any(overrides.values()) and isinstance(data, dict) and data.keys() & _PLAN_FIELDS:
+        raise click.UsageError("--allow-outline-change and --allow-duplicate-headings are for batches.")
+    engine = session.open_engine()
+    report = engine.apply(with_overrides(data, {**overrides, "dry_run": check}))
+    if not report.ok:
+        return session.finish(report)
+    if report.applied or report.no_op:
+        code = session.finish(report)
+        print_applied(session, report)
+        return code
+    problems = print_diff(session, engine, report)
+    if problems:
+        return session.refuse(*problems)
+    session.finish(report)
+    print_summary(session, report)
+    return Exit.WOULD_CHANGE if check else Exit.DONE

@@ -1,0 +1,29 @@
+"""`mdplan completion`: tab completion for a shell."""
+
+from typing import Final
+
+import click
+
+from mdplan.diagnostics import Exit
+from mdplan.surfaces.cli.console import Console
+
+_SHELLS: Final = ("bash", "fish", "zsh")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(_SHELLS))
+@click.pass_context
+def completion(context: click.Context, *, shell: str) -> Exit:
+    r"""Print what makes SHELL complete mdplan's commands and options.
+
+    \b
+    bash:  echo 'eval "$(mdplan completion bash)"' >> ~/.bashrc
+    zsh:   echo 'eval "$(mdplan completion zsh)"' >> ~/.zshrc
+    fish:  mdplan completion fish > ~/.config/fish/completions/mdplan.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    made = get_completion_class(shell)
+    assert made is not None, shell
+    Console.plain().text(made(context.find_root().command, {}, "mdplan", "_MDPLAN_COMPLETE").source())
+    return Exit.DONE

@@ -1,0 +1,46 @@
+"""`mdplan plan`: a dry run with its diff and plan ID."""
+
+from pathlib import Path
+
+import click
+
+from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.report import PlanReport
+from mdplan.surfaces.cli.json_input import batch_argument, override_options, read_json, with_overrides
+from mdplan.surfaces.cli.plan_view import print_diff, print_summary, write_document
+from mdplan.surfaces.cli.session import Session, engine_command
+
+
+@click.command()
+@batch_argument
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the plan to FILE, which `mdplan apply FILE` takes.",
+)
+@click.option("--check", is_flag=True, help="Exit with 1 if anything would change.")
+@override_options
+@engine_command(PlanReport)
+def plan(session: Session, *, batch: str, output: Path | None, check: bool, **overrides: bool) -> Exit:
+    """Show what BATCH would change, and save that as a plan; its files are not touched.
+
+    BATCH is a JSON file, or - for standard input. The diff goes to standard output, in a form that
+    `git apply` takes, and everything else to standard error. Paths in the batch and in the diff are relative
+    to the root.
+    """
+    data = read_json(batch)
+    if isinstance(data, Diagnostic):
+        return session.refuse(data)
+    engine = session.open_engine()
+    report = engine.plan(with_overrides(data, overrides))
+    if not report.ok:
+        return session.finish(report)
+    problems = write_document(engine, report, output) if output else ()
+    problems += print_diff(session, engine, report)
+    if problems:
+        return session.refuse(*problems)
+    session.finish(report)
+    print_summary(session, report, output)
+    return Exit.WOULD_CHANGE if check and not report.no_op else Exit.DONE

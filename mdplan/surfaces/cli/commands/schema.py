@@ -1,0 +1,43 @@
+"""`mdplan schema`: the JSON Schemas of this version."""
+
+import json
+
+import click
+
+from mdplan.diagnostics import Exit
+from mdplan.surfaces.cli.console import Console
+
+_KINDS = ("batch", "plan", "report", "op")
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(_KINDS), default="batch")
+@click.argument("name", required=False)
+def schema(*, kind: str, name: str | None) -> Exit:
+    r"""Print a JSON Schema: of a batch, a plan file, a report, or one operation.
+
+    \b
+    mdplan schema                   what `plan`, `validate` and `apply` take
+    mdplan schema plan              what `plan --output` writes
+    mdplan schema report apply      what --json prints, of stat, plan or apply
+    mdplan schema op replace_match  one edit
+    """
+    from mdplan.operations import OPERATIONS
+    from mdplan.schema import SCHEMAS, operation_schema
+
+    if kind == "op":
+        made = operation_schema(_checked(name, list(OPERATIONS), "operation"))
+    elif kind == "report":
+        made = SCHEMAS[f"{_checked(name, ['stat', 'plan', 'apply'], 'report')}-report"]()
+    elif name is not None:
+        raise click.UsageError(f"`{kind}` is one schema: leave out `{name}`.")
+    else:
+        made = SCHEMAS[kind]()
+    Console.plain().data(json.dumps(made, ensure_ascii=False, indent=2).encode() + b"\n")
+    return Exit.DONE
+
+
+def _checked(name: str | None, known: list[str], noun: str) -> str:
+    if name not in known:
+        raise click.UsageError(f"Name the {noun}: {', '.join(known)}.")
+    return name

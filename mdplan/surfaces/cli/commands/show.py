@@ -1,0 +1,31 @@
+"""`mdplan show`: a saved plan again."""
+
+import click
+
+from mdplan.diagnostics import Exit
+from mdplan.report import PlanReport
+from mdplan.surfaces.cli.plan_view import print_diff, print_summary
+from mdplan.surfaces.cli.session import Session, engine_command
+
+
+@click.command()
+@click.argument("plan_id")
+@engine_command(PlanReport)
+def show(session: Session, *, plan_id: str) -> Exit:
+    """Show the saved plan PLAN_ID, with its diff made anew from the files as they are.
+
+    The beginning of the ID is enough, with at least 12 of its hex digits.
+    """
+    engine = session.open_engine()
+    report = engine.show(plan_id)
+    if not report.ok:
+        return session.finish(report)
+    problems = print_diff(session, engine, report)
+    if problems:
+        return session.refuse(*problems)
+    session.finish(report)
+    if report.applied:
+        session.console.note("This plan is applied: its files have the planned text.")
+    else:
+        print_summary(session, report)
+    return Exit.DONE

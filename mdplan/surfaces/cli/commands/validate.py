@@ -1,0 +1,29 @@
+"""`mdplan validate`: all that is wrong with a batch."""
+
+import click
+
+from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.report import PlanReport
+from mdplan.surfaces.cli.json_input import batch_argument, override_options, read_json, with_overrides
+from mdplan.surfaces.cli.report_view import plan_size
+from mdplan.surfaces.cli.session import Session, engine_command
+
+
+@click.command()
+@batch_argument
+@override_options
+@engine_command(PlanReport)
+def validate(session: Session, *, batch: str, **overrides: bool) -> Exit:
+    """Say all that is wrong with BATCH, or that nothing is.
+
+    BATCH is a JSON file, or - for standard input. It is planned as `mdplan plan` does it, but no diff is
+    printed; with --json the report has it.
+    """
+    data = read_json(batch)
+    if isinstance(data, Diagnostic):
+        return session.refuse(data)
+    report = session.open_engine().plan(with_overrides(data, overrides))
+    code = session.finish(report)
+    if report.ok:
+        session.console.note(f"Valid: {plan_size(report)} would change.")
+    return code

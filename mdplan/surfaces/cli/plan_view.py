@@ -1,0 +1,90 @@
+"""What the commands about plans print: the diff, the summary, the next step."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.report import ApplyReport, PlanReport
+from mdplan.surfaces.cli.console import shown
+from mdplan.surfaces.cli.diff_view import diff_for_people
+from mdplan.surfaces.cli.report_view import file_list, plan_size
+from mdplan.surfaces.cli.session import Session
+
+if TYPE_CHECKING:
+    from mdplan.engine import Engine
+
+_SHORT_ID = len("sha256-") + 16
+
+
+def print_diff(session: Session, engine: "Engine", report: PlanReport) -> Problems:
+    """Write the exact diff of `report` to standard output, or its picture to a terminal.
+
+    Gives what is wrong when its exact bytes cannot be had: a diff that is not exact is not printed as one.
+    """
+    if session.console.as_json or not report.diff or report.plan_id is None:
+        return ()
+    exact = report.diff.encode("utf-8") if _is_whole(report) else engine.diff_bytes(report.plan_id)
+    if not isinstance(exact, bytes):
+        return exact
+    if session.console.diff_is_for_people:
+        session.console.text(diff_for_people(exact, session.console.out))
+    else:
+        session.console.data(exact)
+    return ()
+
+
+def print_summary(session: Session, report: PlanReport, document: Path | None = None) -> None:
+    """Say how much a plan changes, where it is, and how to apply it. `document` is the file it went to."""
+    console = session.console
+    if report.no_op or report.plan_id is None:
+        console.note("Nothing to change: the files have this text already.")
+        return
+    listed = file_list(report.files, console.err)
+    if listed:
+        console.note(listed)
+    plan_id = console.err.bold(report.plan_id)
+    if document is not None:
+        console.note(f"{plan_size(report)}. Plan {plan_id} written to {shown(str(document))}.")
+        console.note(f"To apply: {session.command_line('apply', _file_argument(document))}")
+    elif report.stored is False:
+        console.note(f"{plan_size(report)}. Plan {plan_id} not saved: the state folder cannot be written.")
+        console.note("To apply: pin the batch with baseSha256 of every file, and apply the batch.")
+    else:
+        console.note(f"{plan_size(report)}. Plan {plan_id}{' saved' if report.stored else ''}.")
+        console.note(f"To apply: {session.command_line('apply', report.plan_id[:_SHORT_ID])}")
+
+
+def print_applied(session: Session, report: ApplyReport) -> None:
+    """Say what an apply did."""
+    console = session.console
+    if report.already_applied:
+        console.note(f"Already applied, nothing written: {plan_size(report)}.")
+    elif report.applied:
+        listed = file_list(report.files, console.err)
+        if listed:
+            console.note(listed)
+        console.note(f"{console.err.bold('Applied', 'green')}: {plan_size(report)}.")
+    else:
+        console.note("Nothing to change: the files have this text already.")
+
+
+def write_document(engine: "Engine", report: PlanReport, path: Path) -> Problems:
+    """Write the plan of `report` to the file `path`. Gives what is wrong when that fails."""
+    assert report.plan_id is not None, "a plan that was made has an ID"
+    document = engine.export(report.plan_id)
+    if not isinstance(document, bytes):
+        return document
+    try:
+        path.write_bytes(document + b"\n")
+    except OSError as error:
+        message = f"writing the plan to `{path}` failed: {error.strerror}"
+        return (Diagnostic(code=Code.IO_ERROR, message=message, hint="name another file after --output"),)
+    return ()
+
+
+def _is_whole(report: PlanReport) -> bool:
+    return bool(report.diff_exact) and not report.diff_truncated
+
+
+def _file_argument(path: Path) -> str:
+    return f"./{path}" if str(path).startswith("-") else str(path)

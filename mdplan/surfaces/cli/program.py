@@ -1,0 +1,50 @@
+"""The commands of `mdplan`, in the order in which people meet them."""
+
+import importlib
+from collections.abc import Mapping
+from typing import Final
+
+import click
+
+from mdplan import __version__
+from mdplan.surfaces.cli.group import NAME, CommandGroup, LazyCommand
+
+_HELP: Final = """Plan edits of Markdown and text files, look at the diff, and apply exactly that.
+
+A batch of edits becomes a plan with an ID. Applying it changes the files only while each of them is still
+the one that was planned on.
+
+\b
+Exit codes: 0 done, 1 --check and something would change, 2 usage or
+invalid batch, 3 refused, 4 stale base, 5 approval missing, 6 environment,
+70 bug, 130 interrupted.
+"""
+
+
+def _of_module(module: str, attribute: str, summary: str) -> LazyCommand:
+    return LazyCommand(
+        summary, lambda: getattr(importlib.import_module(f"mdplan.surfaces.cli.commands.{module}"), attribute)
+    )
+
+
+COMMANDS: Final[Mapping[str, LazyCommand]] = {
+    "stat": _of_module("stat", "stat", "Show the structure of a file or folder."),
+    "validate": _of_module("validate", "validate", "Say all that is wrong with a batch."),
+    "plan": _of_module("plan", "plan", "Show what a batch would change, and save it as a plan."),
+    "apply": _of_module("apply", "apply", "Commit a plan, or a batch that is pinned."),
+    "show": _of_module("show", "show", "Show a saved plan again."),
+    "schema": _of_module("schema", "schema", "Print the JSON Schema of a batch, plan, report or operation."),
+    "help": _of_module("help", "help_command", "Explain an operation or a command, with an example."),
+    "completion": _of_module("completion", "completion", "Print tab completion for a shell."),
+}
+
+
+def build_program(more: Mapping[str, LazyCommand]) -> click.Group:
+    """The program, with `more` commands of other surfaces behind its own."""
+    program = CommandGroup(
+        {**COMMANDS, **more},
+        name=NAME,
+        help=_HELP,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    return click.version_option(__version__, prog_name=NAME, message="%(prog)s %(version)s")(program)

@@ -1,0 +1,75 @@
+"""Problems and plans in words, for people."""
+
+from collections.abc import Sequence
+
+from mdplan.diagnostics import Diagnostic, Severity
+from mdplan.report import FileReport, PlanReport
+from mdplan.surfaces.cli.console import Ink, shown
+
+_FILES_LISTED = 20
+
+
+def problem_text(problem: Diagnostic, ink: Ink) -> str:
+    """`problem` as an error or a warning: what, where, the next step, and the places that were meant."""
+    colour = "red" if problem.severity is Severity.ERROR else "yellow"
+    title = f"{ink.bold(problem.severity, colour)}: {ink.bold(problem.code)}"
+    lines = [f"{title}: {shown(problem.message)}"]
+    place = _place(problem)
+    if place:
+        lines.append(f"  {ink.paint('at:', 'cyan')} {place}")
+    if problem.hint:
+        lines.append(f"  {ink.paint('hint:', 'cyan')} {shown(problem.hint)}")
+    if problem.candidates:
+        lines.append(f"  {ink.paint('sections:', 'cyan')}")
+    lines += [
+        f"    {candidate.section_id}  lines {candidate.start_line}-{candidate.end_line}"
+        f"  {shown(' / '.join(candidate.heading_path))}"
+        for candidate in problem.candidates
+    ]
+    return "\n".join(lines)
+
+
+def plan_size(report: PlanReport) -> str:
+    """How much a plan changes: ``1 file, 3 edits: +4 -2 lines``."""
+    changed = [file for file in report.files if file.changed]
+    added = sum(file.lines_added for file in changed)
+    removed = sum(file.lines_removed for file in changed)
+    files, edits = counted(len(changed), "file"), counted(report.edits_applied or 0, "edit")
+    return f"{files}, {edits}: +{added} -{removed} lines"
+
+
+def file_list(files: Sequence[FileReport], ink: Ink) -> str:
+    """The changed ones of several `files`, with lines added and removed; nothing for a single one."""
+    changed = [file for file in files if file.changed]
+    if len(changed) < 2:
+        return ""
+    listed = changed[:_FILES_LISTED]
+    names = [shown(file.file) for file in listed]
+    width = max(map(len, names))
+    lines = []
+    for name, file in zip(names, listed, strict=True):
+        added, removed = (
+            ink.paint(f"+{file.lines_added}", "green"),
+            ink.paint(f"-{file.lines_removed}", "red"),
+        )
+        lines.append(f"  {name:{width}}  {added} {removed}")
+    if len(changed) > len(listed):
+        lines.append(f"  and {len(changed) - len(listed)} more")
+    return "\n".join(lines)
+
+
+def counted(number: int, noun: str) -> str:
+    """`number` of things: ``1 file``, ``2 files``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _place(problem: Diagnostic) -> str:
+    parts = [shown(problem.file)] if problem.file is not None else []
+    if problem.place is not None:
+        if parts:
+            parts[0] += f":{problem.place.line}:{problem.place.col}"
+        else:
+            parts.append(f"line {problem.place.line}, column {problem.place.col}")
+    if problem.edit_index is not None:
+        parts.append(f"edit {problem.edit_index}")
+    return ", ".join(parts)
