@@ -19,6 +19,8 @@ from mdplan.storage.lock import RootLock
 from mdplan.storage.refusal import StorageRefused, refusing
 from mdplan.storage.staged import Durability, Replacement, Staged, StagedFile, Target
 
+__all__ = ["CommitFacts", "Durability", "StagedFile", "publish", "stage"]
+
 # What a file system says on which a file can have no second name, or no further one.
 _NO_LINK: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
@@ -150,7 +152,10 @@ def _replace(staged: Staged, replacement: Replacement, attempted: list[Attempt])
     """Replace one file, keeping what it displaces under a second name; into `attempted` before it happens."""
     target = replacement.target
     before = _keep_before(staged, target)
-    if _digest(staged, target, before) != target.file.base_sha256:
+    kept = _digest(staged, target, before)
+    if isinstance(kept, Diagnostic):
+        raise StorageRefused((kept,))
+    if kept != target.file.base_sha256:
         problem = Diagnostic(
             code=Code.CONFLICT_LATE_WRITE,
             message=f"another program wrote `{target.shown}` during the commit",
@@ -199,7 +204,7 @@ def _put_back(staged: Staged, attempt: Attempt) -> Diagnostic | None:
         return None
     # From here on the old content is either in its place or the only copy.
     staged.keep(target, attempt.before)
-    reason = "another program wrote it after that"
+    reason = found.message if isinstance(found, Diagnostic) else "another program wrote it after that"
     if found == target.file.result_sha256:
         try:
             staged.filesystem.rename(target.folder, attempt.before, target.leaf)
@@ -215,8 +220,8 @@ def _put_back(staged: Staged, attempt: Attempt) -> Diagnostic | None:
     )
 
 
-def _digest(staged: Staged, target: Target, leaf: str) -> str | None:
-    """The digest of the file `leaf` in the folder of `target`; None when it cannot be read."""
+def _digest(staged: Staged, target: Target, leaf: str) -> str | Diagnostic:
+    """The digest of the file `leaf` in the folder of `target`. Errors: those of `read_leaf`."""
     limit = max(staged.max_bytes, len(target.file.result))
     found = read_leaf(staged.filesystem, target.folder, leaf, target.shown, limit)
-    return None if isinstance(found, Diagnostic) else hashlib.sha256(found.data).hexdigest()
+    return found if isinstance(found, Diagnostic) else hashlib.sha256(found.data).hexdigest()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.file_name import TEMPORARY_NAME
 from mdplan.storage.filesystem import FileSystem
 from mdplan.storage.refusal import of_error
 
@@ -83,26 +84,39 @@ def write_refusal(
         permitted = filesystem.may_write(folder, leaf)
         folder_permitted = filesystem.may_write(folder, ".")
         folder_status = filesystem.status(folder)
+        links = status.st_nlink - (_left_behind(filesystem, folder, status) if status.st_nlink > 1 else 0)
     except OSError as error:
         return of_error(error, shown, "checking")
     user = os.geteuid()
     sticky = folder_status.st_mode & stat.S_ISVTX and user not in (0, status.st_uid, folder_status.st_uid)
     foreign = user != 0 and (status.st_uid != user or status.st_gid not in {os.getegid(), *os.getgroups()})
-    read_only = not permitted or not status.st_mode & 0o222
+    read_only = not status.st_mode & 0o222
     special = status.st_mode & _SPECIAL_BITS
     owner = "let its owner apply the plan"
     reasons = (
-        (status.st_nlink > 1, Code.HARDLINK_REFUSED, "has several hard links", "edit a copy of it"),
+        (links > 1, Code.HARDLINK_REFUSED, "has several hard links", "edit a copy of it"),
         (special, Code.READ_ONLY, "has a setuid, setgid or sticky bit", "remove the bit"),
         (sticky, Code.PERMISSION_DENIED, "is another user's in a sticky folder", owner),
         (not folder_permitted, Code.PERMISSION_DENIED, "is in a folder that you cannot write", ""),
         (foreign, Code.OWNER_CHANGE, "would get another owner or group", owner),
         (read_only, Code.READ_ONLY, "is write-protected", "make it writable first, if it should change"),
+        (
+            not permitted,
+            Code.PERMISSION_DENIED,
+            "may not be written by you",
+            "look at its mode, and at `lsattr`",
+        ),
     )
     for holds, code, reason, hint in reasons:
         if holds:
             return Diagnostic(code=code, message=f"`{shown}` {reason}", hint=hint, file=shown)
     return None
+
+
+def _left_behind(filesystem: FileSystem, folder: int, status: os.stat_result) -> int:
+    """How many names of the file in `folder` are those that a killed commit gave it."""
+    names = [entry.name for entry in filesystem.list(folder) if TEMPORARY_NAME.fullmatch(entry.name)]
+    return sum(os.path.samestat(filesystem.status_of(folder, name), status) for name in names)
 
 
 def _kind_problem(status: os.stat_result, shown: str) -> Diagnostic | None:

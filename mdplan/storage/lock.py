@@ -55,7 +55,8 @@ def locked(root: Root, timeout: float = DEFAULT_TIMEOUT) -> Iterator[RootLock]:
     with refusing(root.show(STATE_FOLDER), "opening the state folder"):
         state_folder = _open_state_folder(root)
     try:
-        status = filesystem.status(state_folder)
+        with refusing(root.show(STATE_FOLDER), "looking at the state folder"):
+            status = filesystem.status(state_folder)
         with _thread_locks_guard:
             thread_lock = _thread_locks.setdefault((status.st_dev, status.st_ino), threading.Lock())
         if not thread_lock.acquire(timeout=max(0.0, timeout)):

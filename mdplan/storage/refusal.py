@@ -16,6 +16,7 @@ _CODES: Final = {
     errno.EPERM: (Code.PERMISSION_DENIED, "check owner, permissions and the immutable flag (`lsattr`)"),
     errno.EROFS: (Code.READ_ONLY, "the file system is mounted read-only"),
     errno.EBUSY: (Code.TARGET_BUSY, "the file is a mount point or in use; edit it where it is not"),
+    errno.EXDEV: (Code.TARGET_BUSY, "the file is a mount point; edit it where it is not"),
     errno.ETXTBSY: (Code.TARGET_BUSY, "the file is being executed"),
     errno.ENOENT: (Code.FILE_NOT_FOUND, "look at the folder again; it may have been moved meanwhile"),
     errno.ELOOP: (Code.SYMLINK_REFUSED, "name the file that the link points to"),

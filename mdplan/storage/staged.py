@@ -20,7 +20,7 @@ class Durability(StrEnum):
     PROCESS = "process"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class StagedFile:
     """One file to replace: its path below the root, and the hex digests of its base and of `result`."""
 

@@ -132,7 +132,8 @@ class Workspace:
 
     def _split(self, path: str) -> tuple[Root, str] | Diagnostic:
         """The root that `path` means, and what of `path` is relative to it, unchecked."""
-        if path.startswith("/") and not path.startswith("//"):
+        # A single slash and what begins with two are no files anywhere; the rules for names say so.
+        if path.startswith("/") and path != "/" and not path.startswith("//"):
             return self._split_absolute(path)
         if len(self.roots) == 1:
             return self.roots[0], path

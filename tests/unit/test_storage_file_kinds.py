@@ -1,0 +1,298 @@
+"""What stands where a file should: cases 23 to 40 of the list of hostile inputs."""
+
+import os
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.leaf import FileBytes
+from mdplan.storage.root import Root
+from tests.disk import NOBODY, as_nobody, descriptors
+
+LIMIT = 1 << 20
+
+
+@pytest.fixture
+def open_tree() -> Iterator[Path]:
+    """Folder that every user of the machine can reach, which pytest's own cannot be."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def check(folder: Path, path: str, code: Code, hint: str = "") -> None:
+    """Reading and writing `path` are refused with `code`; the hint has `hint` in it."""
+    root = Root.open(folder)
+    try:
+        for found in (root.read(path, LIMIT), root.write_refusal(path)):
+            assert isinstance(found, Diagnostic)
+            assert (found.code, found.file) == (code, path)
+            assert hint in found.hint
+    finally:
+        root.close()
+
+
+def check_not_writable(folder: Path, path: str, code: Code) -> None:
+    """`path` can be read, but not be replaced."""
+    root = Root.open(folder)
+    try:
+        assert isinstance(root.read(path, LIMIT), FileBytes)
+        refused = root.write_refusal(path)
+        assert isinstance(refused, Diagnostic)
+        assert (refused.code, refused.file) == (code, path)
+    finally:
+        root.close()
+
+
+def test_file_is_read_with_its_status(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "a.md").write_bytes(b"\xff\0text\r\n")
+    root = Root.open(tmp_path)
+    found = root.read("./d/a.md", LIMIT)
+
+    assert isinstance(found, FileBytes)
+    assert found.data == b"\xff\0text\r\n"
+    assert found.status.st_ino == (tmp_path / "d" / "a.md").stat().st_ino
+    assert root.write_refusal("d/a.md") is None
+    root.close()
+
+
+@pytest.mark.parametrize(
+    ("target", "hint"),
+    [
+        pytest.param("real/b.md", "name `real/b.md` instead", id="inside"),
+        pytest.param("./real/../real/b.md", "name `real/b.md` instead", id="inside-with-dots"),
+        pytest.param("{root}/real/b.md", "name `real/b.md` instead", id="inside-absolute"),
+        pytest.param("../outside.md", "points to nothing inside", id="outside"),
+        pytest.param("/etc/passwd", "points to nothing inside", id="outside-absolute"),
+        pytest.param("none.md", "name `none.md` instead", id="dangling"),
+        pytest.param(".git/config", "points to nothing inside", id="into-git"),
+    ],
+)
+def test_case_23_link_is_refused(tmp_path: Path, target: str, hint: str) -> None:
+    root = tmp_path / "root"
+    (root / "real").mkdir(parents=True)
+    (root / "real" / "b.md").write_bytes(b"b")
+    (tmp_path / "outside.md").write_bytes(b"secret")
+    (root / "a.md").symlink_to(target.format(root=root))
+
+    check(root, "a.md", Code.SYMLINK_REFUSED, hint)
+
+
+@pytest.mark.parametrize(
+    ("target", "hint"),
+    [
+        pytest.param("real", "name `real/sub/b.md` instead", id="inside"),
+        pytest.param("../outside", "points to nothing inside", id="outside"),
+    ],
+)
+def test_case_24_link_in_place_of_a_folder_is_refused(tmp_path: Path, target: str, hint: str) -> None:
+    root = tmp_path / "root"
+    for folder in (root / "real" / "sub", tmp_path / "outside" / "sub"):
+        folder.mkdir(parents=True)
+        (folder / "b.md").write_bytes(b"b")
+    (root / "link").symlink_to(target)
+
+    check(root, "link/sub/b.md", Code.SYMLINK_REFUSED, hint)
+
+
+def test_case_25_loop_of_links_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+
+    check(tmp_path, "a", Code.SYMLINK_REFUSED)
+    check(tmp_path, "a/c.md", Code.SYMLINK_REFUSED)
+
+
+def test_case_28_fifo_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.md")
+    started = time.monotonic()
+
+    check(tmp_path, "a.md", Code.NOT_A_TEXT_FILE)
+    assert time.monotonic() - started < 1
+
+
+def test_case_29_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("a.md")
+        check(tmp_path, "a.md", Code.NOT_A_TEXT_FILE)
+
+
+def test_case_29_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.md").mkdir()
+
+    check(tmp_path, "a.md", Code.NOT_A_TEXT_FILE)
+
+
+def test_case_29_device_is_refused(tmp_path: Path) -> None:
+    try:
+        os.mknod(tmp_path / "a.md", 0o20644, os.makedev(1, 5))
+    except PermissionError:
+        pytest.skip("this user may not make devices")
+
+    check(tmp_path, "a.md", Code.NOT_A_TEXT_FILE)
+
+
+def test_case_30_bytes_that_the_status_hides_count(tmp_path: Path) -> None:
+    """Files of /proc say that they are empty."""
+    root = Root.open("/proc/self")
+    whole = root.read("status", LIMIT)
+    cut = root.read("status", 10)
+    root.close()
+
+    assert isinstance(whole, FileBytes)
+    assert whole.status.st_size == 0
+    assert len(whole.data) > 10
+    assert isinstance(cut, Diagnostic)
+    assert cut.code is Code.FILE_TOO_LARGE
+
+
+def test_case_31_sparse_file_is_too_large_before_it_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "a.md").open("wb") as file:
+        file.truncate(1 << 40)
+    root = Root.open(tmp_path)
+    found = root.read("a.md", LIMIT)
+    root.close()
+
+    assert isinstance(found, Diagnostic)
+    assert found.code is Code.FILE_TOO_LARGE
+    assert str(LIMIT) in found.message
+
+
+@pytest.mark.parametrize(("size", "is_read"), [(10, True), (11, False)])
+def test_limit_is_the_largest_size_that_is_read(tmp_path: Path, size: int, is_read: bool) -> None:
+    (tmp_path / "a.md").write_bytes(b"x" * size)
+    root = Root.open(tmp_path)
+    found = root.read("a.md", 10)
+    root.close()
+
+    assert isinstance(found, FileBytes) is is_read
+
+
+def test_case_33_file_of_several_names_is_not_written(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"a")
+    (tmp_path / "b.md").hardlink_to(tmp_path / "a.md")
+
+    check_not_writable(tmp_path, "a.md", Code.HARDLINK_REFUSED)
+
+
+def test_name_that_a_killed_commit_left_is_no_second_name(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"a")
+    (tmp_path / ".mdplan-0123456789abcdef-2.tmp").hardlink_to(tmp_path / "a.md")
+    (tmp_path / ".mdplan-0123456789abcdef-3.tmp").write_bytes(b"a")
+    root = Root.open(tmp_path)
+
+    assert root.write_refusal("a.md") is None
+    (tmp_path / "b.md").hardlink_to(tmp_path / "a.md")
+    check_not_writable(tmp_path, "a.md", Code.HARDLINK_REFUSED)
+    root.close()
+
+
+def test_case_35_write_protected_file_is_not_written(tmp_path: Path) -> None:
+    """Not even by root, whom the system would let."""
+    (tmp_path / "a.md").write_bytes(b"a")
+    (tmp_path / "a.md").chmod(0o444)
+
+    check_not_writable(tmp_path, "a.md", Code.READ_ONLY)
+
+
+def test_case_36_unreadable_file_is_refused(open_tree: Path) -> None:
+    (open_tree / "a.md").write_bytes(b"a")
+    (open_tree / "a.md").chmod(0)
+    with as_nobody():
+        root = Root.open(open_tree)
+        found = root.read("a.md", LIMIT)
+        root.close()
+
+    assert isinstance(found, Diagnostic)
+    assert found.code is Code.PERMISSION_DENIED
+
+
+def test_case_36_unreadable_folder_is_refused(open_tree: Path) -> None:
+    (open_tree / "d").mkdir(mode=0o700)
+    with as_nobody():
+        check(open_tree, "d/a.md", Code.PERMISSION_DENIED)
+
+
+def test_case_37_file_of_another_owner_is_not_written(open_tree: Path) -> None:
+    """In a folder of his group he could replace it, and would become its owner."""
+    open_tree.chmod(0o777)
+    (open_tree / "a.md").write_bytes(b"a")
+    (open_tree / "a.md").chmod(0o666)
+    with as_nobody():
+        check_not_writable(open_tree, "a.md", Code.OWNER_CHANGE)
+
+
+@pytest.mark.parametrize("bit", [0o4000, 0o2000, 0o1000])
+def test_case_38_special_bits_are_not_written(tmp_path: Path, bit: int) -> None:
+    (tmp_path / "a.md").write_bytes(b"a")
+    (tmp_path / "a.md").chmod(0o755 | bit)
+
+    check_not_writable(tmp_path, "a.md", Code.READ_ONLY)
+
+
+def test_case_40_file_of_another_in_a_sticky_folder_is_not_written(open_tree: Path) -> None:
+    open_tree.chmod(0o1777)
+    (open_tree / "a.md").write_bytes(b"a")
+    (open_tree / "a.md").chmod(0o666)
+    with as_nobody():
+        check_not_writable(open_tree, "a.md", Code.PERMISSION_DENIED)
+
+
+def test_folder_without_write_permission_is_refused(open_tree: Path) -> None:
+    (open_tree / "a.md").write_bytes(b"a")
+    shutil.chown(open_tree / "a.md", NOBODY, NOBODY)
+    with as_nobody():
+        check_not_writable(open_tree, "a.md", Code.PERMISSION_DENIED)
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("readme.md", "`README.md`"),
+        ("docs/guid.md", "`docs/guide.md`"),
+        ("doc/guide.md", "`docs`"),
+        ("zzz", ""),
+    ],
+)
+def test_missing_file_is_answered_with_the_nearest_names(tmp_path: Path, path: str, hint: str) -> None:
+    (tmp_path / "docs").mkdir()
+    for name in ("README.md", "docs/guide.md"):
+        (tmp_path / name).write_bytes(b"")
+
+    check(tmp_path, path, Code.FILE_NOT_FOUND, hint)
+
+
+def test_file_in_place_of_a_folder_is_not_found(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"")
+
+    check(tmp_path, "a.md/b.md", Code.FILE_NOT_FOUND)
+
+
+def test_root_opens_no_name_that_was_not_located(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "secret").write_bytes(b"secret")
+
+    check(tmp_path / "root", "../secret", Code.PATH_OUTSIDE_ROOT)
+
+
+def test_reading_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "a.md").write_bytes(b"a")
+    (tmp_path / "link").symlink_to("d")
+    root = Root.open(tmp_path)
+    before = descriptors()
+    for path in ("d/a.md", "d/none.md", "link/a.md", "none/a.md", "d", "d/a.md/x"):
+        root.read(path, LIMIT)
+        root.write_refusal(path)
+
+    assert descriptors() == before
+    root.close()

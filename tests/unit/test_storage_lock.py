@@ -1,0 +1,141 @@
+"""One writer per root, and a state folder that may be a trap."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from mdplan.diagnostics import Code
+from mdplan.storage.lock import locked
+from mdplan.storage.refusal import StorageRefused
+from mdplan.storage.root import Root
+from tests.disk import NOBODY, descriptors, names_in
+
+HOLDER = """
+import sys
+from mdplan.storage.lock import locked
+from mdplan.storage.root import Root
+with locked(Root.open(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def check_refused(root: Root, code: Code, timeout: float = 5) -> None:
+    """The lock of `root` is refused with `code`."""
+    with pytest.raises(StorageRefused) as refused, locked(root, timeout):
+        pass
+    assert [problem.code for problem in refused.value.problems] == [code]
+
+
+def test_state_folder_is_private_and_ignores_itself(tmp_path: Path) -> None:
+    root = Root.open(tmp_path)
+    for _ in range(2):
+        with locked(root):
+            assert names_in(tmp_path / ".mdplan") == [".gitignore", "lock"]
+
+    assert (tmp_path / ".mdplan").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / ".mdplan" / ".gitignore").read_bytes() == b"*\n"
+
+
+def test_second_thread_waits_and_then_gives_up(tmp_path: Path) -> None:
+    root, same = Root.open(tmp_path), Root.open(tmp_path)
+    with locked(root):
+        thread = threading.Thread(target=check_refused, args=(same, Code.LOCK_TIMEOUT, 0.05))
+        thread.start()
+        thread.join()
+
+    with locked(same, timeout=0):
+        pass
+
+
+def test_other_process_waits_and_then_gives_up(tmp_path: Path) -> None:
+    """Until the holder dies, however it dies."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        check_refused(Root.open(tmp_path), Code.LOCK_TIMEOUT, timeout=0.05)
+        holder.kill()
+        holder.wait()
+        with locked(Root.open(tmp_path), timeout=5):
+            pass
+
+
+def test_error_in_the_block_passes_and_frees_the_lock(tmp_path: Path) -> None:
+    root = Root.open(tmp_path)
+    before = descriptors()
+    with pytest.raises(OSError, match="from the block"), locked(root):
+        raise OSError("from the block")
+
+    assert descriptors() == before
+    with locked(root, timeout=0):
+        pass
+
+
+@pytest.mark.parametrize("place", [".mdplan", ".mdplan/lock"])
+def test_case_50_link_is_refused_and_its_target_unchanged(tmp_path: Path, place: str) -> None:
+    (tmp_path / "root").mkdir()
+    elsewhere = tmp_path / "elsewhere"
+    if place == ".mdplan":
+        elsewhere.mkdir(mode=0o700)
+    else:
+        (tmp_path / "root" / ".mdplan").mkdir(mode=0o700)
+        elsewhere.write_bytes(b"untouched")
+    (tmp_path / "root" / place).symlink_to(elsewhere)
+
+    check_refused(Root.open(tmp_path / "root"), Code.STATE_DIR_UNSAFE)
+    assert names_in(elsewhere) == [] if elsewhere.is_dir() else elsewhere.read_bytes() == b"untouched"
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
+def test_case_50_state_folder_that_others_can_write_is_refused(tmp_path: Path, mode: int) -> None:
+    (tmp_path / ".mdplan").mkdir()
+    (tmp_path / ".mdplan").chmod(mode)
+
+    check_refused(Root.open(tmp_path), Code.STATE_DIR_UNSAFE)
+    assert names_in(tmp_path / ".mdplan") == []
+
+
+def test_case_50_state_folder_of_another_user_is_refused(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to give a folder away")
+    (tmp_path / ".mdplan").mkdir(mode=0o700)
+    os.chown(tmp_path / ".mdplan", NOBODY, NOBODY)
+
+    check_refused(Root.open(tmp_path), Code.STATE_DIR_UNSAFE)
+
+
+def test_state_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".mdplan").write_bytes(b"")
+
+    check_refused(Root.open(tmp_path), Code.STATE_DIR_UNSAFE)
+
+
+def test_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No lock that outlives its holder takes the place of a real one."""
+    import fcntl
+
+    def no_locks(*_: object) -> None:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    check_refused(Root.open(tmp_path), Code.LOCK_UNSUPPORTED)
+
+
+def test_root_that_was_replaced_is_refused(tmp_path: Path) -> None:
+    """Its files are reached by a descriptor, its lock by a path: they would not be the same folder."""
+    (tmp_path / "root").mkdir()
+    root = Root.open(tmp_path / "root")
+    (tmp_path / "root").rename(tmp_path / "old")
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / ".mdplan").mkdir()
+
+    check_refused(root, Code.IO_ERROR)
