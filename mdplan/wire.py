@@ -41,17 +41,20 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     Errors: INVALID_ARGUMENT, UNKNOWN_FIELD, EMPTY_CONTENT, BATCH_TOO_LARGE; all of them, each tied to its
     edit by an index through the whole batch.
     """
-    data = _decoded(data)
-    problem = _not_readable(data)
+    decoded = _decoded(data)
+    problem = _not_readable(decoded)
     if problem:
         return (problem,)
-    fields = fold_names(data, _FILE_SYNONYMS)
+    fields = fold_names(decoded, _FILE_SYNONYMS)
     files = _decoded(fields.pop("files", None))
-    if files is None:
+    known = _wire_names(Batch)
+    is_one_file = files is None
+    if is_one_file:
+        known = [*_wire_names(FileEdits), *known]
         files = [{name: fields.pop(name) for name in list(fields) if name in _wire_names(FileEdits)}]
     elif "edits" in fields or "file" in fields:
         return (_invalid("files stands beside file or edits", "send one file, or a list of files"),)
-    problems = list(unknown_fields(fields, _wire_names(Batch), "the batch"))
+    problems = list(unknown_fields(fields, known, "the batch"))
     if not isinstance(files, list):
         return (*problems, _invalid("files is not a list", 'send "files": [{"file": …, "edits": […]}]'))
     too_large = _too_large(files, limits)
@@ -60,7 +63,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     read: list[FileEdits] = []
     first_index = 0
     for number, entry in enumerate(files):
-        file = _read_file(entry, number, first_index)
+        file = _read_file(entry, "" if is_one_file else f"files[{number}]", first_index)
         if isinstance(file, FileEdits):
             read.append(file)
         else:
@@ -102,8 +105,8 @@ def unknown_fields(fields: Mapping[str, Any], known: Sequence[str], where: str) 
         )
 
 
-def _read_file(entry: object, number: int, first_index: int) -> FileEdits | Problems:
-    where = f"files[{number}]"
+def _read_file(entry: object, where: str, first_index: int) -> FileEdits | Problems:
+    """Edits of one file. `where` names the entry in the list of files; it is empty for a batch of one."""
     entry = _decoded(entry)
     if not isinstance(entry, dict):
         return (_invalid(f"{where} is not an object", 'send {"file": …, "edits": […]}'),)
@@ -124,7 +127,7 @@ def _read_file(entry: object, number: int, first_index: int) -> FileEdits | Prob
         # A model that was refused leaves its list short; that the list is then empty is no news.
         fields["edits"] = fields.get("edits") or None
         fields = {name: value for name, value in fields.items() if value is not None or name != "edits"}
-    validated = _validated(FileEdits, fields, f"{where}.")
+    validated = _validated(FileEdits, fields, f"{where}." if where else "")
     if isinstance(validated, FileEdits):
         return tuple(problems) if problems else validated
     about_edits = not operations and bool(problems)
@@ -183,6 +186,8 @@ def _of_pydantic(error: Mapping[str, Any], where: str) -> Diagnostic:
     name = where + _path(error["loc"])
     if error["type"] == "missing":
         return _invalid(f"`{name}` is missing", f"give `{name}`")
+    if error["type"] == "too_short":
+        return _invalid(f"`{name}` is empty", f"give at least one entry in `{name}`")
     message = str(error["msg"]).removeprefix("Value error, ")
     return _invalid(f"`{name}`: {message}" if name else message, _hint(error))
 
