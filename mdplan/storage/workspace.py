@@ -150,7 +150,7 @@ class Workspace:
         )
 
     def _split_absolute(self, path: str) -> tuple[Root, str] | Diagnostic:
-        # Whole components are compared: `/work/docs2` is not inside `/work/docs`.
+        # Whole components are compared: `/srv/docs2` is not inside `/srv/docs`.
         components = path.split("/")
         fitting = [
             (len(folder), root)
