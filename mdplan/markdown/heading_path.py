@@ -110,18 +110,22 @@ def candidate(section: Section) -> Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One way to read an element of a heading path: rendered text, and a level where one was given."""
+    """One way to read an element of a heading path: rendered text, and a level where one was given.
+
+    With `only_exactly` the canonical form is none of its readings.
+    """
 
     level: int | None
     exact: str
     canonical: str
+    only_exactly: bool
 
     def accepts(self, section: Section, *, exactly: bool) -> bool:
         if self.level is not None and self.level != section.level:
             return False
         if exactly:
             return self.exact == section.title
-        return self.canonical == canonical_heading(section.title)
+        return not self.only_exactly and self.canonical == canonical_heading(section.title)
 
 
 def _readings(element: str) -> tuple[_Reading, ...]:
@@ -133,7 +137,9 @@ def _readings(element: str) -> tuple[_Reading, ...]:
         forms.append((len(qualified[1]), qualified[2]))
     for level, text in forms:
         exact_texts = dict.fromkeys((text, render_text(text).strip()))
-        found += (_Reading(level, exact, canonical_heading(exact)) for exact in exact_texts)
+        # A level that was given is no mere punctuation of the text.
+        only_exactly = qualified is not None and level is None
+        found += (_Reading(level, exact, canonical_heading(exact), only_exactly) for exact in exact_texts)
     return tuple(found)
 
 

@@ -1,0 +1,360 @@
+"""What a document holds beside its sections: code, tables, tasks, regions, anchors and links."""
+
+from textwrap import dedent
+
+import pytest
+
+from mdplan.markdown.document_format import DocumentFormat, document_format
+from mdplan.markdown.inventory import find_code_blocks, find_tables, find_tasks
+from mdplan.markdown.links import count_links, local_links, reference_labels, reference_uses
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.regions import find_regions
+from mdplan.markdown.targets import find_anchors, resolvable_targets
+from mdplan.text.source import Source
+from mdplan.text.span import Span
+
+
+def outline(text: str) -> Outline:
+    return Outline(Source.from_text(dedent(text)))
+
+
+# Formats.
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "given", "expected"),
+    [
+        ("a.md", "", None, "markdown"),
+        ("docs/A.MARKDOWN", "", None, "markdown"),
+        ("a.mdx", "", None, "markdown"),
+        ("a.txt", "# Heading\n", None, "text"),
+        ("a.ini", "# comment\n", None, "text"),
+        ("a.md.bak", "# Heading\n", None, "text"),
+        ("a.txt", "", "markdown", "markdown"),
+        ("a.md", "# Heading\n", "text", "text"),
+        ("README", "\n \n  ## Heading\n", None, "markdown"),
+        ("README", "#\n", None, "markdown"),
+        ("README", "---\na: 1\n---\n", None, "markdown"),
+        ("README", "text\n# Heading\n", None, "text"),
+        ("README", "#tag\n", None, "text"),
+        ("README", "    # code\n", None, "text"),
+        ("README", "", None, "text"),
+        ("v1.md/README", "plain\n", None, "text"),
+        ("Makefile", "# comment\n", None, "text"),
+        ("a/.gitignore", "# comment\n", None, "text"),
+    ],
+)
+def test_format_is_given_or_told_by_name_and_then_by_content(
+    path: str, text: str, given: str | None, expected: str
+) -> None:
+    assert document_format(path, text, given) == expected
+
+
+def test_plain_text_is_one_preamble_without_blocks_nodes_or_front_matter() -> None:
+    text = "---\na: 1\n---\n# Not a heading\n[x](#y) <!-- a:start -->\n"
+    plain = Outline(Source.from_text(text), DocumentFormat.TEXT)
+
+    assert [section.span for section in plain.every_section()] == [Span(0, len(text))]
+    assert plain.front_matter is None
+    assert plain.blocks == ()
+    assert plain.inline.nodes_in(Span(0, len(text))) == ()
+    assert plain.inline.undecided_in(Span(0, len(text))) == ()
+    assert find_regions(plain).unpaired == ()
+
+
+# Code blocks, tables, tasks.
+
+
+def test_fenced_blocks_are_numbered_at_every_depth_and_indented_ones_are_not() -> None:
+    found = find_code_blocks(
+        outline("""\
+            ```python title="x"
+            a
+            ```
+
+                indented
+
+            - > ~~~
+              > b
+              > ~~~
+
+            ``` c&plus;\\+
+            """)
+    )
+
+    places = [(code.index, code.language, code.block.first_line, code.block.last_line) for code in found]
+    assert places == [(0, "python", 1, 3), (None, None, 5, 5), (1, None, 7, 9), (2, "c++", 11, 11)]
+
+
+def test_a_table_has_its_header_cells_and_counts_its_body_rows() -> None:
+    found = find_tables(
+        outline("""\
+            | a \\| b | *c* |
+            |---|:-:|
+            | 1 | 2 | 3 |
+            | 4
+            text
+
+            > x | y
+            > --|--
+            """)
+    )
+
+    tables = [(each.index, each.columns, each.rows, each.block.first_line) for each in found]
+    assert tables == [(0, ("a | b", "*c*"), 3, 1), (1, ("x", "y"), 0, 7)]
+
+
+def test_a_row_of_dashes_alone_makes_a_heading_and_no_table() -> None:
+    assert find_tables(outline("| a |\n---\n")) == ()
+
+
+def test_tasks_are_items_that_begin_with_a_box() -> None:
+    found = find_tasks(
+        outline("""\
+            - [ ] open
+            - [x] done
+              1. [X] done below
+            - [x]no space
+            - [ ]
+            - text [x] later
+            - [-] no box
+            - > [x] a quote comes first
+            - [ ] # no heading
+
+            [x] no item
+            """)
+    )
+
+    assert [(task.block.first_line, task.done) for task in found] == [
+        (1, False),
+        (2, True),
+        (3, True),
+        (9, False),
+    ]
+
+
+# Regions.
+
+
+def regions(text: str) -> tuple[list[tuple[str, int, int]], list[tuple[str, bool, int]]]:
+    found = find_regions(outline(text))
+    return (
+        [(region.name, region.start.line, region.end.line) for region in found.pairs],
+        [(marker.name, marker.is_start, marker.line) for marker in found.unpaired],
+    )
+
+
+def test_regions_are_found_at_every_depth_and_in_each_other() -> None:
+    pairs, unpaired = regions("""\
+        <!-- toc:start -->
+        - <!--inner.1:start-->
+          x
+          <!-- inner.1:end -->
+        <!-- toc:end -->
+
+        a <!-- b-c:start --> b <!-- b-c:end -->
+
+        <div>
+        <!-- toc:start -->
+        <!-- toc:end -->
+        </div>
+        """)
+
+    assert pairs == [("toc", 1, 5), ("inner.1", 2, 4), ("b-c", 7, 7), ("toc", 10, 11)]
+    assert unpaired == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n<!-- a:start -->\n```\n",
+        "x\n\n    <!-- a:start -->\n",
+        "x `<!-- a:start -->`\n",
+        "---\nx: <!-- a:start -->\n---\n",
+        "<!-- see <!-- a:start -->\n",
+        "<!-- a:start\n-->\n",
+        "<!-- a:begin -->\n",
+        "<!-- -a:start -->\n",
+        "<!-- a b:start -->\n",
+    ],
+)
+def test_what_only_looks_like_a_marker_is_text(text: str) -> None:
+    assert regions(text) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("markers", "pairs", "unpaired"),
+    [
+        ("a:start", [], [("a", True, 1)]),
+        ("a:end", [], [("a", False, 1)]),
+        ("a:end a:start", [], [("a", False, 1), ("a", True, 2)]),
+        ("a:start b:start a:end b:end", [("a", 1, 3)], [("b", True, 2), ("b", False, 4)]),
+        ("a:start a:start a:end", [("a", 2, 3)], [("a", True, 1)]),
+        ("a:start a:end a:end", [("a", 1, 2)], [("a", False, 3)]),
+        ("a:start A:end", [], [("a", True, 1), ("A", False, 2)]),
+    ],
+)
+def test_markers_without_their_other_half_are_told(
+    markers: str, pairs: list[tuple[str, int, int]], unpaired: list[tuple[str, bool, int]]
+) -> None:
+    assert regions("".join(f"<!-- {marker} -->\n" for marker in markers.split())) == (pairs, unpaired)
+
+
+def test_the_inside_of_a_region_is_what_stands_between_its_markers() -> None:
+    document = outline("<!-- a:start -->\nx\n<!-- a:end -->\n")
+
+    assert document.text_of(find_regions(document).pairs[0].inside) == "\nx\n"
+
+
+# Anchors and links.
+
+
+def test_anchors_come_from_headings_and_from_html() -> None:
+    found = find_anchors(
+        outline("""\
+            # A B <a name="one"></a>
+
+            text <span ID='two'>x</span> `<a id="no">`
+
+            <div id="three"
+                 class="x"><input name="no"></div>
+
+            <!-- <a id="no"></a> -->
+
+            > ## A B
+
+            ## A B
+            ## ?
+            """)
+    )
+
+    assert [(anchor.id, anchor.line, anchor.explicit) for anchor in found] == [
+        ("a-b-", 1, False),
+        ("one", 1, True),
+        ("two", 3, True),
+        ("three", 5, True),
+        ("a-b", 10, False),
+        ("a-b-1", 12, False),
+    ]
+
+
+def test_targets_are_compared_without_case_and_prefix() -> None:
+    targets = resolvable_targets(outline('# Foo Bar\n<a id="user-content-X%C3%A4"></a>\n'))
+
+    assert targets == {"foo-bar", "xä"}
+
+
+def test_links_are_counted_by_kind() -> None:
+    document = outline("""\
+        [a](b) [r] [t][r] ![i](i.png) ![r] <https://a.example> www.b.example
+        [[wiki]] x[^1] <a href="c">c</a> <a name="d"></a> `[no](no)` [none][] [^2]
+
+        <div><a href="e">e</a></div>
+
+        [r]: /u
+
+        [^1]: note
+        """)
+
+    count = count_links(document)
+    assert (count.inline, count.reference, count.autolink, count.image) == (1, 2, 2, 2)
+    assert (count.wiki, count.footnote, count.html) == (1, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "[x](#foo-bar)",
+        "[x](<#Foo-Bar> 'title')",
+        "[x](#foo%2Dbar)",
+        "[x](#user-content-foo-bar)",
+        "[x](#here)",
+        "[x](#)",
+        "[x](#top)",
+        "[x](#:~:text=foo)",
+        '<a href="#foo-bar">x</a>',
+        "[[#Foo Bar]]",
+        "[[#^block]]",
+        "x[^n]",
+        "x[^N]",
+        "[x]\n\n[x]: #foo-bar",
+    ],
+)
+def test_link_to_a_place_of_the_same_file_resolves(link: str) -> None:
+    document = outline(f'# Foo Bar\n\n<b id="HERE"></b> {link}\n\n[^n]: note\n')
+
+    assert [found.resolves for found in local_links(document)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("[x](#gone)", "#gone"),
+        ("[`x`](<#go ne>)", "#go ne"),
+        ("[x](#foo-bar-1)", "#foo-bar-1"),
+        ('<a href="#gone">x</a>', "#gone"),
+        ("[[#Gone]]", "#Gone"),
+        ("x[^gone]", "[^gone]"),
+        ("[x[^gone]](u)", "[^gone]"),
+        ("| [^gone] |\n|---|", "[^gone]"),
+        ("## [^gone]", "[^gone]"),
+        ("> [x]\n\n> [x]: #gone", "#gone"),
+    ],
+)
+def test_link_to_nothing_in_the_same_file_is_broken(link: str, target: str) -> None:
+    document = outline(f"# Foo Bar\n\n{link}\n\n[^n]: note\n")
+
+    found = local_links(document)
+    assert [(each.target, each.resolves) for each in found] == [(target, False)]
+    assert document.text_of(found[0].span).strip("<>") in target
+    assert document.source.lines.line_at(found[0].span.start) == found[0].line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[x](other.md#gone)",
+        "![x](#gone)",
+        "`[x](#gone)` `[^gone]`",
+        "    [^gone]",
+        "```\n[^gone]\n```",
+        r"\[^gone]",
+        "[^](u)",
+        "[x][gone]",
+        '<a id="x"></a>',
+        "[[Other#gone]]",
+        "[^a]: #gone",
+    ],
+)
+def test_what_is_no_link_into_the_same_file_is_not_judged(text: str) -> None:
+    assert local_links(outline(f"# Foo\n\n{text}\n")) == ()
+
+
+def test_local_links_of_a_span_are_those_that_touch_it() -> None:
+    document = outline("[a](#a)\n\n[b](#b) [^c]\n\n<a href='#d'>\n")
+    start = document.source.text.index("[b]")
+
+    assert [link.target for link in local_links(document, Span(start, start + 1))] == ["#b"]
+    assert [link.target for link in local_links(document, Span(start + 3, start + 12))] == ["#b", "[^c]"]
+
+
+def test_labels_are_normalized_alike_in_definitions_and_uses() -> None:
+    document = outline("""\
+        > [One
+        > Two] ![i][ß]
+
+        | [a \\| b] |
+        |---|
+
+        [one  two]: /1
+        [SS]: /2
+        [a | b]: /3
+        [unused]: /4
+        [^note]: 5
+        """)
+
+    labels = reference_labels(document)
+    uses = reference_uses(document)
+    assert labels == {"ONE TWO", "SS", "A | B", "UNUSED"}
+    assert [(use.label, use.line) for use in uses] == [("ONE TWO", 1), ("SS", 2), ("A | B", 4)]
+    assert document.text_of(uses[1].span) == "ß"

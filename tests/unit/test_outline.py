@@ -1,0 +1,427 @@
+"""Sections of a document, and the names by which they are found."""
+
+from textwrap import dedent
+
+import pytest
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.heading_path import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.section import Section
+from mdplan.text.source import Source
+from mdplan.text.span import Span
+
+
+def outline(text: str) -> Outline:
+    return Outline(Source.from_text(dedent(text)))
+
+
+def texts(document: Outline) -> list[str]:
+    return [document.text_of(section.span) for section in document.sections]
+
+
+def titles(document: Outline) -> list[str]:
+    return [section.title for section in document.sections[1:]]
+
+
+# What a section is.
+
+
+def test_a_section_reaches_to_the_next_heading_of_its_level_or_above() -> None:
+    document = outline("pre\n# A\na\n## B\nb\n#### C\nc\n### D\n## E\n# F\nf")
+
+    assert texts(document) == [
+        "pre\n",
+        "# A\na\n## B\nb\n#### C\nc\n### D\n## E\n",
+        "## B\nb\n#### C\nc\n### D\n",
+        "#### C\nc\n",
+        "### D\n",
+        "## E\n",
+        "# F\nf",
+    ]
+
+
+def test_a_body_reaches_to_the_first_subsection() -> None:
+    document = outline("pre\n# A\na\n\n### B\nb\n## C\n")
+
+    assert [document.text_of(section.body) for section in document.sections] == ["pre\n", "a\n\n", "b\n", ""]
+
+
+def test_lines_are_counted_from_one_and_inclusive() -> None:
+    document = outline("pre\n\n# A\r\na\r# B\nb\n\n")
+
+    lines = [(section.first_line, section.last_line) for section in document.sections]
+    assert lines == [(1, 2), (3, 4), (5, 7)]
+
+
+def test_a_setext_heading_is_a_heading_with_all_of_its_lines() -> None:
+    document = outline("one\ntwo\n===\na\n\nb\n-\n")
+
+    assert titles(document) == ["one two", "b"]
+    assert [section.level for section in document.sections] == [0, 1, 2]
+    assert texts(document) == ["", "one\ntwo\n===\na\n\nb\n-\n", "b\n-\n"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n# A\n```\n",
+        "x\n\n    # A\n",
+        "<!--\n\n# A\n\n-->\n",
+        "<div>\n# A\n</div>\n",
+        "#A\n",
+        "#\xa0A\n",
+        "####### A\n",
+        "- [ ] # A\n",
+        "- a\n---\n",
+        "[a]: /u\n---\n",
+        "---\na: 1\n# A\n---\n",
+        "x\u2028# A\n",
+        "x\x0c# A\n",
+        "\\# A\n",
+    ],
+)
+def test_what_is_no_heading_starts_no_section(text: str) -> None:
+    assert len(outline(text).sections) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("#\n", ""),
+        ("# `code` *and* **more** ##\n", "code and more"),
+        ("# [link](u) ![alt](i) &amp; <b>tag</b> \\*\n", "link alt & tag *"),
+        ('# <a name="x"></a> Install\n', "Install"),
+        ('# Install <a id="x"></a>\n', "Install"),
+        ("# a | b\n--|--\n", "a | b"),
+        ("## a|\n--\n", "a|"),
+        ("| a |\n---\n", "| a |"),
+        ("# A\x00B\n", "A\ufffdB"),
+    ],
+)
+def test_the_title_is_the_heading_as_a_reader_sees_it(text: str, title: str) -> None:
+    assert titles(outline(text))[0] == title
+
+
+def test_github_keeps_in_an_anchor_the_space_beside_an_html_anchor() -> None:
+    anchors = [section.anchor for section in outline('# <a name="x"></a> In\n# In <a id="y"></a>\n').sections]
+
+    assert anchors == [None, "-in", "in-"]
+
+
+def test_the_preamble_follows_the_front_matter_and_has_the_empty_path() -> None:
+    preamble = outline("---\na: 1\n---\n\npre\n# A\n").sections[0]
+
+    assert (preamble.path, preamble.level, preamble.heading) == ((), 0, None)
+    assert (preamble.first_line, preamble.last_line) == (4, 5)
+    assert preamble.is_root
+
+
+@pytest.mark.parametrize("text", ["", "# A\n", "---\na: 1\n---\n", "---\na: 1\n---\n# A\n"])
+def test_a_preamble_without_text_is_empty(text: str) -> None:
+    document = outline(text)
+
+    assert document.text_of(document.sections[0].span) == ""
+    assert document.sections[0].span.start == document.body_start
+
+
+def test_headings_in_quotes_and_lists_delimit_nothing() -> None:
+    document = outline("# A\n> ## Q\n> q\n\n- ### L\n  l\n# B\n")
+
+    assert titles(document) == ["A", "B"]
+    assert texts(document)[1] == "# A\n> ## Q\n> q\n\n- ### L\n  l\n"
+    nested = [(section.path, section.nested, document.text_of(section.span)) for section in document.nested]
+    assert nested == [(("A", "Q"), True, "> ## Q\n"), (("A", "L"), True, "- ### L\n")]
+
+
+def test_definitions_at_the_end_belong_to_no_section() -> None:
+    definitions = '[a]: /u\n[b]:\n  /v "t"\n\n[^c]: note\n\n    more\n\n'
+    document = outline("# A\na\n\n" + definitions)
+
+    assert document.text_of(document.sections[1].span) == "# A\na\n\n"
+    assert document.text_of(Span(document.content_end, len(document.source.text))) == definitions
+
+
+@pytest.mark.parametrize("tail", ["text\n", "## B\n", "    code\n"])
+def test_definitions_before_other_text_belong_to_their_section(tail: str) -> None:
+    document = outline("# A\n\n[a]: /u\n\n" + tail)
+
+    assert document.content_end == len(document.source.text)
+    assert document.sections[1].span.end == len(document.source.text)
+
+
+def test_a_document_of_definitions_alone_has_an_empty_preamble() -> None:
+    document = outline("[a]: /u\n")
+
+    assert (document.content_end, document.sections[0].span) == (0, Span(0, 0))
+
+
+def test_content_nested_too_deep_is_told_and_the_rest_stays_parsed() -> None:
+    deep = outline("- " * 300 + "x\n\n# After\n")
+    deeper = outline("# Before\n\n" + "> " * 2_000 + "x\n\n# After\n")
+
+    assert titles(outline("- " * 50 + "x\n\n# After\n")) == ["After"]
+    assert (deep.tree.nesting_limit, deeper.tree.nesting_limit) == (True, True)
+    assert titles(deeper)[0] == "Before"
+
+
+# IDs.
+
+
+def ids(text: str) -> dict[str, str]:
+    """ID of each section by its title and its number among equal paths."""
+    return {
+        f"{section.title}:{section.ordinal}": str(section.section_id) for section in outline(text).sections
+    }
+
+
+BASE = "pre\n# Guide\n## Install `x`\ntext\n## Use\n# Guide\n"
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        BASE.replace("text", "other\n\ntext\n"),
+        BASE.replace("pre\n", ""),
+        BASE.replace("pre\n", "---\na: 1\n---\n# New\n"),
+        BASE.replace("## Install `x`", "## *Install*   x ##"),
+        BASE.replace("## Install `x`", "### install X"),
+        BASE.replace("## Install `x`", "Install\nx\n---"),
+        BASE.replace("## Install `x`", "## [Install][] x"),
+        BASE.replace("\n", "\r\n"),
+        BASE + "### Another\n# Guide\n## Install x\n",
+        BASE.replace("text", "> # Guide\n> ## Install x\n"),
+    ],
+    ids=range(10),
+)
+def test_an_id_survives_edits_elsewhere_and_new_marks(edited: str) -> None:
+    before, after = ids(BASE), ids(edited)
+
+    assert (after["Guide:1"], after["Use:1"]) == (before["Guide:1"], before["Use:1"])
+    assert before["Install x:1"] in after.values()
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        BASE.replace("Install `x`", "Install y"),
+        BASE.replace("Install `x`", "Install x!"),
+        BASE.replace("# Guide\n## I", "# Handbook\n## I"),
+        BASE.replace("## Install", "# Install"),
+    ],
+)
+def test_an_id_ends_with_the_name_of_the_heading_or_of_one_above(edited: str) -> None:
+    assert ids(BASE)["Install x:1"] not in ids(edited).values()
+
+
+def test_equal_paths_are_told_apart_by_their_number_and_the_first_keeps_its_id() -> None:
+    document = outline("> # A\n\n# A\n# a\n# **A**\n")
+    sections = list(document.every_section())[1:]
+
+    assert [(section.ordinal, section.repeats) for section in sections] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert len({section.section_id for section in sections}) == 4
+    assert sections[0].section_id == outline("# A\n").sections[1].section_id
+
+
+def test_a_quoted_look_alike_changes_no_id_of_a_section() -> None:
+    plain, quoted = outline("# A\n# A\n"), outline("> # A\n\n# A\n# A\n")
+
+    assert [section.section_id for section in plain.sections] == [
+        section.section_id for section in quoted.sections
+    ]
+
+
+def test_an_id_is_that_of_the_path_and_not_of_its_joined_text() -> None:
+    assert len(set(ids("# A B\n# A\n## B\n# A/B\n").values())) == 5
+
+
+# Finding by ID and anchor.
+
+
+def test_a_section_is_found_by_its_id_and_by_a_prefix_of_eight_digits() -> None:
+    document = outline(BASE)
+    section = document.sections[2]
+    digits = section.section_id.removeprefix("sha256-")
+
+    for reference in (section.section_id, digits, digits[:8], digits[:8].upper(), f"sha256-{digits[:11]}"):
+        assert find_by_id(document, reference) is section
+
+
+@pytest.mark.parametrize(
+    ("reference", "code"),
+    [
+        ("sha256-0123456789abcdef", Code.SECTION_NOT_FOUND),
+        ("0123456", Code.INVALID_ARGUMENT),
+        ("sha256-", Code.INVALID_ARGUMENT),
+        ("guide/install", Code.INVALID_ARGUMENT),
+        ("", Code.INVALID_ARGUMENT),
+    ],
+)
+def test_an_id_that_names_nothing_is_refused(reference: str, code: Code) -> None:
+    found = find_by_id(outline(BASE), reference)
+
+    assert isinstance(found, Diagnostic)
+    assert found.code is code
+    assert found.hint
+
+
+def test_a_section_is_found_by_the_anchor_of_its_heading() -> None:
+    document = outline("# A b\n# A b\n> # C\n")
+
+    assert find_by_anchor(document, "a-b-1") is document.sections[2]
+    assert find_by_anchor(document, "#a-b") is document.sections[1]
+    assert find_by_anchor(document, "c") is document.nested[0]
+
+
+def test_an_anchor_that_no_heading_has_gets_the_nearest() -> None:
+    found = find_by_anchor(outline("# Installation\n"), "instalation")
+
+    assert isinstance(found, Diagnostic)
+    assert found.code is Code.ANCHOR_NOT_FOUND
+    assert "`installation`" in found.hint
+
+
+# Finding by heading path.
+
+
+def line_of(text: str, *path: str, occurrence: int | None = None) -> int | Code:
+    """First line of the section that is found, or the code of the problem."""
+    found = find_by_path(outline(text), path, occurrence)
+    return found.first_line if isinstance(found, Section) else found.code
+
+
+TIERS = "# Guide\n## Setup\n## `setup!`\n# setup\n## Use\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "line"),
+    [
+        # The exact full path wins over an exact suffix and over all that is canonical.
+        ("# A\n## B\n# X\n## A\n### B\n# a\n## b\n", ["A", "B"], 2),
+        ("# X\n## A\n# A\n# a\n", ["A"], 3),
+        # An exact suffix wins over a canonical suffix.
+        ("# X\n## A\n# Y\n## a\n", ["A"], 2),
+        ("# X\n## A\n### B\n# Y\n## a\n### b\n", ["A", "B"], 3),
+        # The canonical full path wins over a canonical suffix.
+        ("# X\n## a\n# A!\n", ["A"], 3),
+        # A canonical suffix is better than nothing.
+        ("# X\n## `Read` the *docs*, please!\n", ["read the docs please"], 2),
+        ("# X\n## B-c \N{SPARKLES}\n", ["b-c"], 2),
+        # Markup of the heading may be given as it is written.
+        ("# X\n## `fs.open(path)`\n", ["`fs.open(path)`"], 2),
+        ("# X\n## fs.open\\_x\n", ["fs.open\\_x"], 2),
+        ("# X\n## fs.open\\_x\n", ["fs.open_x"], 2),
+        ('# X\n## B <a name="b"></a>\n', ["B"], 2),
+        # What is canonically nothing is compared as it is.
+        ("# ?\n# !\n", ["!"], 2),
+        # A level may stand before any element.
+        ("# A\n## A\n### A\n", ["## A"], 2),
+        ("# A\n## A\n### A\n", ["# A", "### A"], 0),
+        ("# A\n## B\n### C\n", ["## B", "### c"], 3),
+        ("# A\n## # B\n", ["# B"], 2),
+        ("# A\n# C# \\#\n", ["C# #"], 2),
+        # The empty path is the preamble.
+        ("text\n# A\n", [], 1),
+        # Nested headings are found only where no other is.
+        ("> # A\n\n# X\n## a!\n", ["A"], 4),
+        ("# X\n> # A\n", ["X", "A"], 2),
+    ],
+)
+def test_the_best_tier_that_matches_wins(text: str, path: list[str], line: int) -> None:
+    assert line_of(text, *path) == (line or Code.SECTION_NOT_FOUND)
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("# A\n# A\n", ["A"]),
+        ("# X\n## A\n# Y\n## A\n", ["A"]),
+        ("# a\n# A\n", ["a!"]),
+        # Exact suffix and canonical full path name different sections.
+        ("# X\n## Setup\n# setup\n", ["Setup"]),
+        ("# Guide\n## A\n### B\n# a\n## b\n", ["A", "B"]),
+    ],
+)
+def test_several_that_match_alike_are_ambiguous_until_one_is_picked(text: str, path: list[str]) -> None:
+    document = outline(text)
+    found = find_by_path(document, path)
+
+    assert isinstance(found, Diagnostic)
+    assert found.code is Code.AMBIGUOUS_HEADING
+    assert len(found.candidates) == 2
+    for number, candidate in enumerate(found.candidates, start=1):
+        picked = find_by_path(document, path, number)
+        assert isinstance(picked, Section)
+        assert picked.first_line == candidate.start_line
+        assert find_by_id(document, candidate.section_id) is picked
+    assert line_of(text, *path, occurrence=3) == Code.AMBIGUOUS_HEADING
+    assert line_of(text, *path, occurrence=0) == Code.AMBIGUOUS_HEADING
+
+
+def test_one_section_that_is_exact_suffix_and_canonical_full_path_is_not_ambiguous() -> None:
+    assert line_of("# X\n## A\n# *A*\n", "A") == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        (["Nope"], Code.SECTION_NOT_FOUND),
+        (["Use", "Guide"], Code.SECTION_NOT_FOUND),
+        (["Guide", "Use"], Code.SECTION_NOT_FOUND),
+        (["### Setup"], Code.SECTION_NOT_FOUND),
+        (["### Use"], Code.SECTION_NOT_FOUND),
+        ([""], Code.SECTION_NOT_FOUND),
+        (["a", "b", "c", "d", "e", "f", "g"], Code.INVALID_HEADING_PATH),
+        (["a\nb"], Code.INVALID_HEADING_PATH),
+    ],
+)
+def test_a_path_that_names_nothing_is_refused(path: list[str], code: Code) -> None:
+    found = find_by_path(outline(TIERS), path)
+
+    assert isinstance(found, Diagnostic)
+    assert found.code is code
+    assert found.hint
+
+
+def test_a_path_with_a_gap_matches_nothing() -> None:
+    assert line_of("# A\n## B\n### C\n", "A", "C") == Code.SECTION_NOT_FOUND
+
+
+def test_a_path_that_names_nothing_gets_the_nearest_with_their_lines() -> None:
+    found = find_by_path(outline("# Guide\n## Installation\n"), ["Guide", "Instalation"])
+
+    assert isinstance(found, Diagnostic)
+    assert [candidate.heading_path for candidate in found.candidates] == [("Guide", "Installation")]
+    assert '["Guide", "Installation"] (line 2)' in found.hint
+
+
+# Structure and hashes.
+
+
+def test_children_are_the_direct_subsections() -> None:
+    document = outline("pre\n# A\n### B\n## C\n### D\n# E\n")
+    children = [[child.title for child in document.children(section)] for section in document.sections]
+
+    assert children == [["A", "E"], ["B", "C"], [], ["D"], [], []]
+    assert list(document.children(outline("> # Q\n").nested[0])) == []
+
+
+def test_every_place_has_its_innermost_section() -> None:
+    document = outline("pre\n# A\na\n## B\nb\n# C\n")
+    at = [document.section_at(offset).title for offset in (0, 4, 8, 10, 15, 17, 21)]
+
+    assert at == ["", "A", "A", "B", "B", "C", "C"]
+
+
+def test_the_hash_of_a_section_is_that_of_its_bytes() -> None:
+    text = "pre\n# Ä\nä\n## B\nb\n"
+    source = Source.decode(b"\xff\xfe" + text.encode("utf-16-le"))
+    assert isinstance(source, Source)
+    document = Outline(source)
+    alone = Source.decode("## B\nb\n".encode("utf-16-le"), "utf-16-le")
+    assert isinstance(alone, Source)
+
+    section = document.sections[2]
+    assert document.section_sha256(section) == alone.sha256[:16]
+    assert document.matches_sha256(section, alone.sha256.upper())
+    assert not document.matches_sha256(document.sections[1], alone.sha256)
