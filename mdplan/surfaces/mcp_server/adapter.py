@@ -1,0 +1,208 @@
+"""Everything that depends on the less stable parts of the MCP SDK: tools with schemas of our own, and stdio.
+
+`Tool`, `FuncMetadata` and the low-level server can be imported but are not promised to stay as they are, so
+they are named here and nowhere else, and a test builds every tool.
+"""
+
+import functools
+import json
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Self
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp.types import CallToolResult, TextContent, ToolAnnotations, jsonrpc_message_adapter
+from pydantic import ValidationError
+
+from mdplan.diagnostics import Exit
+from mdplan.surfaces.mcp_server.tool import ResourceDefinition, ToolDefinition
+
+# The thread that waits for the next line of standard input.
+_READER: Final = 1
+_POLL_SECONDS: Final = 0.02
+
+
+def build(
+    tools: Sequence[ToolDefinition],
+    resources: Sequence[ResourceDefinition],
+    *,
+    version: str,
+    instructions: str,
+) -> MCPServer[Any]:
+    """Server with `tools` and `resources`, published as they are."""
+    server: MCPServer[Any] = MCPServer(
+        "mdplan",
+        title="mdplan",
+        version=version,
+        instructions=instructions,
+        tools=[_tool(definition) for definition in tools],
+        log_level="WARNING",
+    )
+    for resource in resources:
+        _add_resource(server, resource)
+    return server
+
+
+def run_on_stdio(server: MCPServer[Any]) -> None:
+    """Serve on standard input and output until the input ends."""
+    anyio.run(_serve_stdio, server)
+
+
+class _AnyArguments(FuncMetadata):
+    """Arguments of any shape: the SDK would drop unknown ones in silence, and we refuse them by name."""
+
+    def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
+        """All arguments, as the one parameter of the function behind the tool."""
+        return {"arguments": arguments_to_validate}
+
+
+def _tool(definition: ToolDefinition) -> Tool:
+    # A plain function, not a coroutine: the SDK runs it in a thread, and other calls go on meanwhile.
+    return Tool(
+        fn=functools.partial(_call, definition),
+        name=definition.name,
+        title=definition.title,
+        description=definition.description,
+        parameters=dict(definition.input_schema),
+        fn_metadata=_AnyArguments(arg_model=ArgModelBase, output_schema=dict(definition.output_schema)),
+        is_async=False,
+        annotations=ToolAnnotations(
+            title=definition.title,
+            read_only_hint=not definition.writes,
+            destructive_hint=definition.writes,
+            idempotent_hint=True,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _call(definition: ToolDefinition, arguments: Mapping[str, Any]) -> CallToolResult:
+    answer = definition.call(arguments)
+    return CallToolResult(
+        content=[TextContent(type="text", text=answer.text)],
+        structured_content=dict(answer.structured),
+        is_error=answer.is_refusal,
+    )
+
+
+def _add_resource(server: MCPServer[Any], definition: ResourceDefinition) -> None:
+    def found(content: str | bytes | None) -> str | bytes:
+        if content is None:
+            raise ResourceNotFoundError("there is no such resource")
+        return content
+
+    # The SDK takes the parameters of a template from the signature of the function.
+    def read() -> str | bytes:
+        return found(definition.read())
+
+    def read_of_plan(plan_id: str) -> str | bytes:
+        return found(definition.read(plan_id))
+
+    server.resource(
+        definition.uri,
+        name=definition.name,
+        title=definition.title,
+        description=definition.description,
+        mime_type=definition.mime_type,
+    )(read_of_plan if "{plan_id}" in definition.uri else read)
+
+
+async def _serve_stdio(server: MCPServer[Any]) -> None:
+    lowlevel = server._lowlevel_server  # noqa: SLF001 (the only way to put something before its reader)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_leave_on_signal, tasks)
+        async with stdio_server() as (read_stream, write_stream):
+            await lowlevel.run(
+                _LenientStream(read_stream), write_stream, lowlevel.create_initialization_options()
+            )
+        tasks.cancel_scope.cancel()
+
+
+async def _leave_on_signal(tasks: TaskGroup) -> None:
+    """End the process on the first signal as soon as no call is running, on the second at once.
+
+    The thread that reads standard input cannot be woken, so there is no way out but to leave it behind.
+    """
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        is_leaving = False
+        async for _ in signals:
+            if is_leaving:
+                os._exit(Exit.INTERRUPTED)
+            is_leaving = True
+            tasks.start_soon(_leave_when_idle)
+
+
+async def _leave_when_idle() -> None:
+    limiter = anyio.to_thread.current_default_thread_limiter()
+    while limiter.borrowed_tokens > _READER:  # noqa: ASYNC110 (the limiter tells nobody of a change)
+        await anyio.sleep(_POLL_SECONDS)
+    os._exit(Exit.INTERRUPTED)
+
+
+class _LenientStream:
+    """Incoming messages, of which calls with lone surrogates in their arguments are let through.
+
+    The SDK's JSON reader refuses such a line, and a refused line gets no reply: the caller would wait for
+    ever. Let through, it reaches our own refusal, which says what is wrong.
+    """
+
+    def __init__(self, inner: Any) -> None:  # noqa: ANN401 (the SDK has no public name for its streams)
+        self._inner = inner
+
+    @property
+    def last_context(self) -> Any:  # noqa: ANN401 (passed on)
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        return _read_again(await self._inner.receive())
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return _read_again(await self._inner.__anext__())
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self._inner.__aexit__(exc_type, exc_val, exc_tb)
+
+
+def _read_again(item: SessionMessage | Exception) -> SessionMessage | Exception:
+    """`item`, or the tool call in it that Python's JSON reader can read and the SDK's cannot.
+
+    Only the arguments may hold what is no Unicode: our tools never give it back, but the SDK repeats other
+    parts of a request, and a reply that cannot be encoded ends the server.
+    """
+    if not isinstance(item, ValidationError):
+        return item
+    try:
+        request = json.loads(item.errors(include_url=False)[0]["input"])
+        arguments = request["params"].pop("arguments")
+        json.dumps(request, ensure_ascii=False).encode("utf-8")
+        request["params"]["arguments"] = arguments
+        if request["method"] != "tools/call":
+            return item
+        return SessionMessage(jsonrpc_message_adapter.validate_python(request, by_name=False))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return item

@@ -1,0 +1,42 @@
+"""Arguments of a tool call, before any tool looks at them."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.report import Report, refusal
+from mdplan.surfaces.mcp_server.result import answer
+from mdplan.surfaces.mcp_server.tool import Answer
+
+
+def guarded(
+    shape: type[Report], call: Callable[[dict[str, Any]], Answer]
+) -> Callable[[Mapping[str, Any]], Answer]:
+    """`call`, shielded from null arguments, which count as absent, and from text that is no Unicode.
+
+    The refusal has the given `shape`.
+    """
+
+    def call_guarded(arguments: Mapping[str, Any]) -> Answer:
+        given = {name: value for name, value in arguments.items() if value is not None}
+        if _is_unicode(given):
+            return call(given)
+        return answer(refusal(shape, (_NOT_UNICODE,)), str)
+
+    return call_guarded
+
+
+def _is_unicode(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+_NOT_UNICODE = Diagnostic(
+    code=Code.INVALID_ARGUMENT,
+    message="an argument holds a lone surrogate, which is no Unicode text",
+    hint="send valid Unicode; a character beyond U+FFFF is one character, not half of a pair",
+)

@@ -1,0 +1,156 @@
+"""Reports as text for a model: compact where the call went well, complete where it was refused.
+
+Some clients show a model nothing but the structured data of a success, and others nothing but the text; of a
+refusal, most show the text alone. So each of the two stands on its own.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from mdplan.diagnostics import Candidate, Code, Diagnostic
+from mdplan.plan import EditResult, Lines
+from mdplan.report import ApplyReport, FileReport, PlanReport, Report
+from mdplan.text.source import visible
+
+# Some clients cut the text of an error near 11,000 characters.
+_MOST_OF_A_REFUSAL: Final = 10_000
+_MOST_ROWS: Final = 50
+_HASH_DIGITS: Final = 16
+
+
+def plan_text(report: PlanReport) -> str:
+    """Text of a plan or an apply that went well: outcome, files, edits, warnings and diff."""
+    warnings = dict.fromkeys(report.warnings)
+    for result in report.edit_results:
+        warnings.update(dict.fromkeys(result.warnings))
+    lines = [
+        _outcome(report),
+        *_rows((_file_row(file) for file in report.files), "files"),
+        *_rows((_edit_row(result) for result in report.edit_results), "edits"),
+        *_rows((f"warning {_diagnostic(problem)}" for problem in warnings), "warnings"),
+    ]
+    if report.diff_truncated:
+        lines.append(f"The diff is cut. All of it: resource {diff_uri(report.plan_id or '')}")
+    if report.diff:
+        lines += ["", report.diff.removesuffix("\n")]
+    return visible("\n".join(lines))
+
+
+def refusal_text(report: Report) -> str:
+    """Text of a refusal: all problems with their codes, places, hints and candidates."""
+    assert report.error is not None, "a refusal names its error"
+    lines = [_diagnostic(problem) for problem in dict.fromkeys((report.error, *report.diagnostics))]
+    outcome = _what_was_written(report)
+    if outcome:
+        lines.insert(1, outcome)
+    return _cut(visible("\n".join(lines)))
+
+
+def diff_uri(plan_id: str) -> str:
+    """Address of the resource that holds the whole diff of a plan."""
+    return f"mdplan://plans/{plan_id}/diff"
+
+
+def _outcome(report: PlanReport) -> str:
+    sums = _sums(report)
+    if isinstance(report, ApplyReport) and report.applied:
+        if report.already_applied:
+            return f"Already applied; nothing was written now. Plan {report.plan_id}: {sums}."
+        return f"Applied. Plan {report.plan_id}: {sums}."
+    if report.no_op:
+        return f"Nothing to do: the files already are as the edits ask. Plan {report.plan_id}."
+    if report.stored is False:
+        how = "The plan could not be stored: to apply it, send the same edits with baseSha256 of every file."
+    else:
+        how = f'To apply exactly this: md_apply {{"planId": "{report.plan_id}"}}'
+    return f"Planned, nothing was written: {sums}. {how}"
+
+
+def _sums(report: PlanReport) -> str:
+    changed = [file for file in report.files if file.changed]
+    added = sum(file.lines_added for file in changed)
+    removed = sum(file.lines_removed for file in changed)
+    edits = len(report.edit_results)
+    return f"{_count(edits, 'edit')}, {_count(len(changed), 'file')} changed, +{added} -{removed} lines"
+
+
+def _file_row(file: FileReport) -> str:
+    base, result = file.base_sha256[:_HASH_DIGITS], file.result_sha256[:_HASH_DIGITS]
+    if not file.changed:
+        return f"{file.file}: unchanged, baseSha256 {base}"
+    return f"{file.file}: +{file.lines_added} -{file.lines_removed}, baseSha256 {base}, resultSha256 {result}"
+
+
+def _edit_row(result: EditResult) -> str:
+    parts = ["no change"] if result.no_op else []
+    if result.matches_found is not None:
+        parts.append(
+            f"{result.matches_replaced} of {_count(result.matches_found, 'match', 'matches')} replaced"
+        )
+    if result.excluded_matches:
+        parts.append(f"left out: {_kinds(result.excluded_matches)}")
+    if result.result_lines:
+        places = list(dict.fromkeys(map(_lines, result.result_lines)))
+        parts.append(
+            f"writes lines {', '.join(places[:_MOST_ROWS])}{', …' if len(places) > _MOST_ROWS else ''}"
+        )
+    if result.new_section_id is not None:
+        parts.append(f"sectionId {result.section_id} is now {result.new_section_id}")
+    if result.line_ends_normalized:
+        parts.append("line ends differ from the file's and were converted")
+    return f"edit {result.edit_index} {result.op} in {result.file}: {'; '.join(parts) or 'done'}"
+
+
+def _what_was_written(report: Report) -> str | None:
+    if not isinstance(report, PlanReport):
+        return None
+    if report.applied:
+        return "The files were written all the same."
+    if any(problem.code is Code.COMMIT_IN_DOUBT for problem in report.diagnostics):
+        return "It is not known whether the files were written: look at them before going on."
+    return "Nothing was written."
+
+
+def _diagnostic(problem: Diagnostic) -> str:
+    where = [] if problem.file is None else [problem.file]
+    where += [] if problem.edit_index is None else [f"edit {problem.edit_index}"]
+    where += [] if problem.place is None else [f"line {problem.place.line} column {problem.place.col}"]
+    place = f" ({', '.join(where)})" if where else ""
+    text = f"{problem.code}{place}: {problem.message}"
+    text += f"\n  hint: {problem.hint}" if problem.hint else ""
+    return "\n".join([text, *(f"  {_candidate(candidate)}" for candidate in problem.candidates)])
+
+
+def _candidate(candidate: Candidate) -> str:
+    path = " > ".join(candidate.heading_path) or "(preamble)"
+    return f"lines {candidate.start_line}-{candidate.end_line} sectionId {candidate.section_id} {path}"
+
+
+def _rows(rows: Iterable[str], what: str) -> Iterator[str]:
+    """The first of `rows`, and how many more there are."""
+    listed: Sequence[str] = list(rows)
+    yield from listed[:_MOST_ROWS]
+    if len(listed) > _MOST_ROWS:
+        yield f"… and {len(listed) - _MOST_ROWS} more {what}"
+
+
+def _cut(text: str) -> str:
+    """`text` within its limit, cut between lines where there are lines."""
+    if len(text) <= _MOST_OF_A_REFUSAL:
+        return text
+    kept = text[:_MOST_OF_A_REFUSAL]
+    kept = kept[: kept.rfind("\n")] if "\n" in kept else kept
+    left_out = text.count("\n", len(kept))
+    return f"{kept}\n… and {left_out} more lines about further problems"
+
+
+def _lines(lines: Lines) -> str:
+    return str(lines.start) if lines.start == lines.end else f"{lines.start}-{lines.end}"
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} in {kind}" for kind, count in sorted(counts.items()))
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"

@@ -1,0 +1,57 @@
+"""Resources: the diff of a plan, the guide, and the exact schema of a batch.
+
+Many clients show no resources; all that they hold can be had through the tools or the command line as well.
+"""
+
+import json
+
+from mdplan.engine import Engine
+from mdplan.schema import batch_schema
+from mdplan.surfaces.mcp_server.guide import guide
+from mdplan.surfaces.mcp_server.report_text import diff_uri
+from mdplan.surfaces.mcp_server.tool import ResourceDefinition
+
+
+def resources(engine: Engine) -> tuple[ResourceDefinition, ...]:
+    """All resources, over `engine`."""
+    return (
+        ResourceDefinition(
+            uri=diff_uri("{plan_id}"),
+            name="plan-diff",
+            title="Diff of a plan",
+            description="The whole unified diff of a plan that was not applied yet.",
+            mime_type="text/x-diff",
+            read=lambda plan_id: _diff(engine, plan_id),
+        ),
+        ResourceDefinition(
+            uri="mdplan://guide",
+            name="guide",
+            title="Guide for agents",
+            description="The way of working, and every operation with an example.",
+            mime_type="text/markdown",
+            read=guide,
+        ),
+        ResourceDefinition(
+            uri="mdplan://schema/batch",
+            name="batch-schema",
+            title="Exact schema of a batch",
+            description="JSON Schema of what md_apply takes, with one alternative for each operation.",
+            mime_type="application/schema+json",
+            read=_batch_schema,
+        ),
+    )
+
+
+def _diff(engine: Engine, plan_id: str) -> str | bytes | None:
+    """The diff as text; as bytes where they are no Unicode; None where there is none to show."""
+    diff = engine.diff_bytes(plan_id)
+    if not isinstance(diff, bytes):
+        return None
+    try:
+        return diff.decode("utf-8")
+    except UnicodeDecodeError:
+        return diff
+
+
+def _batch_schema() -> str:
+    return json.dumps(batch_schema(), indent=2, ensure_ascii=False)

@@ -1,0 +1,45 @@
+"""A tool as a value: what is published of it, and what it answers. Knows nothing of the SDK."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What one call gives: `text` for the model, the same as data, and whether it is a refusal."""
+
+    text: str
+    structured: Mapping[str, Any]
+    is_refusal: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDefinition:
+    """One tool. `call` takes the arguments as decoded JSON, may run in any thread, and returns what is wrong.
+
+    `writes` says whether it can change files; a server that is read-only leaves such tools out.
+    """
+
+    name: str
+    title: str
+    description: str
+    input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any]
+    writes: bool
+    call: Callable[[Mapping[str, Any]], Answer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceDefinition:
+    """One resource. `read` takes the parameter of the URI's template by name, if it has one.
+
+    It gives text, or bytes that are no Unicode text, or None where there is no such resource.
+    """
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    read: Callable[..., str | bytes | None]

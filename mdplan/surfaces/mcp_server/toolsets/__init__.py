@@ -1,0 +1,1 @@
+"""Toolsets, one file each."""

@@ -1,0 +1,188 @@
+"""The toolset `md`: look at a file's structure, preview edits, apply them."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Final
+
+from pydantic.alias_generators import to_camel
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.engine import Engine
+from mdplan.reading.stat_request import DETAILS, INVENTORIES, StatRequest, read_stat_request
+from mdplan.reading.stat_text import stat_text
+from mdplan.report import ApplyReport, PlanReport, StatReport, refusal
+from mdplan.schema import Schema
+from mdplan.surfaces.mcp_server.arguments import guarded
+from mdplan.surfaces.mcp_server.flat_schema import (
+    batch_properties,
+    edit_schema,
+    flat_report_schema,
+    object_schema,
+    operation_table,
+)
+from mdplan.surfaces.mcp_server.result import answer, plan_answer
+from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
+from mdplan.wire import fold_names, unknown_fields
+
+INSTRUCTIONS: Final = """\
+Edits Markdown and text files by small declared edits: bytes that no edit names never change. Look first: \
+md_stat gives sections with IDs and the baseSha256 of a file, without its content. Edit by sectionId or \
+headingPath, not by line numbers; all edits of one call address the file as you saw it. Pin every write: by \
+baseSha256 from md_stat, or by the planId of a preview (md_validate, or md_apply with dryRun). In doubt \
+preview, read the diff, then send the planId. A refusal writes nothing, and its hint says how to go on."""
+
+_STAT: Final = """\
+Structure of a Markdown or text file, never its content: baseSha256, sections (sectionId, headingPath, \
+lines, sectionSha256), front matter and more. With a folder or glob as `file`: one row per file. Start here, \
+then name sections by sectionId and pin writes by baseSha256."""
+
+_APPLY: Final = """\
+Edit one file (file, baseSha256, edits), several (files), or apply a preview (planId): all edits or none.
+
+Fields by op ([optional]; SECTION is exactly one of sectionId, headingPath, heading, anchor):
+{operations}
+
+- Edits address the file as you last saw it, not each other's results. Overlapping ones are refused.
+- replace_match wants exactly one match, unless matchSelection, expectedMatchCount, minMatches or maxMatches \
+is given. It skips code, link targets, image sources, front matter and HTML that include does not name.
+- A write must be pinned: by planId, by baseSha256 of every file, or in each edit by expectedText, \
+sectionSha256 or a literal replace_match with an exact count.
+- dryRun: true previews: it gives a diff and a planId, and {{"planId": "..."}} then applies exactly that.
+
+Example: {{"file": "README.md", "baseSha256": "<from md_stat>", "edits": [{{"op": "replace_match", \
+"headingPath": ["Install"], "pattern": "1.0", "replacement": "2.0", "matchSelection": "all"}}]}}"""
+
+_VALIDATE: Final = """\
+Preview of md_apply: same file, edits and files; gives all problems at once, or a diff and a planId. Writes \
+nothing. md_apply {"planId": "..."} then applies exactly what was shown."""
+
+_AS_IN_APPLY: Final[Schema] = {
+    "type": "array",
+    "items": {"type": "object"},
+    "description": "Edits as in md_apply.",
+}
+_ABOUT_PLANS: Final = frozenset({"planId", "baseSha256", "dryRun"})
+
+
+def md_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
+    """The tools of this set, over `engine`."""
+    return (
+        ToolDefinition(
+            name="md_stat",
+            title="Structure of a file",
+            description=_STAT,
+            input_schema=_stat_schema(),
+            output_schema=flat_report_schema(StatReport),
+            writes=False,
+            call=guarded(StatReport, lambda arguments: _stat(engine, arguments)),
+        ),
+        ToolDefinition(
+            name="md_validate",
+            title="Preview edits",
+            description=_VALIDATE,
+            input_schema=_validate_schema(),
+            output_schema=flat_report_schema(PlanReport),
+            writes=False,
+            call=guarded(PlanReport, lambda arguments: plan_answer(engine.plan(arguments))),
+        ),
+        ToolDefinition(
+            name="md_apply",
+            title="Apply edits",
+            description=_APPLY.format(operations=operation_table()),
+            input_schema=_apply_schema(),
+            output_schema=flat_report_schema(ApplyReport),
+            writes=True,
+            call=guarded(ApplyReport, lambda arguments: _apply(engine, arguments)),
+        ),
+    )
+
+
+def _stat(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
+    request = read_stat_request(arguments)
+    report = engine.stat(request) if isinstance(request, StatRequest) else refusal(StatReport, request)
+    return answer(report, stat_text)
+
+
+def _apply(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
+    request = fold_names(arguments, {})
+    problems = _beside_plan_id(request) if "planId" in request else ()
+    return plan_answer(refusal(ApplyReport, problems) if problems else engine.apply(request))
+
+
+def _beside_plan_id(request: Mapping[str, Any]) -> Problems:
+    """What may not stand beside `planId`: edits, which would be ignored, and unknown names.
+
+    A preview may be handed back as it is, so the fields of its report are known.
+    """
+    files = request.get("files")
+    entries = files if isinstance(files, list) else []
+    if "edits" in request or any(isinstance(entry, Mapping) and "edits" in entry for entry in entries):
+        return (
+            Diagnostic(
+                code=Code.INVALID_ARGUMENT,
+                message="edits stand beside planId, and the plan holds its own edits",
+                hint="send planId to apply the preview, or edits to plan anew",
+            ),
+        )
+    of_reports = {to_camel(field.name) for field in fields(ApplyReport)}
+    unknown = {name: value for name, value in request.items() if name not in of_reports}
+    return tuple(unknown_fields(unknown, sorted(_ABOUT_PLANS), "a request with planId"))
+
+
+def _stat_schema() -> Schema:
+    text: Schema = {"type": "string"}
+    options = batch_properties()
+    return object_schema(
+        {
+            "file": {**text, "description": "File, folder or glob, inside the root."},
+            "detail": {
+                **text,
+                "enum": list(DETAILS),
+                "description": "auto: full up to 40 sections, else brief (ID, title, path, lines).",
+            },
+            "under": {**text, "description": "Only this section (sectionId or heading) and those below it."},
+            "depth": {"type": "integer", "description": "Levels to list below that, from 1."},
+            "limit": {"type": "integer", "description": "Most entries; nextCursor says that more follow."},
+            "cursor": {**text, "description": "nextCursor of the answer before."},
+            "include": {
+                "type": "array",
+                "items": {**text, "enum": list(INVENTORIES)},
+                "description": "Which inventories to add; all in full detail, none in brief.",
+            },
+            "encoding": options["encoding"],
+            "format": options["format"],
+        },
+        required=["file"],
+    )
+
+
+def _batch_schema(edits: Schema) -> Schema:
+    """Schema of one file with `edits`, or of several files."""
+    of_batch = batch_properties()
+    of_file = {name: of_batch.pop(name) for name in ("file", "baseSha256", "encoding", "format")}
+    del of_batch["dryRun"]
+    entry = {name: {"type": schema["type"]} for name, schema in of_file.items()}
+    several = {
+        "type": "array",
+        "items": object_schema({**entry, "edits": _AS_IN_APPLY}, required=["file", "edits"]),
+        "description": "Several files in place of one.",
+    }
+    return object_schema({**of_file, "edits": edits, "files": several, **of_batch})
+
+
+def _validate_schema() -> Schema:
+    """That of md_apply for a batch, without saying everything twice."""
+    fields_of_batch = _batch_schema(_AS_IN_APPLY)["properties"]
+    brief = {name: {**schema} for name, schema in fields_of_batch.items()}
+    for name in brief.keys() - {"edits"}:
+        brief[name].pop("description")
+    return object_schema(brief)
+
+
+def _apply_schema() -> Schema:
+    batch = _batch_schema({"type": "array", "items": edit_schema()})
+    plan = {
+        "planId": {"type": "string", "description": "Apply this preview; without edits."},
+        "dryRun": batch_properties()["dryRun"],
+    }
+    return {**batch, "properties": {**plan, **batch["properties"]}}
