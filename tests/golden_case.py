@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from mdplan.engine import Engine, Settings
 from mdplan.markdown.heading_path import find_by_path
@@ -24,6 +24,7 @@ _HASH = re.compile(
 )
 
 Tree = dict[str, bytes]
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Case:
 
     @property
     def verb(self) -> str:
-        """`batch` for a request that is planned and then applied by its ID, `apply` for one that is applied."""
+        """`batch` for what is planned and then applied by its ID, `apply` for what is applied as it is."""
         return "apply" if (self.folder / "apply.json").exists() else "batch"
 
     @property
@@ -57,7 +58,7 @@ class Case:
         return self.before.with_name(self.before.name.replace("before", "after", 1))
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Json]:
         """Limits and globs that the engine of this case is opened with."""
         path = self.folder / "settings.json"
         return json.loads(path.read_bytes()) if path.exists() else {}
@@ -84,11 +85,11 @@ class Case:
             [root], allow=given.get("allow", ()), deny=given.get("deny", ()), settings=settings
         )
 
-    def request(self) -> Any:
+    def request(self) -> Json:
         """The request, with hashes in place of their ``@`` names."""
         return self._with_hashes(json.loads((self.folder / f"{self.verb}.json").read_bytes()))
 
-    def expected(self, name: str) -> Any:
+    def expected(self, name: str) -> Json:
         """Decoded JSON of the expected file `name`, None where there is none."""
         path = self.folder / name
         return json.loads(path.read_bytes()) if path.exists() else None
@@ -126,7 +127,7 @@ class Case:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
 
-    def write_json(self, name: str, value: Any) -> None:
+    def write_json(self, name: str, value: Json) -> None:
         """Make `value` the expected file `name`."""
         text = json.dumps(value, indent=2, ensure_ascii=False)
         (self.folder / name).write_text(text + "\n", encoding="utf-8")
@@ -145,7 +146,7 @@ class Case:
         assert len(found) == 1, f"{self} has {len(found)} times `{name}` or `{name}.*`"
         return found[0]
 
-    def _with_hashes(self, value: Any) -> Any:
+    def _with_hashes(self, value: Json) -> Json:
         match value:
             case dict():
                 return {name: self._with_hashes(item) for name, item in value.items()}
@@ -187,7 +188,7 @@ def read_tree(root: Path) -> Tree:
     }
 
 
-def is_part_of(expected: Any, actual: Any) -> bool:
+def is_part_of(expected: Json, actual: Json) -> bool:
     """Whether `actual` says all that `expected` says: objects may say more, None stands for nothing."""
     match expected, actual:
         case Mapping(), Mapping():
@@ -198,7 +199,7 @@ def is_part_of(expected: Any, actual: Any) -> bool:
             return bool(expected == actual) and isinstance(expected, bool) == isinstance(actual, bool)
 
 
-def only_of(expected: Any, actual: Any) -> Any:
+def only_of(expected: Json, actual: Json) -> Json:
     """What `actual` says to the questions that `expected` answers."""
     match expected, actual:
         case Mapping(), Mapping():

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,7 @@ from mdplan.engine import Engine
 from mdplan.plan import edit_list_from_json
 from mdplan.report import PlanReport, to_wire
 from mdplan.text.source import Source, sha256_hex
-from tests.golden_case import Case, Tree, find_cases, is_part_of, only_of, read_tree
+from tests.golden_case import Case, Json, Tree, find_cases, is_part_of, only_of, read_tree
 from tests.patch_tools import git_apply, needs_git
 
 ALL = find_cases()
@@ -27,12 +26,12 @@ ALL = find_cases()
 class Outcome:
     """What a request came to: the wire form of its `report`, the files `after` it, and the exact `diff`."""
 
-    report: dict[str, Any]
+    report: dict[str, Json]
     after: Tree
     diff: bytes
 
     @property
-    def problems(self) -> list[Any] | None:
+    def problems(self) -> list[Json] | None:
         return None if self.report["ok"] else self.report["diagnostics"]
 
 
@@ -169,7 +168,9 @@ def test_git_applies_the_diffs_of_all_cases() -> None:
         )
         for case in trees
     )
-    result = git_apply({f"{case}/{name}": data for case in trees for name, data in trees[case][0].items()}, diff)
+    result = git_apply(
+        {f"{case}/{name}": data for case in trees for name, data in trees[case][0].items()}, diff
+    )
     expected = {f"{case}/{name}": data for case in trees for name, data in trees[case][1].items()}
     wrong = [name for name in expected if result.get(name) != expected[name]]
 

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -40,9 +40,8 @@ _BLOCKS: Final = {
 _INLINE: Final = {
     InlineKind.CODE: NodeKind.INLINE_CODE,
     InlineKind.HTML: NodeKind.HTML,
-    InlineKind.IMAGE: NodeKind.IMAGES,
 }
-_INLINE_KINDS: Final = frozenset(_INLINE.values()) | {NodeKind.LINK_DESTINATIONS}
+_INLINE_KINDS: Final = frozenset({*_INLINE.values(), NodeKind.LINK_DESTINATIONS, NodeKind.IMAGES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,9 @@ def find_matches(
     """Matches of `pattern` inside of `scope`, which are spans of the source.
 
     A match is excluded when it lies wholly inside of a node of `excluded_kinds` or cuts its edge; one that
-    contains the whole node counts. Where inline nodes cannot be proven, a match is excluded as undecided.
+    contains the whole node with its delimiters counts. Those of a destination are the brackets around it; a
+    bare URL has none and must be part of a longer match. Where inline nodes cannot be proven, a match is
+    excluded as undecided.
     """
     view = outline.view
     found = pattern.find(view.text, view.span_in_view(scope))
@@ -80,9 +81,7 @@ def find_matches(
     for match in found:
         span = view.span_in_text(match.span)
         normalized = normalized or len(span) != len(match.span)
-        reason = _excluded_by_block(outline, span, excluded_kinds) or _excluded_by_inline(
-            outline, span, excluded_kinds
-        )
+        reason = _reason(outline, span, excluded_kinds)
         if reason is None:
             eligible.append(Eligible(span, match))
         else:
@@ -90,44 +89,91 @@ def find_matches(
     return Matches(eligible=tuple(eligible), excluded=dict(excluded), line_ends_normalized=normalized)
 
 
-def _keeps_out(node: Span, match: Span) -> bool:
-    if match.contains(node):
-        return False
-    if len(match) == 0:
-        return node.start < match.start < node.end
-    return node.overlaps(match)
+@dataclass(frozen=True, slots=True)
+class _Protected:
+    """Text that a kind of exclusion covers.
+
+    A match that shares a code point with `span`, or an empty one between the edges of `inner` (both
+    included), is kept out, but for one that contains `whole`, which is the text with its delimiters. What
+    has none, like a bare URL, has no `whole`: there a match must be longer than the text.
+    """
+
+    kind: str
+    span: Span
+    inner: Span
+    whole: Span | None
+
+    def keeps_out(self, match: Span) -> bool:
+        if not len(match):
+            return self.inner.start <= match.start <= self.inner.end
+        if self.whole is None:
+            return self.span.overlaps(match) and (match == self.span or not match.contains(self.span))
+        return self.span.overlaps(match) and not match.contains(self.whole)
 
 
-def _excluded_by_block(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> NodeKind | None:
-    """Kind of the first excluded leaf block that keeps `match` out. Leaf blocks do not hold each other."""
+def _reason(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> str | None:
+    """What keeps `match` out: the first protected text that it lies in or cuts."""
+    found = next((each for each in _protected_blocks(outline, match, kinds) if each.keeps_out(match)), None)
+    if found is None and kinds & _INLINE_KINDS:
+        found = next(
+            (each for each in _protected_nodes(outline, match, kinds) if each.keeps_out(match)), None
+        )
+    return found.kind if found else None
+
+
+def _protected_blocks(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> Iterator[_Protected]:
+    """Excluded blocks that touch `match`. Leaf blocks do not hold each other."""
     front_matter = outline.front_matter
-    if front_matter and NodeKind.FRONT_MATTER in kinds and _keeps_out(front_matter.span, match):
-        return NodeKind.FRONT_MATTER
+    if front_matter and NodeKind.FRONT_MATTER in kinds:
+        yield _lines(outline, NodeKind.FRONT_MATTER, front_matter.span, 0)
     leaves = outline.tree.leaves
     index = bisect_left(leaves, match.start, key=lambda block: block.span.end)
     while index < len(leaves) and leaves[index].span.start <= match.end:
-        kind = _BLOCKS.get(leaves[index].kind)
-        if kind in kinds and _keeps_out(leaves[index].span, match):
-            return kind
+        block = leaves[index]
+        kind = _BLOCKS.get(block.kind)
+        if kind in kinds:
+            text = outline.source.lines.content(block.first_line)
+            # The indentation is what delimits indented code; elsewhere a pattern may leave it out.
+            indentation = 0 if block.kind is BlockKind.INDENTED_CODE else len(text) - len(text.lstrip(" \t"))
+            yield _lines(outline, kind, block.span, indentation)
         index += 1
-    return None
 
 
-def _excluded_by_inline(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> str | None:
-    if not kinds & _INLINE_KINDS:
-        return None
-    if any(_keeps_out(span, match) for span in outline.inline.undecided_in(match)):
-        return UNDECIDED
-    for node in outline.inline.nodes_in(match):
-        for span, kind in _protected(node):
-            if kind in kinds and _keeps_out(span, match):
-                return kind
-    return None
+def _lines(outline: Outline, kind: NodeKind, span: Span, indentation: int) -> _Protected:
+    """Whole lines; a match need not contain the last line end to contain them."""
+    content_end = outline.source.lines.content_end(outline.source.lines.line_at(span.end - 1))
+    return _Protected(
+        kind,
+        span,
+        Span(span.start, content_end),
+        Span(min(span.start + indentation, content_end), content_end),
+    )
 
 
-def _protected(node: InlineNode) -> list[tuple[Span, NodeKind]]:
+def _protected_nodes(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> Iterator[_Protected]:
+    """Excluded inline nodes that touch `match`, after the stretches in which none can be proven."""
+    # What an empty match at the edge of a node would be inserted into stands beside it.
+    around = match if len(match) else Span(max(match.start - 1, 0), match.end + 1)
+    for span in outline.inline.undecided_in(around):
+        yield _Protected(UNDECIDED, span, span, span)
+    for node in outline.inline.nodes_in(around):
+        yield from (part for part in _parts(node) if part.kind in kinds)
+
+
+def _parts(node: InlineNode) -> Iterator[_Protected]:
     """Parts of `node` that a kind of exclusion covers."""
-    if node.kind in {InlineKind.CODE, InlineKind.HTML}:
-        return [(node.span, _INLINE[node.kind])]
+    if node.kind in _INLINE:
+        yield _Protected(
+            _INLINE[node.kind], node.span, Span(node.span.start + 1, node.span.end - 1), node.span
+        )
+        return
     kind = NodeKind.IMAGES if node.kind is InlineKind.IMAGE else NodeKind.LINK_DESTINATIONS
-    return [(span, kind) for span in (node.destination, node.title) if span is not None]
+    whole: Span | None = node.span
+    if node.destination == node.span:
+        whole = None
+    elif node.kind in {InlineKind.LINK, InlineKind.IMAGE} and node.text is not None:
+        whole = Span(node.text.end + 1, node.span.end)
+    for span in (node.destination, node.title):
+        if span is not None:
+            inner = span if whole is not None else Span(span.start + 1, span.end - 1)
+            yield _Protected(kind, span, inner, whole)
