@@ -1,7 +1,7 @@
 """What the result must keep: the promises of DESIGN section 7, checked on the parsed result."""
 
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from mdplan.batch import Batch
@@ -16,6 +16,8 @@ from mdplan.text.span import Span
 
 _LISTED = 5
 
+_FoldedPath = tuple[str, ...]
+
 
 def verify(built: BuiltFile, batch: Batch) -> Problems:
     """Everything that the result loses, gains or moves without having been asked to.
@@ -25,14 +27,14 @@ def verify(built: BuiltFile, batch: Batch) -> Problems:
     if not built.edits or built.base.format != built.result.format:
         return ()
     problems: list[Diagnostic] = []
+    places = _Places(built)
     if not batch.allow_outline_change:
-        places = _Places(built)
         problems += _headings_lost(built, places)
         problems += _headings_gained(built, places)
         problems += _swallowed(built)
         problems += _frame_changed(built)
     if not batch.allow_duplicate_headings:
-        problems += _repeated_paths(built)
+        problems += _repeated_paths(built, places)
     return tuple(problem.at(file=built.file.path) for problem in problems)
 
 
@@ -45,7 +47,9 @@ class _Places:
         self._starts = [span.start for span in self._spans]
         self._written = built.edits.result_spans()
         self._written_starts = [span.start for span in self._written]
-        self.result_by_start = {section.span.start: section for section in built.result.every_section()}
+        self.result_by_start = {
+            section.span.start: section for section in built.result.every_section() if section.heading
+        }
 
     def is_touched(self, heading: Span) -> bool:
         """Whether an edit replaces text of `heading`, or inserts strictly inside of it."""
@@ -58,11 +62,15 @@ class _Places:
         return False
 
     def in_result(self, offset: int) -> int | None:
-        """Where the line start `offset` of the base is in the result."""
+        """Where the start `offset` of a heading of the base is in the result.
+
+        It moves behind text that is inserted there, unless that becomes a part of the heading.
+        """
+        after = self._edits.map_offset(offset, after=True)
+        if after is not None and after in self.result_by_start:
+            return after
         before = self._edits.map_offset(offset)
-        if before is not None and before in self.result_by_start:
-            return before
-        return self._edits.map_offset(offset, after=True)
+        return before if before is not None and before in self.result_by_start else after
 
     def is_written(self, heading: Span) -> bool:
         """Whether all text of `heading`, in the result, was written by one edit."""
@@ -198,11 +206,25 @@ def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
         )
 
 
-def _repeated_paths(built: BuiltFile) -> Iterator[Diagnostic]:
-    before, after = (_path_counts(outline) for outline in (built.base, built.result))
+def _repeated_paths(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
+    """Heading paths that repeat more often than in the base; renaming a parent makes no new repetition."""
+    before = Counter(_folded_path(section) for section in built.base.sections)
+    origins = {
+        places.in_result(section.span.start): _folded_path(section)
+        for section in built.base.sections
+        if section.heading
+    }
+    came_from: defaultdict[_FoldedPath, Counter[_FoldedPath]] = defaultdict(Counter)
+    after = Counter[_FoldedPath]()
     for section in built.result.sections:
-        key = tuple(folded(element) for element in section.path)
-        if section.ordinal == max(2, before[key] + 1) and after[key] > before[key]:
+        path = _folded_path(section)
+        after[path] += 1
+        if section.span.start in origins:
+            came_from[path][origins[section.span.start]] += 1
+    for section in built.result.sections:
+        path = _folded_path(section)
+        repeated = max(1, before[path], *came_from[path].values())
+        if section.ordinal == repeated + 1 and after[path] > repeated:
             yield Diagnostic(
                 code=Code.DUPLICATE_HEADING,
                 message=f"the heading at line {section.first_line} of the result repeats a heading path",
@@ -212,5 +234,5 @@ def _repeated_paths(built: BuiltFile) -> Iterator[Diagnostic]:
             )
 
 
-def _path_counts(outline: Outline) -> Counter[tuple[str, ...]]:
-    return Counter(tuple(folded(element) for element in section.path) for section in outline.sections)
+def _folded_path(section: Section) -> _FoldedPath:
+    return tuple(folded(element) for element in section.path)
