@@ -8,7 +8,7 @@ from typing import Final
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.rendered_text import render_text
+from mdplan.markdown.rendered_text import heading_title
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import canonical_heading, section_id_digits
 
@@ -132,11 +132,11 @@ def _readings(element: str) -> tuple[_Reading, ...]:
     """`element` as it stands, as the Markdown of a heading, and both again behind a level."""
     found: list[_Reading] = []
     qualified = _QUALIFIED.match(element.strip())
-    forms: list[tuple[int | None, str]] = [(None, element.strip())]
+    forms: list[tuple[int | None, str]] = [(None, " ".join(element.split()))]
     if qualified:
-        forms.append((len(qualified[1]), qualified[2]))
+        forms.append((len(qualified[1]), " ".join(qualified[2].split())))
     for level, text in forms:
-        exact_texts = dict.fromkeys((text, render_text(text).strip()))
+        exact_texts = dict.fromkeys((text, heading_title(text)))
         # A level that was given is no mere punctuation of the text.
         only_exactly = qualified is not None and level is None
         found += (_Reading(level, exact, canonical_heading(exact), only_exactly) for exact in exact_texts)
@@ -204,7 +204,8 @@ def _ambiguous(found: Sequence[Section], what: str, hint: str) -> Diagnostic:
 
 
 def _invalid(path: Sequence[str]) -> Diagnostic | None:
-    if len(path) > MAX_LEVEL:
+    # A nested heading can be one more.
+    if len(path) > MAX_LEVEL + 1:
         problem = f"it has {len(path)} elements, and headings go {MAX_LEVEL} levels deep"
     elif any("\n" in element or "\r" in element for element in path):
         problem = "an element has a line break"
@@ -218,7 +219,7 @@ def _invalid(path: Sequence[str]) -> Diagnostic | None:
 
 
 def _not_found(outline: Outline, path: Sequence[str]) -> Diagnostic:
-    wanted = canonical_heading(render_text(path[-1].lstrip("# \t")))
+    wanted = canonical_heading(heading_title(path[-1].lstrip("# \t")))
     titles: dict[str, list[Section]] = {}
     for section in outline.every_section():
         if not section.is_root:

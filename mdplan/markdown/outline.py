@@ -1,7 +1,7 @@
 """The outline of a document: every section in order, and what else can be named in it."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -12,7 +12,7 @@ from mdplan.markdown.blocks import Block, BlockKind, BlockTree, parse_blocks
 from mdplan.markdown.document_format import DocumentFormat
 from mdplan.markdown.front_matter import FrontMatter, find_front_matter
 from mdplan.markdown.inline_nodes import InlineMap
-from mdplan.markdown.rendered_text import render_text
+from mdplan.markdown.rendered_text import heading_title, render_text
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import canonical_heading, folded, section_id
 from mdplan.text.line_end_view import LineEndView
@@ -106,6 +106,12 @@ class Outline:
             if other.parent == section.index:
                 yield other
 
+    def members(self, section: Section) -> range:
+        """Indexes of `section` and of all sections inside of it."""
+        if section.is_root:
+            return range(len(self.sections))
+        return range(section.index, bisect_left(self._starts, section.span.end, section.index))
+
     def section_at(self, offset: int) -> Section:
         """Innermost top-level section that holds `offset`."""
         return self.sections[max(bisect_right(self._starts, offset) - 1, 0)]
@@ -173,10 +179,9 @@ class Outline:
 
     def _sections(self) -> tuple[tuple[Section, ...], tuple[Section, ...]]:
         headings = [block for block in self.blocks if block.kind is BlockKind.HEADING]
-        rendered = [render_text(block.content) for block in headings]
-        # An HTML anchor beside the text leaves a space, which GitHub's anchors keep and people do not write.
-        titles = [text.strip() for text in rendered]
-        anchors = list(heading_anchors(rendered))
+        titles = [heading_title(block.content) for block in headings]
+        # GitHub keeps in an anchor the space that an HTML tag beside the text leaves.
+        anchors = list(heading_anchors(render_text(block.content) for block in headings))
         paths, parents = _paths(headings, titles)
         ordinals, repeats = _ordinals(headings, paths)
         top = [number for number, block in enumerate(headings) if block.depth == 0]

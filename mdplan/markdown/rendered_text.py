@@ -36,6 +36,11 @@ def render_text(content: str) -> str:
     return _render(content) if _MARKUP.search(content) else content
 
 
+def heading_title(content: str) -> str:
+    """Rendered text of the inline `content` of a heading with white space collapsed, as a browser shows it."""
+    return " ".join(render_text(content).split())
+
+
 @lru_cache(maxsize=4096)
 def _render(content: str) -> str:
     parser = _text_parser()

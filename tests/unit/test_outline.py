@@ -97,6 +97,7 @@ def test_what_is_no_heading_starts_no_section(text: str) -> None:
         ("## a|\n--\n", "a|"),
         ("| a |\n---\n", "| a |"),
         ("# A\x00B\n", "A\ufffdB"),
+        ("# a&#10;b  `c \t d`\n", "a b c d"),
     ],
 )
 def test_the_title_is_the_heading_as_a_reader_sees_it(text: str, title: str) -> None:
@@ -325,6 +326,9 @@ TIERS = "# Guide\n## Setup\n## `setup!`\n# setup\n## Use\n"
         # Nested headings are found only where no other is.
         ("> # A\n\n# X\n## a!\n", ["A"], 4),
         ("# X\n> # A\n", ["X", "A"], 2),
+        ("".join(f"{'#' * level} {level}\n" for level in range(1, 7)) + "> # 7\n", list("1234567"), 7),
+        # White space is collapsed.
+        ("# X\n## B   c\n## B_c\n", [" B  c"], 2),
     ],
 )
 def test_the_best_tier_that_matches_wins(text: str, path: list[str], line: int) -> None:
@@ -371,7 +375,7 @@ def test_one_section_that_is_exact_suffix_and_canonical_full_path_is_not_ambiguo
         (["### Setup"], Code.SECTION_NOT_FOUND),
         (["### Use"], Code.SECTION_NOT_FOUND),
         ([""], Code.SECTION_NOT_FOUND),
-        (["a", "b", "c", "d", "e", "f", "g"], Code.INVALID_HEADING_PATH),
+        (["a", "b", "c", "d", "e", "f", "g", "h"], Code.INVALID_HEADING_PATH),
         (["a\nb"], Code.INVALID_HEADING_PATH),
     ],
 )
