@@ -14,6 +14,7 @@ from mdplan.markdown.section_id import canonical_heading, section_id_digits
 
 MAX_LEVEL: Final = 6
 _QUALIFIED: Final = re.compile(r"(#{1,6})[ \t]+(.*)", re.DOTALL)
+_MOST_SHOWN: Final = 300
 _NEAREST: Final = 3
 _MOST_COMPARED: Final = 2_000
 _MOST_CANDIDATES: Final = 10
@@ -249,4 +250,5 @@ def _nearest(wanted: str, known: Iterable[str]) -> list[str]:
 
 
 def _shown(path: Sequence[str]) -> str:
-    return "[" + ", ".join(f'"{element}"' for element in path) + "]"
+    text = "[" + ", ".join(f'"{element}"' for element in path) + "]"
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
