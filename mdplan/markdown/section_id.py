@@ -25,9 +25,10 @@ def section_id(path: Sequence[str], ordinal: int = 1) -> SectionId:
     """ID of the section whose rendered headings are `path`, outermost first.
 
     `ordinal` (1-based) tells apart sections whose folded paths are equal; the first of them keeps the ID
-    that it has alone, so that a repetition further down changes no ID above.
+    that it has alone, so that a repetition further down changes no ID above. The empty path is the preamble,
+    which is another section than an empty heading.
     """
-    name = "\x1f".join(folded(element) for element in path)
+    name = "\x1f".join(folded(element) for element in path) if path else "\x1e"
     if ordinal > 1:
         name += f"\x1e{ordinal}"
     return SectionId(_PREFIX + hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGITS])

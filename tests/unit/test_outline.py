@@ -232,6 +232,12 @@ def test_a_quoted_look_alike_changes_no_id_of_a_section() -> None:
     ]
 
 
+def test_the_preamble_has_another_id_than_an_empty_heading() -> None:
+    preamble, heading = outline("#\n").sections
+
+    assert preamble.section_id != heading.section_id
+
+
 def test_an_id_is_that_of_the_path_and_not_of_its_joined_text() -> None:
     assert len(set(ids("# A B\n# A\n## B\n# A/B\n").values())) == 5
 

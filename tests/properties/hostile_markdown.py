@@ -1,0 +1,87 @@
+"""Markdown that puts parsers to the test: blocks half begun, containers in containers, odd white space."""
+
+from hypothesis import strategies as st
+
+_INDENTATIONS = ("", "", "", "", " ", "  ", "   ", "    ", "      ", "\t", " \t", "\t\t")
+_CONTAINERS = (
+    *("- ", "* ", "+ ", "-\t", "-     ", "*   ", "1. ", "2. ", "1) ", "10. ", "1.\t", "   1. "),
+    *("> ", ">", ">\t", "> > ", "[^1]: "),
+)
+_LINES = (
+    # Text, and what nearly is something else.
+    *("text", "two words  ", "\\", "#tag", "####### seven", "x\t", "1.x", "-x", "1234567890. x", "...", "é"),
+    *("", "", "", " ", "   ", "\t", "\xa0", "\u2028", "\x85", "a\x0bb", "\x0c", "\0", "\udc80"),
+    # Headings and what stands under them.
+    *(
+        "# One",
+        "## Two ##",
+        "### `Three`",
+        "# One",
+        "#",
+        "## ",
+        "#\t",
+        "# a | b",
+        "# [l](#one)",
+        "###### Six",
+    ),
+    *("=", "===", "-", "--", "---", "- - -", "***", "* * *", "___", "_ _", "# &#10;x", '# <a id="x"></a> y'),
+    # Code and HTML.
+    *("```", "```py", "````", "``` a`b", "~~~", "~~~~ x", "    code", "`x`", "`", "```a|b"),
+    *("<div>", "</div>", "<span>", "<p", "<hr/>", '<a href="#one', '">', "<pre>", "</pre>", "<script>"),
+    *("</script>", "<!-- c", "-->", "<!-- c -->", "<?php", "?>", "<!X", ">", "<![CDATA[", "]]>", "<b>x</b>"),
+    *("<!-- r:start -->", "<!-- r:end -->", "x <!-- r:end --> y", "<b id=q>"),
+    # Tables, definitions, links, tasks and front matter.
+    *(
+        "| a | b |",
+        "|---|---|",
+        "a | b",
+        "--|--",
+        "|-",
+        "|-|-|",
+        ":-",
+        "-:",
+        ":-:|-",
+        "|",
+        "a|",
+        "* |",
+        "- a|b",
+    ),
+    *(
+        "[a]: /u",
+        '[a]: #one "t"',
+        "[a]:",
+        '"t"',
+        "[a",
+        "[^1]: note",
+        "[^1]:",
+        "x[^1] [^2]",
+        "[a] [a][] [t][a]",
+    ),
+    *(
+        "[l](u)",
+        "[l](#one)",
+        "![i](u)",
+        "[[w#x|y]]",
+        "<http://a.b>",
+        "- [ ] t",
+        "[x] t",
+        "+++",
+        "a: 1",
+        "a = 1",
+    ),
+)
+
+hostile_lines = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(_INDENTATIONS),
+    st.lists(st.sampled_from(_CONTAINERS), max_size=2).map("".join),
+    st.sampled_from(_LINES),
+)
+
+
+def hostile_documents(
+    line_ends: tuple[str, ...] = ("\n", "\n", "\n", "\r\n", "\r"),
+) -> st.SearchStrategy[str]:
+    """Documents of up to 20 such lines; some miss the final line end."""
+    lines = st.lists(st.builds("{}{}".format, hostile_lines, st.sampled_from(line_ends)), max_size=20)
+    return st.builds(lambda lines, cut: "".join(lines)[:cut], lines, st.sampled_from([None, None, None, -1]))
