@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -80,15 +81,32 @@ class MatchReport:
     line_ends_normalized: bool
 
 
+class InsertRank(IntEnum):
+    """Where an insertion goes, in the order in which those of one section stand."""
+
+    BODY_START = 0
+    BODY_END = 1
+    FIRST_CHILD = 2
+    AFTER = 3
+    LAST_CHILD = 4
+    BEFORE = 5
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class InsertOrder:
-    """Order of insertions at one place: by `rank`, then deeper sections first; then batch order.
+    """Order of insertions at one place, by structure; batch order decides between equals.
 
-    Ranks: 0 prepended to a body, 1 appended to a body, 2 last child, 3 after a section, 4 before the next.
+    Into a body first; then what becomes a child of the deepest section, outward to the shallowest.
     """
 
-    rank: int
+    is_child: bool
     minus_depth: int
+    rank: InsertRank
+
+    @classmethod
+    def into(cls, parent: Section, rank: InsertRank) -> "InsertOrder":
+        """Order of what becomes part of `parent`: of its body, or as a child of it."""
+        return cls(rank > InsertRank.BODY_END, -len(parent.path), rank)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,10 +123,16 @@ class BlockInsertion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What an edit asks for, beyond the bytes that it changes: its declared `span` in its `owner` section."""
+    """What an edit asks for, beyond the bytes that it changes: its declared `span`.
+
+    `owner` is the index of the section that the text belongs to; None for the text of a heading, which goes
+    along wherever its section goes. `takes` are the indexes of sections that are deleted, replaced, moved
+    or re-levelled: no other edit may own text in them.
+    """
 
     span: Span
-    owner: int
+    owner: int | None
+    takes: range = range(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +141,7 @@ class Resolution:
 
     `section` is the section that the edit addressed. `is_evidence` says that the edit's own guards fix
     every byte that it removes and the owner of what it inserts, so that it needs no file hash.
+    `may_change_outline` says that headings around the edit may change level or parent: it was asked to.
     """
 
     claims: tuple[Claim, ...]
@@ -126,6 +151,7 @@ class Resolution:
     matches: MatchReport | None = None
     warnings: Problems = ()
     is_evidence: bool = False
+    may_change_outline: bool = False
 
 
 class Operation(Wire, ABC):

@@ -49,14 +49,14 @@ def read_payload(markdown: str) -> Payload:
     return Payload(text, parse_blocks(text, LineIndex(text)))
 
 
-def fit_levels(payload: Payload, shallowest: int) -> Payload | int:
-    """`payload` with one number added to the levels of all its headings, never lifted.
+def fit_levels(payload: Payload, shallowest: int, *, skipped: int = 0) -> Payload | int:
+    """`payload` with one number added to the levels of its headings, all but the first `skipped`.
 
-    The number is just enough that the shallowest heading is at level `shallowest` or deeper. Where that
-    takes a heading below level 6, the level that it would have is returned. A setext heading that goes
-    below level 2 becomes ATX.
+    Headings are never lifted. The number is just enough that the shallowest of them is at level
+    `shallowest` or deeper. Where that takes a heading below level 6, the level that it would have is
+    returned. A setext heading that goes below level 2 becomes ATX.
     """
-    headings = payload.headings
+    headings = payload.headings[skipped:]
     shift = max(0, shallowest - min((block.level for block in headings), default=shallowest))
     deepest = max((block.level for block in headings), default=0) + shift
     if deepest > MAX_LEVEL:

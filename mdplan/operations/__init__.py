@@ -6,18 +6,54 @@ from pydantic import Field
 
 from mdplan.operation import Operation
 from mdplan.operations.append_to_section import AppendToSection
+from mdplan.operations.delete_lines import DeleteLines
+from mdplan.operations.delete_section import DeleteSection
+from mdplan.operations.insert_lines import InsertLines
+from mdplan.operations.insert_section import InsertSection
+from mdplan.operations.move_section import MoveSection
+from mdplan.operations.prepend_to_section import PrependToSection
+from mdplan.operations.preview_match import PreviewMatch
 from mdplan.operations.rename_heading import RenameHeading
+from mdplan.operations.replace_lines import ReplaceLines
 from mdplan.operations.replace_match import ReplaceMatch
 from mdplan.operations.replace_range import ReplaceRange
+from mdplan.operations.replace_section import ReplaceSection
+from mdplan.operations.set_heading_level import SetHeadingLevel
+from mdplan.operations.upsert_section import UpsertSection
 
 AnyOperation = Annotated[
-    AppendToSection | RenameHeading | ReplaceMatch | ReplaceRange,
+    AppendToSection
+    | DeleteLines
+    | DeleteSection
+    | InsertLines
+    | InsertSection
+    | MoveSection
+    | PrependToSection
+    | PreviewMatch
+    | RenameHeading
+    | ReplaceLines
+    | ReplaceMatch
+    | ReplaceRange
+    | ReplaceSection
+    | SetHeadingLevel
+    | UpsertSection,
     Field(discriminator="op"),
 ]
 
 OPERATIONS: Final[dict[str, type[Operation]]] = {
     "append_to_section": AppendToSection,
+    "delete_lines": DeleteLines,
+    "delete_section": DeleteSection,
+    "insert_lines": InsertLines,
+    "insert_section": InsertSection,
+    "move_section": MoveSection,
+    "prepend_to_section": PrependToSection,
+    "preview_match": PreviewMatch,
     "rename_heading": RenameHeading,
+    "replace_lines": ReplaceLines,
     "replace_match": ReplaceMatch,
     "replace_range": ReplaceRange,
+    "replace_section": ReplaceSection,
+    "set_heading_level": SetHeadingLevel,
+    "upsert_section": UpsertSection,
 }

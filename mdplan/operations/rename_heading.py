@@ -55,7 +55,7 @@ class RenameHeading(SectionTargeted):
             )
         unchanged = outline.text_of(edit.span) == edit.new_text
         return Resolution(
-            claims=(Claim(span=section.heading.span, owner=section.index),),
+            claims=(Claim(span=edit.span, owner=None),),
             edits=() if unchanged else (edit,),
             section=section,
             is_evidence=self.section_sha256 is not None,

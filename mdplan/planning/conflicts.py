@@ -1,6 +1,6 @@
 """Edits that cannot both be made, by what they claim rather than by the bytes that they happen to change."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.planning.resolve import ResolvedEdit
@@ -11,7 +11,8 @@ from mdplan.text.span import Span
 def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Problems:
     """CONFLICTING_EDITS for every edit whose claim overlaps one that starts before it, naming both.
 
-    An insertion strictly inside of another edit's span conflicts too; at its edge it does not.
+    An insertion strictly inside of another edit's span conflicts too; at its edge it does not, unless its
+    owner is a section that the other edit deletes, replaces, moves or re-levels.
     """
     claims = sorted(
         ((claim.span, edit.index) for edit in resolved for claim in edit.resolution.claims),
@@ -23,7 +24,25 @@ def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Prob
             problems.append(_conflict(file, widest[1], index, span))
         if widest is None or span.end > widest[0].end:
             widest = (span, index)
+    reported = {problem.edit_index for problem in problems}
+    problems += (problem for problem in _of_owners(file, resolved) if problem.edit_index not in reported)
     return tuple(problems)
+
+
+def _of_owners(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[Diagnostic]:
+    takers: dict[int, int] = {}
+    for edit in resolved:
+        for claim in edit.resolution.claims:
+            for section in claim.takes:
+                if takers.setdefault(section, edit.index) != edit.index:
+                    yield _conflict(file, takers[section], edit.index, claim.span)
+                    break
+    for edit in resolved:
+        for claim in edit.resolution.claims:
+            taker = takers.get(claim.owner, edit.index) if claim.owner is not None else edit.index
+            if taker != edit.index:
+                yield _conflict(file, taker, edit.index, claim.span)
+                break
 
 
 def _conflict(file: SnapshotFile, first: int, second: int, span: Span) -> Diagnostic:

@@ -50,6 +50,11 @@ class _Places:
         self.result_by_start = {
             section.span.start: section for section in built.result.every_section() if section.heading
         }
+        asked = [item.resolution for item in built.resolved if item.resolution.may_change_outline]
+        self.parents_may_change = bool(asked)
+        self.relevelled = frozenset(
+            index for resolution in asked for claim in resolution.claims for index in claim.takes
+        )
 
     def is_touched(self, heading: Span) -> bool:
         """Whether an edit replaces text of `heading`, or inserts strictly inside of it."""
@@ -100,8 +105,11 @@ def _is_kept(base: Outline, result: Outline, section: Section, places: _Places) 
     found = places.result_by_start.get(start) if start is not None else None
     if found is None or found.heading is None:
         return False
-    if found.level != section.level or found.nested != section.nested:
+    may_be_relevelled = section.index in places.relevelled and not section.nested
+    if (found.level != section.level and not may_be_relevelled) or found.nested != section.nested:
         return False
+    if places.parents_may_change:
+        return True
     parent, found_parent = base.parent(section), result.parent(found)
     if parent is None or found_parent is None or parent.heading is None or found_parent.heading is None:
         return (parent is None or parent.heading is None) and (

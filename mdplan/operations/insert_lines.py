@@ -1,0 +1,62 @@
+"""insert_lines: add whole lines before or after a line."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.line_operation import LineOperation, as_lines
+from mdplan.markdown.outline import Outline
+from mdplan.operation import Claim, LinesField, Ordinal, Resolution
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import line_end_around
+from mdplan.text.span import Span
+
+
+class InsertLines(LineOperation):
+    """Insert whole lines before or after a line, as they are: no blank lines are added.
+
+    `line` is 1-based. `expectedText` proves that it is the line you mean. Into an empty file only
+    ``line: 1`` with ``position: "before"`` goes. The final newline of the file is left as it was.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "insert_lines",
+        "line": 3,
+        "position": "after",
+        "markdown": "A second line.",
+    }
+    needs_markdown: ClassVar = False
+
+    op: Literal["insert_lines"]
+    line: Ordinal = Field(description="1-based line that the new lines go beside.")
+    position: Literal["before", "after"] = Field(description="before or after that line.")
+    markdown: str = Field(description="New lines.")
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One insertion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
+        if not self.markdown:
+            return (_EMPTY,)
+        if not outline.source.text and (self.line, self.position) == (1, "before"):
+            return self._insertion(outline, 0, self.markdown)
+        span = self.guarded(outline, LinesField(start=self.line, end=self.line))
+        if isinstance(span, Diagnostic):
+            return (span,)
+        if self.position == "before":
+            return self._insertion(outline, span.start, as_lines(outline, span.start, self.markdown))
+        text = as_lines(outline, span.end, self.markdown)
+        if not outline.source.lines.ending(self.line):
+            text = line_end_around(outline.source.lines, span.end) + text.rstrip("\r\n")
+        return self._insertion(outline, span.end, text)
+
+    def _insertion(self, outline: Outline, offset: int, text: str) -> Resolution:
+        section = outline.section_at(max(offset - 1, 0))
+        return Resolution(
+            claims=(Claim(span=Span(offset, offset), owner=section.index),),
+            edits=(TextEdit.insert(offset, text),),
+            section=section,
+            is_evidence=self.expected_text is not None,
+        )
+
+
+_EMPTY = Diagnostic(code=Code.EMPTY_CONTENT, message="markdown is empty", hint="give the lines to insert")

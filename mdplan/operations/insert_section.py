@@ -1,0 +1,62 @@
+"""insert_section: add a new section beside or inside another one."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.section import Section
+from mdplan.operation import Resolution
+from mdplan.payload_operation import PayloadOperation, SectionPosition, place_beside
+
+
+class InsertSection(PayloadOperation):
+    """Add a new section before or after another one, or as its first or last subsection.
+
+    `markdown` starts with the heading of the new section. With `levels: "fit"` all its headings are pushed
+    down together until the first fits its place: the level of the sibling, or one below the parent; beside
+    deeper subsections, theirs.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "insert_section",
+        "headingPath": ["Install"],
+        "position": "after",
+        "markdown": "## Upgrade\n\nRun the installer again.",
+    }
+    accepts_root: ClassVar = True
+
+    op: Literal["insert_section"]
+    position: SectionPosition = Field(description="Where the new section goes, seen from the target.")
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One insertion.
+
+        Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW;
+        INVALID_ARGUMENT for a payload without a heading in front, and beside the preamble.
+        """
+        section = self.find_section(outline)
+        payload = self.read_payload()
+        problems = [problem for problem in (section, payload) if isinstance(problem, Diagnostic)]
+        if not isinstance(payload, Diagnostic) and not payload.starts_with_heading:
+            problems.append(_NO_HEADING)
+        if isinstance(section, Section) and section.is_root and self.position in {"before", "after"}:
+            problems.append(_BESIDE_ROOT)
+        if problems or isinstance(section, Diagnostic) or isinstance(payload, Diagnostic):
+            return tuple(problems)
+        place = place_beside(outline, section, self.position)
+        fitted = self.fitted(payload, place.level)
+        return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, section)
+
+
+_NO_HEADING = Diagnostic(
+    code=Code.INVALID_ARGUMENT,
+    message="markdown does not start with a heading, and a section has one",
+    hint="start it with a heading, or use append_to_section for text",
+)
+_BESIDE_ROOT = Diagnostic(
+    code=Code.INVALID_ARGUMENT,
+    message="nothing stands before or after the preamble as its sibling",
+    hint="use position firstChild or lastChild with headingPath [], or name a section",
+)

@@ -1,0 +1,59 @@
+"""replace_lines: replace whole lines."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.line_operation import LineOperation, as_lines
+from mdplan.markdown.outline import Outline
+from mdplan.operation import Claim, LinesField, Resolution
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import to_lf
+
+
+class ReplaceLines(LineOperation):
+    """Replace whole lines, as they are: no blank lines are added, no levels fitted.
+
+    Lines are 1-based and inclusive. The last line end is that of the file, whether the payload has one or
+    not. `expectedText` proves that these are the lines you mean.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "replace_lines",
+        "lines": {"start": 3, "end": 3},
+        "expectedText": "Plans are made before edits.",
+        "markdown": "Edits are planned before they are made.",
+    }
+    needs_markdown: ClassVar = False
+
+    op: Literal["replace_lines"]
+    lines: LinesField = Field(description="1-based {start, end}, inclusive.")
+    markdown: str = Field(description="New lines.")
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One replacement. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
+        span = self.guarded(outline, self.lines)
+        problems = [span] if isinstance(span, Diagnostic) else []
+        if not self.markdown:
+            problems.append(_EMPTY)
+        if problems or isinstance(span, Diagnostic):
+            return tuple(problems)
+        current = outline.text_of(span)
+        new_text = as_lines(outline, span.start, self.markdown)
+        if current[-1:] not in {"\n", "\r"}:
+            new_text = new_text.rstrip("\r\n")
+        if to_lf(new_text) == to_lf(current):
+            new_text = current
+        section = outline.section_at(span.start)
+        return Resolution(
+            claims=(Claim(span=span, owner=section.index),),
+            edits=(TextEdit(span, new_text),) if new_text != current else (),
+            section=section,
+            is_evidence=self.expected_text is not None,
+        )
+
+
+_EMPTY = Diagnostic(
+    code=Code.EMPTY_CONTENT, message="markdown is empty", hint="use delete_lines to remove lines"
+)

@@ -1,0 +1,117 @@
+"""What operations that write sections share: the payload, its levels, and the place it goes to."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.payload import Payload, fit_levels, read_payload
+from mdplan.markdown.section import Section
+from mdplan.markdown.spacing import end_of_body, end_of_subtree, start_of_body
+from mdplan.operation import BlockInsertion, Claim, InsertOrder, InsertRank, Resolution, SectionTargeted
+from mdplan.text.span import Span
+
+SectionPosition = Literal["before", "after", "firstChild", "lastChild"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where blocks go: an offset, the section that they become part of, and the level of a section there."""
+
+    offset: int
+    parent: Section
+    level: int
+    rank: InsertRank
+
+    @property
+    def order(self) -> InsertOrder:
+        """Order among the insertions at the same offset."""
+        return InsertOrder.into(self.parent, self.rank)
+
+
+class LevelFitting(SectionTargeted):
+    """An operation that puts headings somewhere."""
+
+    levels: Literal["fit", "verbatim"] = Field(
+        default="fit", description="fit: push headings down to their place; verbatim: leave them."
+    )
+
+    def fitted(self, payload: Payload, shallowest: int, *, skipped: int = 0) -> Payload | Diagnostic:
+        """`payload` with its headings at `shallowest` or deeper, all but the first `skipped`.
+
+        Errors: HEADING_LEVEL_OVERFLOW.
+        """
+        if self.levels == "verbatim":
+            return payload
+        fitted = fit_levels(payload, shallowest, skipped=skipped)
+        if isinstance(fitted, Payload):
+            return fitted
+        return Diagnostic(
+            code=Code.HEADING_LEVEL_OVERFLOW,
+            message=f"a heading would be at level {fitted}, and levels end at 6",
+            hint='use fewer heading levels, or `"levels": "verbatim"`',
+        )
+
+
+class PayloadOperation(LevelFitting):
+    """An operation that writes Markdown into or beside a section."""
+
+    markdown: str = Field(description="Text to write; headings in it are levelled to fit.")
+
+    def read_payload(self) -> Payload | Diagnostic:
+        """The payload. Errors: EMPTY_CONTENT; OUTLINE_CHANGED where it leaves a fence or comment open."""
+        payload = read_payload(self.markdown)
+        if payload.is_blank:
+            return Diagnostic(
+                code=Code.EMPTY_CONTENT, message="markdown is empty", hint="give the text to write"
+            )
+        if payload.left_open:
+            return Diagnostic(
+                code=Code.OUTLINE_CHANGED,
+                message=f"markdown leaves the {payload.left_open.kind} of its line "
+                f"{payload.left_open.first_line} open, which would swallow what follows",
+                hint="close the fence, comment or tag in the payload",
+            )
+        return payload
+
+    def insertion(self, payload: Payload, place: Place, section: Section) -> Resolution:
+        """Insertion of `payload` at `place`; `section` was addressed."""
+        return Resolution(
+            claims=(Claim(span=Span(place.offset, place.offset), owner=place.parent.index),),
+            insertions=(BlockInsertion(offset=place.offset, text=payload.text, order=place.order),),
+            section=section,
+            is_evidence=self.section_sha256 is not None,
+        )
+
+
+def place_in_body(outline: Outline, section: Section, edge: Literal["start", "end", "very end"]) -> Place:
+    """Place for plain text: the start or end of the own body of `section`, or the end of all of it."""
+    match edge:
+        case "start":
+            found = start_of_body(outline, section), InsertRank.BODY_START
+        case "end":
+            found = end_of_body(outline, section), InsertRank.BODY_END
+        case _:
+            found = end_of_subtree(outline, section), InsertRank.LAST_CHILD
+    return Place(offset=found[0], parent=section, level=section.level + 1, rank=found[1])
+
+
+def place_beside(outline: Outline, section: Section, position: SectionPosition) -> Place:
+    """Place for a section before, after or inside of `section`, and the level that fits there.
+
+    Inside it is one below `section`, or that of its first or last subsection where that is deeper.
+    """
+    parent = outline.parent(section) or section
+    if position == "before":
+        return Place(offset=section.span.start, parent=parent, level=section.level, rank=InsertRank.BEFORE)
+    if position == "after":
+        offset = end_of_subtree(outline, section)
+        return Place(offset=offset, parent=parent, level=section.level, rank=InsertRank.AFTER)
+    levels = [child.level for child in outline.children(section)] or [0]
+    if position == "firstChild":
+        offset, level = end_of_body(outline, section), max(section.level + 1, levels[0])
+        return Place(offset=offset, parent=section, level=level, rank=InsertRank.FIRST_CHILD)
+    offset, level = end_of_subtree(outline, section), max(section.level + 1, levels[-1])
+    return Place(offset=offset, parent=section, level=level, rank=InsertRank.LAST_CHILD)
