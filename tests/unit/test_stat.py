@@ -1,0 +1,562 @@
+"""What `stat` tells of a file and of a folder, how it is asked, and its text form."""
+
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.document_format import DocumentFormat
+from mdplan.markdown.outline import Outline
+from mdplan.plan import Lines
+from mdplan.reading.folder import file_row, folder_report
+from mdplan.reading.stat import StatRequest, read_stat_request, stat_report
+from mdplan.reading.stat_text import stat_text
+from mdplan.report import BrokenLink, FrontMatterEntry, RegionEntry, StatReport, TaskCounts, to_wire
+from mdplan.text.source import Source, sha256_hex
+
+GUIDE = dedent("""\
+    ---
+    title: The guide
+    tags: [a]
+    ---
+    Welcome.
+
+    # Guide
+
+    See [below](#install) and [nowhere](#gone).
+
+    ## Install
+
+    ```sh
+    make
+    ```
+
+    - [x] done
+    - [ ] open
+
+    <!-- toc:start -->
+    <!-- toc:end -->
+
+    ### On `macOS` <a id="mac"></a>
+
+    | key | value |
+    |-----|-------|
+    | a   | 1     |
+
+    > ## Quoted
+
+    ## Install
+
+    [ref]: https://example.org
+    """)
+
+
+def outline(text: str) -> Outline:
+    return Outline(Source.from_text(text))
+
+
+def stat(text: str, **asked: object) -> StatReport:
+    request = read_stat_request({"file": "guide.md", **asked})
+    assert isinstance(request, StatRequest), request
+    return stat_report("guide.md", outline(text), request)
+
+
+def headings(count: int) -> str:
+    return "".join(f"# {number}\n" for number in range(count))
+
+
+# One file.
+
+
+def test_the_facts_of_a_file_are_told() -> None:
+    report = stat(GUIDE)
+
+    assert (report.ok, report.file, report.format, report.detail) == (True, "guide.md", "markdown", "full")
+    assert report.base_sha256 == sha256_hex(GUIDE.encode())
+    assert (report.bytes, report.total_lines) == (len(GUIDE), 33)
+    assert (report.encoding, report.bom, report.final_newline) == ("utf-8", False, True)
+    assert report.line_ends == {"lf": 33, "crlf": 0, "cr": 0}
+    assert report.invalid_bytes is None
+    assert report.front_matter == FrontMatterEntry(
+        format="yaml", start_line=1, end_line=4, keys=("title", "tags")
+    )
+    assert report.trailing_definitions == Lines(start=33, end=33)
+
+
+def test_bytes_marks_and_line_ends_are_those_of_the_file() -> None:
+    source = Source.decode(b"\xef\xbb\xbfa\r\nb\rc\nd")
+    assert isinstance(source, Source)
+    report = stat_report("a.md", Outline(source), StatRequest(file="a.md"))
+
+    assert (report.bom, report.bytes, report.total_lines, report.final_newline) == (True, 11, 4, False)
+    assert report.line_ends == {"lf": 1, "crlf": 1, "cr": 1}
+
+
+def test_bytes_that_are_not_unicode_are_counted_and_shown_escaped() -> None:
+    source = Source.decode(b"# A\xff\n")
+    assert isinstance(source, Source)
+    report = stat_report("a.md", Outline(source), StatRequest(file="a.md"))
+
+    assert report.invalid_bytes == 1
+    assert to_wire(report)["sections"][0]["headingPath"] == ["A\\xff"]
+    assert "# A\\xff" in stat_text(report)
+
+
+def test_full_detail_tells_all_of_each_section() -> None:
+    _, guide, install, mac, quoted, again = stat(GUIDE).sections
+
+    assert (install.heading_path, install.canonical_heading_path) == (
+        ("Guide", "Install"),
+        ("guide", "install"),
+    )
+    assert (install.level, install.start_line, install.end_line) == (2, 11, 30)
+    assert (install.anchor, again.anchor) == ("install", "install-1")
+    assert (install.duplicate_of, again.duplicate_of) == (None, install.section_id)
+    assert (quoted.nested, quoted.start_line, mac.nested) == (True, 29, None)
+    assert mac.heading_path == ("Guide", "Install", "On macOS")
+    assert guide.tokens == (len(GUIDE[GUIDE.index("# Guide") : GUIDE.index("[ref]")]) + 3) // 4
+    section = GUIDE[GUIDE.index("## Install") : GUIDE.rindex("## Install")]
+    assert install.section_sha256 == sha256_hex(section.encode())[:16]
+
+
+def test_brief_detail_keeps_id_level_path_and_lines() -> None:
+    report = to_wire(stat(GUIDE, detail="brief"))
+
+    assert report["sections"][2] == {
+        "sectionId": stat(GUIDE).sections[2].section_id,
+        "level": 2,
+        "title": "Install",
+        "canonicalHeadingPath": ["guide", "install"],
+        "startLine": 11,
+        "endLine": 30,
+    }
+    assert not {"codeBlocks", "tables", "tasks", "anchors", "regions", "links"} & report.keys()
+
+
+@pytest.mark.parametrize(("count", "detail"), [(40, "full"), (41, "brief")])
+def test_auto_is_full_up_to_forty_sections(count: int, detail: str) -> None:
+    assert stat(headings(count)).detail == detail
+
+
+def test_inventories_stand_in_full_detail() -> None:
+    report = stat(GUIDE)
+    (code,) = report.code_blocks or ()
+    (table,) = report.tables or ()
+
+    assert (code.index, code.language, code.start_line, code.end_line, code.fenced) == (0, "sh", 13, 15, True)
+    assert code.section_id == report.sections[2].section_id
+    assert (table.index, table.columns, table.rows, table.start_line, table.end_line) == (
+        0,
+        ("key", "value"),
+        1,
+        25,
+        27,
+    )
+    assert table.section_id == report.sections[3].section_id
+    assert report.tasks == TaskCounts(total=2, done=1)
+    assert [(anchor.id, anchor.line) for anchor in report.anchors or () if anchor.explicit] == [("mac", 23)]
+    assert report.regions == (RegionEntry(name="toc", start_line=20, end_line=21),)
+    assert report.links is not None
+    assert (report.links.inline, report.links.broken) == (2, (BrokenLink(line=9, target="#gone"),))
+
+
+def test_a_region_without_its_end_has_one_line() -> None:
+    report = stat("<!-- a:start -->\n<!-- b:end -->\n")
+
+    assert report.regions == (
+        RegionEntry(name="a", start_line=1, end_line=None),
+        RegionEntry(name="b", start_line=None, end_line=2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("detail", "include", "given"),
+    [
+        ("brief", ["links", "tasks"], {"links", "tasks"}),
+        ("brief", "regions", {"regions"}),
+        ("full", ["tables"], {"tables"}),
+        ("full", [], set()),
+    ],
+)
+def test_inventories_are_given_on_request(detail: str, include: object, given: set[str]) -> None:
+    names = {"codeBlocks", "tables", "tasks", "anchors", "regions", "links"}
+
+    assert to_wire(stat(GUIDE, detail=detail, include=include)).keys() & names == given
+
+
+@pytest.mark.parametrize("text", ["# A\n", "\n\n# A\n", "---\na: 1\n---\n\n# A\n"])
+def test_a_preamble_without_text_is_not_listed(text: str) -> None:
+    assert [section.level for section in stat(text).sections] == [1]
+
+
+def test_an_empty_file_has_no_sections() -> None:
+    report = stat("")
+
+    assert (report.ok, report.sections, report.total_sections, report.total_lines) == (True, (), 0, 0)
+
+
+def test_plain_text_is_one_section_without_heading() -> None:
+    plain = Outline(Source.from_text("# no heading\n[x](#y)\n"), DocumentFormat.TEXT)
+    report = stat_report("a.txt", plain, StatRequest(file="a.txt"))
+
+    assert report.format == "text"
+    assert [(section.level, section.start_line, section.end_line) for section in report.sections] == [
+        (0, 1, 2)
+    ]
+    assert report.links is not None
+    assert report.links.broken == ()
+
+
+def test_nesting_beyond_the_parser_is_a_warning() -> None:
+    assert [found.code for found in stat("- " * 300 + "x\n").warnings] == [Code.NESTING_LIMIT]
+    assert stat("- " * 20 + "x\n").warnings == ()
+
+
+def test_long_names_are_cut() -> None:
+    report = stat(f"# {'x' * 1_000}\n\n```{'y' * 1_000}\n```\n")
+
+    assert report.sections[0].heading_path == ("x" * 299 + "…",)
+    assert report.code_blocks is not None
+    assert report.code_blocks[0].language == "y" * 299 + "…"
+
+
+# Parts of one file.
+
+
+def paths(report: StatReport) -> list[str]:
+    return ["/".join(section.canonical_heading_path) for section in report.sections]
+
+
+TREE = "pre\n# A\n## B\n#### C\n> # Q\n## D\n# E\n## B\n"
+ALL = ["", "a", "a/b", "a/b/c", "a/b/c/q", "a/d", "e", "e/b"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, ALL),
+        ({"under": []}, ALL),
+        ({"under": ""}, ALL),
+        ({"under": "A"}, ["a", "a/b", "a/b/c", "a/b/c/q", "a/d"]),
+        ({"under": ["A", "B"]}, ["a/b", "a/b/c", "a/b/c/q"]),
+        ({"under": '["A", "B"]'}, ["a/b", "a/b/c", "a/b/c/q"]),
+        ({"under": "## D"}, ["a/d"]),
+        ({"under": "Q"}, ["a/b/c/q"]),
+        ({"depth": 1}, ["", "a", "e"]),
+        ({"depth": 2}, ["", "a", "a/b", "a/d", "e", "e/b"]),
+        ({"under": "A", "depth": 1}, ["a", "a/b", "a/d"]),
+        ({"under": ["A", "B"], "depth": 1}, ["a/b", "a/b/c"]),
+    ],
+)
+def test_sections_under_a_section_and_down_to_a_depth(asked: dict[str, Any], expected: list[str]) -> None:
+    report = stat(TREE, **asked)
+
+    assert paths(report) == expected
+    assert report.total_sections == len(expected)
+
+
+def test_under_may_be_a_section_id() -> None:
+    section_id = stat(TREE).sections[2].section_id
+
+    assert paths(stat(TREE, under=section_id)) == ["a/b", "a/b/c", "a/b/c/q"]
+    assert paths(stat(TREE, under=section_id[7:15])) == ["a/b", "a/b/c", "a/b/c/q"]
+
+
+def test_a_heading_that_looks_like_an_id_is_found_all_the_same() -> None:
+    assert paths(stat("# Deadbeef\n## x\n# y\n", under="Deadbeef")) == ["deadbeef", "deadbeef/x"]
+    assert paths(stat("# [1.2.0]\n# y\n", under="[1.2.0]")) == ["120"]
+
+
+@pytest.mark.parametrize(
+    ("under", "code"),
+    [
+        ("Nope", Code.SECTION_NOT_FOUND),
+        (["A", "Nope"], Code.SECTION_NOT_FOUND),
+        ("sha256-0123456789abcdef", Code.SECTION_NOT_FOUND),
+        ("B", Code.AMBIGUOUS_HEADING),
+    ],
+)
+def test_under_what_is_not_there_is_refused(under: object, code: Code) -> None:
+    report = stat(TREE, under=under)
+
+    assert not report.ok
+    assert report.error is not None
+    assert (report.error.code, report.error.file) == (code, "guide.md")
+
+
+def test_inventories_are_those_of_the_section() -> None:
+    report = stat(GUIDE, under="On macOS")
+
+    assert (report.code_blocks, report.tasks, report.regions) == ((), TaskCounts(total=0, done=0), ())
+    assert [table.start_line for table in report.tables or ()] == [25]
+    assert [anchor.id for anchor in report.anchors or ()] == ["on-macos-", "mac", "quoted"]
+
+
+# Pages.
+
+
+def test_pages_follow_each_other_to_the_end() -> None:
+    first = stat(TREE, limit=3)
+    second = stat(TREE, limit=3, cursor=first.next_cursor)
+    third = stat(TREE, limit=3, cursor=second.next_cursor)
+
+    assert paths(first) + paths(second) + paths(third) == ALL
+    assert (first.total_sections, third.next_cursor) == (8, None)
+
+
+def test_each_page_has_the_inventories_of_its_own_text() -> None:
+    text = "```a\n```\n# A\n```b\n```\n# B\n```c\n```\n"
+    first = stat(text, limit=2)
+    second = stat(text, limit=2, cursor=first.next_cursor)
+
+    assert [block.language for block in first.code_blocks or ()] == ["a", "b"]
+    assert [block.language for block in second.code_blocks or ()] == ["c"]
+
+
+def test_a_list_past_the_limit_is_cut_and_its_real_number_told() -> None:
+    report = stat("```a\n```\n" * 5 + "[x](#gone)\n" * 3 + "# A\n", limit=2)
+
+    assert len(report.code_blocks or ()) == 2
+    assert report.inventory_totals == {"codeBlocks": 5, "brokenLinks": 3}
+    assert "5 in all" in stat_text(report)
+
+
+@pytest.mark.parametrize(("detail", "limit"), [("full", 200), ("brief", 1_000)])
+def test_the_limit_goes_by_the_detail(detail: str, limit: int) -> None:
+    report = stat(headings(1_001), detail=detail)
+
+    assert (len(report.sections), report.next_cursor is None) == (limit, False)
+
+
+def test_a_cursor_of_another_version_is_stale() -> None:
+    cursor = stat(TREE, limit=3).next_cursor
+    report = stat(TREE + "more\n", limit=3, cursor=cursor)
+
+    assert report.error is not None
+    assert report.error.code is Code.STALE_BASE
+
+
+@pytest.mark.parametrize("cursor", ["3", "x-01234567", "docs/a.md", "3-0123456"])
+def test_a_cursor_of_another_kind_is_refused(cursor: str) -> None:
+    report = stat(TREE, cursor=cursor)
+
+    assert report.error is not None
+    assert report.error.code is Code.INVALID_ARGUMENT
+
+
+# Requests.
+
+
+@pytest.mark.parametrize("name", ["file", "path", "filePath", "file_path"])
+def test_the_file_has_synonyms(name: str) -> None:
+    assert read_stat_request({name: "a.md"}) == StatRequest(file="a.md")
+
+
+def test_null_is_absent() -> None:
+    assert read_stat_request({"file": "a.md", "under": None, "limit": None}) == StatRequest(file="a.md")
+
+
+def test_lists_may_come_as_json_text() -> None:
+    request = read_stat_request({"file": "a.md", "under": '["A"]', "include": '["links", "tasks"]'})
+
+    assert request == StatRequest(file="a.md", under=("A",), include=("links", "tasks"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        ({}, "give the path"),
+        ({"file": ""}, "send a string"),
+        ({"file": 3}, "send a string"),
+        ({"file": "a", "detail": "long"}, "auto, brief, full"),
+        ({"file": "a", "detail": ["full"]}, "auto, brief, full"),
+        ({"file": "a", "depth": 0}, "number"),
+        ({"file": "a", "limit": True}, "number"),
+        ({"file": "a", "limit": "5"}, "number"),
+        ({"file": "a", "limit": 1.5}, "number"),
+        ({"file": "a", "under": 3}, "heading path"),
+        ({"file": "a", "under": ["A", 3]}, "heading path"),
+        ({"file": "a", "include": ["codeblocks"]}, "codeBlocks"),
+        ({"file": "a", "include": 3}, "codeBlocks"),
+        ({"file": "a", "format": "html"}, "markdown, text"),
+        ({"file": "a", "cursor": 3}, "send a string"),
+        ({"file": "a", "encoding": 3}, "send a string"),
+        ({"file": "a", "under": "\ud800"}, "valid Unicode"),
+        ({"file": "a", "\ud800": 1}, "valid Unicode"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_what_is_right(asked: dict[str, Any], hint: str) -> None:
+    problems = read_stat_request(asked)
+
+    assert isinstance(problems, tuple)
+    assert [problem.code for problem in problems] == [Code.INVALID_ARGUMENT]
+    assert hint in problems[0].hint
+
+
+def test_all_problems_are_told_and_unknown_fields_get_the_nearest_name() -> None:
+    problems = read_stat_request({"file": "a.md", "dept": 1, "limit": 0})
+
+    assert isinstance(problems, tuple)
+    assert [(problem.code, "`depth`" in problem.hint) for problem in problems] == [
+        (Code.UNKNOWN_FIELD, True),
+        (Code.INVALID_ARGUMENT, False),
+    ]
+
+
+# Folders.
+
+FILES = {
+    "b.md": outline("# B\n## C\n"),
+    "a.md": outline("---\ntitle: '  Of the  front matter'\n---\n# A\n"),
+    "c.bin": Diagnostic(code=Code.NOT_A_TEXT_FILE, message="`c.bin` is no text"),
+    "d.txt": Outline(Source.from_text("12345"), DocumentFormat.TEXT),
+}
+
+
+def folder(**asked: object) -> StatReport:
+    return folder_report(StatRequest(file="docs", **asked), FILES, FILES.__getitem__)
+
+
+def test_a_folder_has_one_row_a_file_by_path() -> None:
+    report = folder()
+
+    assert (report.ok, report.file, report.total_files, report.next_cursor) == (True, "docs", 4, None)
+    assert [(row.file, row.title, row.sections, row.tokens) for row in report.files or ()] == [
+        ("a.md", "Of the front matter", 1, 11),
+        ("b.md", "B", 2, 3),
+        ("c.bin", None, None, None),
+        ("d.txt", None, 0, 2),
+    ]
+    assert (report.files or ())[1].base_sha256 == sha256_hex(b"# B\n## C\n")
+    assert (report.files or ())[2].problem == "NOT_A_TEXT_FILE: `c.bin` is no text"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("---\ntitle: [x]\n---\n# A\n", "A"),
+        ("---\ntitle: ''\n---\n#\n# A\n", "A"),
+        ("---\nsubtitle: x\n---\ntext\n\n## A\n", "A"),
+        ("---\na: &title x\n---\n# A\n", "A"),
+        ("+++\ntitle = 'T'\n+++\n# A\n", "T"),
+        ("text\n", None),
+    ],
+)
+def test_a_row_has_the_title_of_the_page_where_there_is_one(text: str, title: str | None) -> None:
+    assert file_row("a.md", outline(text)).title == title
+
+
+def test_only_the_files_of_the_page_are_read() -> None:
+    read: list[str] = []
+
+    def reading(file: str) -> Outline | Diagnostic:
+        read.append(file)
+        return FILES[file]
+
+    first = folder_report(StatRequest(file="docs", limit=2), FILES, reading)
+    assert (read, first.next_cursor, first.total_files) == (["a.md", "b.md"], "b.md", 4)
+    second = folder_report(StatRequest(file="docs", limit=2, cursor=first.next_cursor), FILES, reading)
+    assert [row.file for row in second.files or ()] == ["c.bin", "d.txt"]
+    assert second.next_cursor is None
+
+
+@pytest.mark.parametrize("asked", [{"under": "A"}, {"depth": 1}, {"include": ("links",)}, {"detail": "full"}])
+def test_a_folder_is_not_asked_for_the_structure_of_one_file(asked: dict[str, Any]) -> None:
+    report = folder(**asked)
+
+    assert report.error is not None
+    assert report.error.code is Code.INVALID_ARGUMENT
+    assert next(iter(asked)) in report.error.hint
+
+
+# Text.
+
+
+def digits(report: StatReport) -> list[str]:
+    return [section.section_id[7:15] for section in report.sections]
+
+
+def test_brief_text_has_one_line_a_section() -> None:
+    report = stat("x\n# Guide\n\n## Install\n\ntext\n", detail="brief")
+    root, guide, install = digits(report)
+
+    assert stat_text(report) == dedent(f"""\
+        guide.md baseSha256 {report.base_sha256[:16]}
+        markdown, 6 lines, 28 bytes, utf-8, LF
+        3 sections: lines heading sectionId
+        1-1 (preamble) {root}
+        2-6 # Guide {guide}
+        4-6 ## Install {install}
+        """)
+
+
+def test_full_text_has_all_that_the_report_has() -> None:
+    report = stat(GUIDE)
+    root, guide, install, mac, quoted, again = digits(report)
+    hashes = [section.section_sha256 for section in report.sections]
+    tokens = [section.tokens for section in report.sections]
+
+    assert stat_text(report) == dedent(f"""\
+        guide.md baseSha256 {report.base_sha256[:16]}
+        markdown, 33 lines, {len(GUIDE)} bytes, utf-8, LF
+        front matter 1-4 yaml: title, tags
+        6 sections: lines heading sectionId sectionSha256 ~tokens #anchor
+        5-6 (preamble) {root} {hashes[0]} ~{tokens[0]}
+        7-32 # Guide {guide} {hashes[1]} ~{tokens[1]} #guide
+        11-30 ## Install {install} {hashes[2]} ~{tokens[2]} #install
+        23-30 ### On macOS {mac} {hashes[3]} ~{tokens[3]} #on-macos-
+        29-29 ## Quoted {quoted} {hashes[4]} ~{tokens[4]} #quoted (nested)
+        31-32 ## Install {again} {hashes[5]} ~{tokens[5]} #install-1 (repeats {install})
+        code blocks: 0 sh 13-15
+        table 0 25-27, 1 row: key | value
+        tasks: 1 of 2 done
+        explicit anchors: #mac 23
+        regions: toc 20-21
+        links: 2 inline
+        links to nothing: #gone 9
+        definitions 33-33 belong to no section
+        """)
+
+
+def test_text_tells_what_is_odd_about_a_file() -> None:
+    source = Source.decode(b"\xef\xbb\xbf# A\r\n\n    x\n\n<!-- r:end -->")
+    assert isinstance(source, Source)
+    text = stat_text(stat_report("a.md", Outline(source), StatRequest(file="a.md")))
+
+    assert "utf-8 with BOM, mixed line ends (3 LF, 1 CRLF), no final newline\n" in text
+    assert "code blocks: indented 3-3\n" in text
+    assert "regions: r 5 (start missing)\n" in text
+    assert "no tables, tasks, links\n" in text
+
+
+def test_text_tells_how_to_go_on() -> None:
+    report = stat(TREE, limit=3)
+
+    assert "3 of 8 sections: " in stat_text(report)
+    assert stat_text(report).endswith(f"more: cursor {report.next_cursor}\n")
+
+
+def test_text_of_a_refusal_has_code_hint_and_candidates() -> None:
+    report = stat(TREE, under="B")
+    assert report.error is not None
+    first, second = (place.section_id[7:] for place in report.error.candidates)
+
+    assert stat_text(report) == (
+        f"AMBIGUOUS_HEADING: {report.error.message}; {report.error.hint}\n"
+        f"  3-5 A / B {first}\n"
+        f"  8-8 E / B {second}\n"
+    )
+
+
+def test_text_of_a_folder_has_one_line_a_file() -> None:
+    report = folder(limit=3)
+    a, b, _ = report.files or ()
+
+    assert stat_text(report) == dedent(f"""\
+        docs: 4 files
+        a.md: Of the front matter (1 section, 11 tokens) {a.base_sha256[:16]}
+        b.md: B (2 sections, 3 tokens) {b.base_sha256[:16]}
+        c.bin: NOT_A_TEXT_FILE: `c.bin` is no text
+        more: cursor c.bin
+        """)
