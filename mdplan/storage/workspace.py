@@ -17,6 +17,7 @@ from mdplan.storage.scope import Scope, compiled, cost_problem, glob_problem
 
 # One letter before a colon is a drive.
 _ROOT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]+")
+_NAMED: Final = re.compile(rf"({_ROOT_NAME.pattern})=(.+)")
 _GLOB_CHARACTERS: Final = frozenset("*?[")
 _ROOTS_SHOWN: Final = 10
 
@@ -40,9 +41,10 @@ class Workspace:
     ) -> "Workspace":
         """Open `folders`, at least one, as roots; `allow` and `deny` are globs that hold in each of them.
 
-        Several are named by the keys of a mapping, else by the last component of each folder. Raises
-        `StorageRefused`: INVALID_ARGUMENT for names that repeat or are no names and for bad globs, and what
-        the opening of a folder gives.
+        Several are named by the keys of a mapping, else as in `NAME=FOLDER`, else by the last component of
+        each folder; a folder whose name has a `=` is given as `./a=b`. Raises `StorageRefused`:
+        INVALID_ARGUMENT for names that repeat or are no names and for bad globs, and what the opening of a
+        folder gives.
         """
         named = folders if isinstance(folders, Mapping) else _named_by_folder(folders)
         if len(named) == 1:
@@ -182,8 +184,9 @@ class Workspace:
 
 def _named_by_folder(folders: Sequence[str | Path]) -> Mapping[str, str | Path]:
     named: dict[str, str | Path] = {}
-    for folder in folders:
-        name = Path(folder).resolve().name
+    for given in folders:
+        written = _NAMED.fullmatch(given) if isinstance(given, str) else None
+        name, folder = (written[1], written[2]) if written else (Path(given).resolve().name, given)
         if name in named:
             message = f"two roots are named `{visible(name)}`"
             hint = "give one of them another name with `NAME=FOLDER`"
