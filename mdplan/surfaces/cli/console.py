@@ -70,8 +70,8 @@ class Console:
         _write(sys.stdout, data)
 
     def text(self, text: str) -> None:
-        """Write `text`, which is escaped where it must be, to standard output, with a line end."""
-        _write(sys.stdout, _encoded(sys.stdout, text.removesuffix("\n") + "\n"))
+        """Write `text`, which is escaped where it must be and ends its lines, to standard output."""
+        _write(sys.stdout, _encoded(sys.stdout, text))
 
     def json(self, value: object) -> None:
         """Write `value`, decoded JSON, to standard output: one line, or indented on a terminal."""

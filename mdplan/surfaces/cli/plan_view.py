@@ -7,7 +7,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.report import ApplyReport, PlanReport
 from mdplan.surfaces.cli.console import shown
 from mdplan.surfaces.cli.diff_view import diff_for_people
-from mdplan.surfaces.cli.report_view import file_list, plan_size
+from mdplan.surfaces.cli.report_view import file_list, plan_size, problem_text
 from mdplan.surfaces.cli.session import Session
 
 if TYPE_CHECKING:
@@ -27,15 +27,23 @@ def print_diff(session: Session, engine: "Engine", report: PlanReport) -> Proble
     if not isinstance(exact, bytes):
         return exact
     if session.console.diff_is_for_people:
-        session.console.text(diff_for_people(exact, session.console.out))
+        # The summary that follows stands apart.
+        session.console.text(diff_for_people(exact, session.console.out) + "\n")
     else:
         session.console.data(exact)
     return ()
 
 
+def print_warnings(session: Session, report: PlanReport) -> None:
+    """Say what to look out for in a plan."""
+    for warning in report.warnings:
+        session.console.note(problem_text(warning, session.console.err))
+
+
 def print_summary(session: Session, report: PlanReport, document: Path | None = None) -> None:
     """Say how much a plan changes, where it is, and how to apply it. `document` is the file it went to."""
     console = session.console
+    print_warnings(session, report)
     if report.no_op or report.plan_id is None:
         console.note("Nothing to change: the files have this text already.")
         return
@@ -59,7 +67,9 @@ def print_applied(session: Session, report: ApplyReport) -> None:
     console = session.console
     if report.already_applied:
         console.note(f"Already applied, nothing written: {plan_size(report)}.")
-    elif report.applied:
+        return
+    print_warnings(session, report)
+    if report.applied:
         listed = file_list(report.files, console.err)
         if listed:
             console.note(listed)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.report import PlanReport, Report, refusal, to_wire
+from mdplan.report import Report, refusal, to_wire
 from mdplan.surfaces.cli.console import Console
 from mdplan.surfaces.cli.report_view import problem_text
 
@@ -68,9 +68,6 @@ class Session:
             console.json(to_wire(report))
         for problem in report.diagnostics:
             console.problem(problem_text(problem, console.err))
-        if isinstance(report, PlanReport):
-            for problem in report.warnings:
-                console.note(problem_text(problem, console.err))
         return report.error.code.exit if report.error is not None else Exit.DONE
 
     def command_line(self, *arguments: str) -> str:

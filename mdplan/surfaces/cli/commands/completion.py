@@ -25,5 +25,5 @@ def completion(context: click.Context, *, shell: str) -> Exit:
 
     made = get_completion_class(shell)
     assert made is not None, shell
-    Console.plain().text(made(context.find_root().command, {}, "mdplan", "_MDPLAN_COMPLETE").source())
+    Console.plain().text(made(context.find_root().command, {}, "mdplan", "_MDPLAN_COMPLETE").source() + "\n")
     return Exit.DONE

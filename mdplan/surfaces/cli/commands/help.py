@@ -34,7 +34,7 @@ def help_command(context: click.Context, *, topic: str | None) -> Exit:
         raise click.UsageError(f"There is no operation or command `{topic}`. There are: {', '.join(known)}.")
     else:
         text = f"{group.get_help(context.find_root())}\n\n{_operation_list()}"
-    Console.plain().text(text)
+    Console.plain().text(text + "\n")
     return Exit.DONE
 
 

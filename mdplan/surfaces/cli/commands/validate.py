@@ -5,6 +5,7 @@ import click
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.report import PlanReport
 from mdplan.surfaces.cli.json_input import batch_argument, override_options, read_json, with_overrides
+from mdplan.surfaces.cli.plan_view import print_warnings
 from mdplan.surfaces.cli.report_view import plan_size
 from mdplan.surfaces.cli.session import Session, engine_command
 
@@ -25,5 +26,6 @@ def validate(session: Session, *, batch: str, **overrides: bool) -> Exit:
     report = session.open_engine().plan(with_overrides(data, overrides))
     code = session.finish(report)
     if report.ok:
+        print_warnings(session, report)
         session.console.note(f"Valid: {plan_size(report)} would change.")
     return code

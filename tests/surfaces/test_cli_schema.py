@@ -1,0 +1,138 @@
+"""`mdplan schema`, `help` and `completion`: what the installed version says about itself."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mdplan.operations import OPERATIONS
+from mdplan.schema import SCHEMAS
+from tests.surfaces.command_line import BATCH, GUIDE, mdplan
+
+jsonschema = pytest.importorskip("jsonschema", reason="jsonschema, which comes with mcp, is missing")
+
+
+def strict(schema: Any) -> Any:
+    """`schema`, under which an object has no properties but those that it lists."""
+    if isinstance(schema, list):
+        return [strict(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {"additionalProperties": False} if schema.get("type") == "object" and "properties" in schema else {}
+    return closed | {name: strict(item) for name, item in schema.items()}
+
+
+def accepts(schema: Any, value: object) -> bool:
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema).is_valid(value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ((), "batch"),
+        (("batch",), "batch"),
+        (("plan",), "plan"),
+        (("report", "stat"), "stat-report"),
+        (("report", "plan"), "plan-report"),
+        (("report", "apply"), "apply-report"),
+    ],
+)
+def test_schema_is_that_of_the_package(arguments: tuple[str, ...], name: str) -> None:
+    assert mdplan("schema", *arguments).json == SCHEMAS[name]()
+
+
+@pytest.mark.parametrize("arguments", [("op",), ("op", "nothing"), ("report",), ("batch", "x"), ("nothing",)])
+def test_schema_that_does_not_exist_is_a_usage_error(arguments: tuple[str, ...]) -> None:
+    run = mdplan("schema", *arguments)
+
+    assert (run.code, run.out) == (2, b"")
+    assert "Error: " in run.err
+
+
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_example_fits_its_schema_in_a_batch_too(op: str) -> None:
+    example = dict(OPERATIONS[op].example)
+
+    assert accepts(mdplan("schema", "op", op).json, example)
+    assert accepts(SCHEMAS["batch"](), {"file": "a.md", "edits": [example]})
+    assert accepts(SCHEMAS["batch"](), {"files": [{"file": "a.md", "edits": [example]}], "dryRun": True})
+    assert not accepts(SCHEMAS["batch"](), {"file": "a.md", "edits": [example | {"unknown": 1}]})
+    assert not accepts(SCHEMAS["batch"](), {"edits": [example]})
+    assert not accepts(SCHEMAS["batch"](), {"file": "a.md", "files": [], "edits": [example]})
+
+
+def test_reports_have_the_fields_of_their_schemas_and_no_others(project: Path) -> None:
+    (project / "guide.md").write_text("---\na: 1\n---\n" + GUIDE + "\n- [ ] [x](#y)\n\n|a|\n|-|\n\n```sh\n```\n")
+    wrong = BATCH | {"edits": [{"op": "append_to_section", "heading": "None", "markdown": "x"}]}
+    planned = mdplan("plan", "--json", stdin=BATCH).json
+    reports = {
+        "stat-report": [mdplan("stat", "--json", "guide.md").json, mdplan("stat", "--json").json],
+        "plan-report": [planned, mdplan("plan", "--json", stdin=wrong).json],
+        "apply-report": [mdplan("apply", "--json", planned["planId"]).json for _ in range(2)],
+    }
+
+    for name, each in reports.items():
+        for report in each:
+            jsonschema.validate(report, strict(SCHEMAS[name]()))
+
+
+def test_plan_file_fits_its_schema(project: Path) -> None:
+    mdplan("plan", "--output", "plan.json", stdin=BATCH)
+    document = json.loads((project / "plan.json").read_bytes())
+
+    jsonschema.validate(document, strict(SCHEMAS["plan"]()))
+    assert not accepts(SCHEMAS["plan"](), document | {"planId": "sha256-0"})
+
+
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_help_tells_fields_and_an_example_that_is_a_batch(op: str) -> None:
+    text = mdplan("help", op).out.decode()
+
+    assert text.startswith(f"{op}\n\n")
+    assert all(f" {name} (" in text for name in OPERATIONS[op].model_json_schema()["properties"] if name != "op")
+    example = json.loads(text.partition("Example of a batch:\n")[2])
+    assert example["edits"] == [json.loads(json.dumps(OPERATIONS[op].example))]
+
+
+def test_help_lists_all_operations_and_commands() -> None:
+    text = mdplan("help").out.decode()
+
+    assert all(f"\n  {op} " in text for op in OPERATIONS)
+    assert "\n  apply  " in text
+
+
+def test_help_of_a_command_is_its_own() -> None:
+    assert mdplan("help", "plan").out == mdplan("plan", "--help").out
+
+
+def test_help_of_nothing_names_what_there_is() -> None:
+    run = mdplan("help", "nothing")
+
+    assert run.code == 2
+    assert "replace_match" in run.err
+    assert "apply" in run.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_a_script_for_mdplan(shell: str) -> None:
+    out = mdplan("completion", shell).out.decode()
+
+    assert "_MDPLAN_COMPLETE" in out
+    assert out.endswith("\n")
+
+
+def test_commands_complete() -> None:
+    environment = {"_MDPLAN_COMPLETE": "bash_complete", "COMP_WORDS": "mdplan app", "COMP_CWORD": "1"}
+
+    assert mdplan(environment=environment).out.decode().split() == ["plain,apply"]
+
+
+def test_list_of_commands_says_what_the_commands_say() -> None:
+    listed = mdplan("--help").out.decode().partition("Commands:\n")[2]
+
+    names = [line.split()[0] for line in listed.rstrip("\n").split("\n")]
+
+    assert names == ["stat", "validate", "plan", "apply", "show", "schema", "help", "completion", "serve"]
+    assert all(mdplan(name, "--help").code == 0 for name in names)

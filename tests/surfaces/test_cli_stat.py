@@ -1,0 +1,141 @@
+"""`mdplan stat`: structure of files that are named as a shell names them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mdplan.engine import Engine
+from mdplan.reading.stat_request import StatRequest
+from mdplan.report import to_wire
+from tests.surfaces.command_line import mdplan
+
+
+@pytest.fixture
+def deep(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, below a root; it holds `own.md`."""
+    folder = project / "docs"
+    folder.mkdir()
+    (folder / "own.md").write_text("# Own\n\n## First\n\nx\n\n## Second\n")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "found"),
+    [("own.md", "docs/own.md"), ("./own.md", "docs/own.md"), ("../guide.md", "guide.md")],
+)
+def test_file_is_relative_to_the_current_folder(deep: Path, file: str, found: str) -> None:
+    run = mdplan("stat", file)
+
+    assert run.code == 0
+    assert run.out.decode().startswith(f"{found} baseSha256 ")
+    assert run.err == ""
+
+
+def test_absolute_path_inside_the_root_is_fine(deep: Path) -> None:
+    assert mdplan("stat", str(deep / "own.md")).out.decode().startswith("docs/own.md ")
+
+
+def test_text_names_lines_headings_and_ids(deep: Path) -> None:
+    lines = mdplan("stat", "--detail", "brief", "own.md").out.decode().split("\n")
+    section = Engine.open([deep.parent]).stat(StatRequest(file="docs/own.md")).sections[1]
+
+    assert f"3-6 ## First {section.section_id[7:15]}" in lines
+
+
+def test_json_is_the_report(deep: Path) -> None:
+    run = mdplan("stat", "--json", "own.md")
+
+    assert run.json == to_wire(Engine.open([deep.parent]).stat(StatRequest(file=str(deep / "own.md"))))
+    assert run.json["file"] == "docs/own.md"
+    assert run.err == ""
+
+
+def test_folder_gives_a_row_for_each_file(deep: Path) -> None:
+    assert [row["file"] for row in mdplan("stat", "--json").json["files"]] == ["docs/own.md"]
+    assert [row["file"] for row in mdplan("stat", "--json", "..").json["files"]] == ["docs/own.md", "guide.md"]
+    assert [row["file"] for row in mdplan("stat", "--json", "*.md").json["files"]] == ["docs/own.md"]
+
+
+@pytest.mark.parametrize(
+    ("options", "titles"),
+    [
+        (["--depth", "1"], ["Own"]),
+        (["--under", "Second"], ["Second"]),
+        (["--under", "Own", "--under", "First"], ["First"]),
+        (["--limit", "2"], ["Own", "First"]),
+    ],
+    ids=["depth", "heading", "path", "limit"],
+)
+def test_options_narrow_the_answer(deep: Path, options: list[str], titles: list[str]) -> None:
+    sections = mdplan("stat", "--json", *options, "own.md").json["sections"]
+
+    assert [section["headingPath"][-1] for section in sections] == titles
+
+
+def test_cursor_leads_to_the_next_page(deep: Path) -> None:
+    cursor = mdplan("stat", "--json", "--limit", "2", "own.md").json["nextCursor"]
+
+    page = mdplan("stat", "--json", "--cursor", cursor, "own.md").json
+
+    assert [section["headingPath"][-1] for section in page["sections"]] == ["Second"]
+
+
+def test_inventories_encoding_and_format_are_asked_for(deep: Path) -> None:
+    (deep / "latin.txt").write_bytes("# Straße\n".encode("latin-1"))
+
+    report = mdplan(
+        "stat", "--json", "--include", "tables", "--encoding", "latin-1", "--format", "markdown", "latin.txt"
+    ).json
+
+    assert report["encoding"] == "latin-1"
+    assert report["sections"][0]["headingPath"] == ["Straße"]
+    assert report["tables"] == []
+    assert "links" not in report
+
+
+def test_file_outside_of_every_root_is_refused(deep: Path) -> None:
+    run = mdplan("stat", "../../elsewhere.md")
+
+    assert (run.code, run.out) == (3, b"")
+    assert run.err.startswith("error: PATH_OUTSIDE_ROOT: ")
+
+
+def test_link_is_refused_with_its_target(deep: Path) -> None:
+    (deep / "link.md").symlink_to("own.md")
+
+    run = mdplan("stat", "link.md")
+
+    assert run.code == 3
+    assert run.err.startswith("error: SYMLINK_REFUSED: ")
+    assert "`docs/own.md`" in run.err
+
+
+def test_several_roots_are_told_apart_by_name(deep: Path) -> None:
+    other = deep.parent.parent / "other"
+    other.mkdir()
+    (other / "own.md").write_text("# Other\n")
+    roots = ("--root", str(deep), "--root", str(other))
+
+    assert mdplan("stat", *roots, "own.md").out.decode().startswith("docs:own.md ")
+    assert mdplan("stat", *roots, "other:own.md").out.decode().startswith("other:own.md ")
+    named = ("--root", f"first={deep}", "--root", f"second={other}")
+    assert mdplan("stat", *named, "own.md").out.decode().startswith("first:own.md ")
+
+
+def test_hidden_characters_of_headings_are_shown(deep: Path) -> None:
+    (deep / "odd.md").write_text("# Pay \u202eme\x1b[31m\n")
+
+    out = mdplan("stat", "odd.md").out.decode()
+
+    assert "Pay \\u202eme\\x1b[31m" in out
+    assert "\x1b" not in out
+    assert mdplan("stat", "--json", "odd.md").json["sections"][0]["headingPath"] == ["Pay \u202eme\x1b[31m"]
+
+
+def test_name_that_is_no_unicode_is_refused(deep: Path) -> None:
+    run = mdplan("stat", os.fsdecode(b"odd-\xff.md"))
+
+    assert run.code in (2, 3)
+    assert "\\xff" in run.err or "\\udcff" in run.err or "surrogate" in run.err
