@@ -8,7 +8,7 @@ import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
@@ -21,6 +21,7 @@ from mdplan.wire_match import fold_match_options
 
 _FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
 _EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
+_SYNONYMS: Final = {**_FILE_SYNONYMS, **_EDIT_SYNONYMS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +90,24 @@ def fold_names(data: Mapping[str, Any], synonyms: Mapping[str, str]) -> dict[str
     for name, value in data.items():
         camel = to_camel(name) if "_" in name else name
         target = synonyms.get(camel, camel)
-        folded[target if target not in folded and (target == camel or target not in data) else name] = value
+        is_taken = target != name and (target in data or target in folded)
+        folded[name if is_taken else target] = value
     return folded
 
 
 def unknown_fields(fields: Mapping[str, Any], known: Sequence[str], where: str) -> Iterator[Diagnostic]:
-    """UNKNOWN_FIELD for each of `fields` that is not `known`, with the nearest known name."""
+    """UNKNOWN_FIELD for each of `fields` that is not `known`, with the nearest known name.
+
+    A second spelling of a field that is there already is INVALID_ARGUMENT.
+    """
     for name in fields:
         if name in known:
+            continue
+        meant = _SYNONYMS.get(to_camel(name), to_camel(name))
+        if meant in known and meant in fields:
+            yield _invalid(
+                f"{where} has `{_short(name)}` beside `{meant}`, which is the same", "give one of them"
+            )
             continue
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
         hint = f"did you mean `{near[0]}`?" if near else f"known fields: {', '.join(known)}"
@@ -179,11 +190,15 @@ def _validated(model: type[Any], fields: Mapping[str, Any], where: str) -> Any: 
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        return tuple(_of_pydantic(problem, where) for problem in error.errors(include_url=False))
+        return tuple(_of_pydantic(problem, model, where) for problem in error.errors(include_url=False))
 
 
-def _of_pydantic(error: Mapping[str, Any], where: str) -> Diagnostic:
+def _of_pydantic(error: Mapping[str, Any], model: type[Any], where: str) -> Diagnostic:
     name = where + _path(error["loc"])
+    if error["type"] == "extra_forbidden":
+        *parents, unknown = error["loc"]
+        inside = f"`{where}{_path(parents)}`"
+        return next(unknown_fields({str(unknown): None}, _wire_names(_model_at(model, parents)), inside))
     if error["type"] == "missing":
         return _invalid(f"`{name}` is missing", f"give `{name}`")
     if error["type"] == "too_short":
@@ -224,6 +239,16 @@ def _decoded(value: object) -> Any:  # noqa: ANN401 (any JSON)
 
 def _wire_names(model: type[Any]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _model_at(model: type[Any], location: Sequence[str | int]) -> type[Any]:
+    """Model of the object that stands at `location` in one of `model`."""
+    for part in location:
+        if isinstance(part, str):
+            field = next(field for name, field in model.model_fields.items() if part in {field.alias, name})
+            types = (field.annotation, *get_args(field.annotation))
+            model = next(each for each in types if hasattr(each, "model_fields"))
+    return model
 
 
 def _edit_count(entry: object) -> int:
