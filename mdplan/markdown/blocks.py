@@ -94,6 +94,15 @@ class BlockTree:
         index = bisect_left(self._root_starts, offset) - 1
         return self.roots[index] if index >= 0 and self.roots[index].span.end == offset else None
 
+    def leaves_in(self, span: Span) -> Iterator[Block]:
+        """Leaf blocks that share a code point with `span`, or hold it if it is empty, in document order."""
+        for index in range(bisect_right(self._leaf_ends, span.start), len(self.leaves)):
+            leaf = self.leaves[index]
+            if leaf.span.start > span.end:
+                return
+            if leaf.span.overlaps(span):
+                yield leaf
+
     def inside(self, span: Span) -> Iterator[Block]:
         """Blocks that start in `span`."""
         for index in range(bisect_left(self._starts, span.start), len(self.blocks)):
@@ -104,6 +113,10 @@ class BlockTree:
     @cached_property
     def _starts(self) -> list[int]:
         return [block.span.start for block in self.blocks]
+
+    @cached_property
+    def _leaf_ends(self) -> list[int]:
+        return [block.span.end for block in self.leaves]
 
     @cached_property
     def _root_starts(self) -> list[int]:

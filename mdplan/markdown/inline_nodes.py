@@ -73,7 +73,8 @@ class InlineMap:
 
     def _found_in(self, span: Span) -> Iterator[_Found]:
         blocks = self._blocks.blocks
-        first, last = self._lines.line_at(span.start), self._lines.line_at(span.end)
+        first = self._lines.line_at(span.start)
+        last = self._lines.line_at(max(span.start, span.end - 1))
         start = bisect_left(blocks, first, key=lambda block: block.last_line)
         stop = bisect_right(blocks, last, key=lambda block: block.first_line)
         for index in range(start, stop):

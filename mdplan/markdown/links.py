@@ -1,9 +1,8 @@
 """Links of a document: their kinds, those that point into the document itself, and the labels they use."""
 
 import re
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +10,7 @@ from mdplan.markdown.anchors import heading_slug
 from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.targets import attributes_in, is_resolved, resolvable_targets, whole
+from mdplan.markdown.targets import attributes_in, is_resolved, nodes_near, resolvable_targets, whole
 from mdplan.text.span import Span
 
 __all__ = [
@@ -26,6 +25,9 @@ __all__ = [
 ]
 
 _FOOTNOTE: Final = re.compile(r"\[\^(?P<label>[^\s\[\]^]+)\]")
+# Where a destination may begin that is a fragment, or becomes one when escapes and entities are resolved.
+_FRAGMENT: Final = re.compile(r"(?:\]\(|\]:|\[\[)[\s>]*<?[#&\\]")
+_LABEL_END: Final = re.compile(r"\]:")
 _LINE_BREAK: Final = re.compile(r"[\r\n]+[ \t>]*")
 _HAS_TEXT: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE})
 _LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
@@ -80,34 +82,30 @@ def count_links(outline: Outline, span: Span | None = None) -> LinkCount:
     )
 
 
-def local_links(outline: Outline, span: Span | None = None) -> tuple[LocalLink, ...]:
-    """Links of the document into itself that share a code point with `span`, or all, in document order.
+def local_links(outline: Outline, spans: Sequence[Span] | None = None) -> tuple[LocalLink, ...]:
+    """Links of the document into itself that share a code point with one of `spans`, or all; in order.
 
     They are links, definitions, wiki links and HTML links whose destination is a fragment, and footnote
     references, those without a definition too. A definition counts once, and not each link that uses it.
     """
-    area = span or whole(outline)
+    areas = [whole(outline)] if spans is None else spans
     line_at = outline.source.lines.line_at
-    found = [
-        LocalLink(line=line_at(place.start), target=f"[^{label}]", span=place, resolves=resolves)
-        for label, place, resolves in _footnotes(outline, area)
-    ]
-    fragments = list(_fragments(outline, area))
+    found: dict[Span, LocalLink] = {}
+    for label, place, resolves in _footnotes(outline, areas):
+        found[place] = LocalLink(
+            line=line_at(place.start), target=f"[^{label}]", span=place, resolves=resolves
+        )
+    fragments = [fragment for area in areas for fragment in _fragments(outline, area)]
     targets = resolvable_targets(outline) if fragments else frozenset()
     for href, place, is_wiki in fragments:
         resolves = is_resolved(href[1:], targets) or (is_wiki and _names_heading(href, targets))
-        found.append(LocalLink(line=line_at(place.start), target=href, span=place, resolves=resolves))
-    return tuple(sorted(found, key=lambda link: link.span))
+        found[place] = LocalLink(line=line_at(place.start), target=href, span=place, resolves=resolves)
+    return tuple(found[place] for place in sorted(found))
 
 
 def reference_labels(outline: Outline) -> frozenset[str]:
     """Labels, normalized, that the link reference definitions of the document define."""
-    nodes = outline.inline.nodes_in(whole(outline))
-    return frozenset(
-        _normalized(outline, node.label)
-        for node in nodes
-        if node.kind is InlineKind.DEFINITION and node.label is not None
-    )
+    return _labels(outline, InlineKind.DEFINITION)
 
 
 def reference_uses(outline: Outline, span: Span | None = None) -> tuple[ReferenceUse, ...]:
@@ -142,7 +140,7 @@ def _kind_of(node: InlineNode) -> str | None:
 
 def _fragments(outline: Outline, area: Span) -> Iterator[tuple[str, Span, bool]]:
     """Destinations that begin with ``#``, where they are written, and whether a wiki link has them."""
-    for node in outline.inline.nodes_in(area):
+    for node in nodes_near(outline, area, _FRAGMENT):
         if node.kind is not InlineKind.IMAGE and node.destination and node.href.startswith("#"):
             yield node.href, node.destination, node.kind is InlineKind.WIKI_LINK
     for attribute in attributes_in(outline, area):
@@ -156,16 +154,16 @@ def _names_heading(href: str, targets: frozenset[str]) -> bool:
     return name.startswith("^") or heading_slug(name) in targets
 
 
-def _footnotes(outline: Outline, area: Span) -> Iterator[tuple[str, Span, bool]]:
+def _footnotes(outline: Outline, areas: Sequence[Span]) -> Iterator[tuple[str, Span, bool]]:
     """Labels of footnote references, where they stand, and whether the footnote is defined."""
     text = outline.source.text
-    for node in outline.inline.nodes_in(area):
-        if node.kind is InlineKind.FOOTNOTE_REFERENCE and node.label is not None:
-            yield text[node.label.start : node.label.end], node.label, True
-    defined: frozenset[str] | None = None
-    for label in _unread_footnotes(outline, area):
-        if defined is None:
-            defined = _footnote_labels(outline)
+    for area in areas:
+        for node in nodes_near(outline, area, _FOOTNOTE):
+            if node.kind is InlineKind.FOOTNOTE_REFERENCE and node.label is not None:
+                yield text[node.label.start : node.label.end], node.label, True
+    unread = [label for area in areas for label in _unread_footnotes(outline, area)]
+    defined = _labels(outline, InlineKind.FOOTNOTE_DEFINITION) if unread else frozenset()
+    for label in unread:
         yield text[label.start : label.end], label, _normalized(outline, label) in defined
 
 
@@ -175,12 +173,11 @@ def _unread_footnotes(outline: Outline, area: Span) -> Iterator[Span]:
     It also compares labels by case, which GitHub does not.
     """
     text = outline.source.text
-    blocks = [block.span for block in outline.blocks if block.kind in _HAS_TEXT]
-    starts = [block.start for block in blocks]
     for match in _FOOTNOTE.finditer(text, area.start, area.end):
         span = Span(*match.span())
-        index = bisect_right(starts, span.start) - 1
-        if index >= 0 and blocks[index].contains(span) and _is_text(outline, span):
+        block = next(outline.tree.leaves_in(span), None)
+        has_text = block is not None and block.kind in _HAS_TEXT and block.span.contains(span)
+        if has_text and _is_text(outline, span):
             yield Span(*match.span("label"))
 
 
@@ -197,11 +194,12 @@ def _is_text(outline: Outline, span: Span) -> bool:
     )
 
 
-def _footnote_labels(outline: Outline) -> frozenset[str]:
+def _labels(outline: Outline, kind: InlineKind) -> frozenset[str]:
+    """Labels, normalized, of the definitions of one kind."""
     return frozenset(
         _normalized(outline, node.label)
-        for node in outline.inline.nodes_in(whole(outline))
-        if node.kind is InlineKind.FOOTNOTE_DEFINITION and node.label is not None
+        for node in nodes_near(outline, whole(outline), _LABEL_END)
+        if node.kind is kind and node.label is not None
     )
 
 

@@ -1,5 +1,6 @@
 """Places of a document that links can point to, and how GitHub compares a link with them."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
@@ -7,12 +8,13 @@ from urllib.parse import unquote
 from mdplan.markdown.anchors import Anchor
 from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.html_attributes import HtmlAttribute, html_attributes
-from mdplan.markdown.inline_node import InlineKind
+from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
 from mdplan.text.span import Span
 
 _ALWAYS: Final = frozenset({"", "top"})
 _TEXT_FRAGMENT: Final = ":~:"
+_WITH_ATTRIBUTE: Final = re.compile(r"<[A-Za-z][^<>]*=")
 
 
 def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
@@ -51,14 +53,29 @@ def is_resolved(fragment: str, targets: frozenset[str]) -> bool:
 
 
 def attributes_in(outline: Outline, span: Span) -> Iterator[HtmlAttribute]:
-    """Attributes with values of the HTML tags that share a code point with `span`, blocks before inline."""
+    """Attributes with values of the HTML tags that share a code point with `span`, those of blocks first.
+
+    Of a block of HTML, they are those of all its tags.
+    """
     text = outline.source.text
-    for block in outline.blocks:
-        if block.kind is BlockKind.HTML and block.span.overlaps(span):
+    for block in outline.tree.leaves_in(span):
+        if block.kind is BlockKind.HTML:
             yield from html_attributes(text, block.span)
-    for node in outline.inline.nodes_in(span):
+    for node in nodes_near(outline, span, _WITH_ATTRIBUTE):
         if node.kind is InlineKind.HTML:
             yield from html_attributes(text, node.span)
+
+
+def nodes_near(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[InlineNode]:
+    """Inline nodes that share a code point with `span`, in document order, of blocks that hold `mark`.
+
+    Inline parsing is the costly part of a document, and most blocks do not hold what a question is about.
+    """
+    text = outline.source.text
+    for block in outline.tree.leaves_in(span):
+        if mark.search(text, block.span.start, block.span.end):
+            area = Span(max(block.span.start, span.start), min(block.span.end, span.end))
+            yield from outline.inline.nodes_in(area)
 
 
 def whole(outline: Outline) -> Span:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline import Outline
+from mdplan.markdown.section import Section
 from mdplan.markdown.spacing import place_blocks
 from mdplan.operation import BlockInsertion
 from mdplan.planning.resolve import ResolvedEdit
@@ -32,6 +33,11 @@ class BuiltFile:
     def base(self) -> Outline:
         """Outline of the base."""
         return self.file.outline
+
+    @cached_property
+    def result_headings(self) -> dict[int, Section]:
+        """Sections of the result that have a heading, by where it starts."""
+        return {section.span.start: section for section in self.result.every_section() if section.heading}
 
     @cached_property
     def hunks(self) -> tuple[Hunk, ...]:

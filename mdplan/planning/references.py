@@ -1,6 +1,7 @@
 """Links that a plan breaks: in the same file, whatever the edits were."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
@@ -33,11 +34,15 @@ def broken_links(built: BuiltFile) -> Problems:
 
 
 def _in_written_text(built: BuiltFile) -> Iterator[LocalLink]:
-    for span in built.edits.result_spans():
-        if len(span) and _MAY_BE_LOCAL.search(_around(built.result, span)):
-            for link in local_links(built.result, span):
-                if not link.resolves and span.overlaps(link.span):
-                    yield link
+    written = [
+        span
+        for span in built.edits.result_spans()
+        if len(span) and _MAY_BE_LOCAL.search(_around(built.result, span))
+    ]
+    for link in local_links(built.result, written):
+        before = bisect_left(written, link.span.end, key=lambda span: span.start)
+        if not link.resolves and before and written[before - 1].overlaps(link.span):
+            yield link
 
 
 def _around(outline: Outline, span: Span) -> str:
@@ -105,4 +110,5 @@ def _new_anchor(built: BuiltFile, old: str) -> str | None:
     start = built.edits.map_offset(section.span.start, after=True) if section else None
     if start is None:
         return None
-    return next((s.anchor for s in built.result.every_section() if s.heading and s.span.start == start), None)
+    heading = built.result_headings.get(start)
+    return heading.anchor if heading else None

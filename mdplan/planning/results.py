@@ -1,6 +1,6 @@
 """What each edit of a batch did, for the caller."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
@@ -17,11 +17,10 @@ _MATCH_TEXT = 200
 
 def edit_results(built: BuiltFile) -> tuple[EditResult, ...]:
     """One result an edit of `built`, in batch order."""
-    by_start = {section.span.start: section for section in built.result.every_section() if section.heading}
-    return tuple(_result(built, item, by_start) for item in built.resolved)
+    return tuple(_result(built, item) for item in built.resolved)
 
 
-def _result(built: BuiltFile, item: ResolvedEdit, by_start: Mapping[int, Section]) -> EditResult:
+def _result(built: BuiltFile, item: ResolvedEdit) -> EditResult:
     resolution = item.resolution
     matches = resolution.matches
     section = resolution.section
@@ -34,7 +33,7 @@ def _result(built: BuiltFile, item: ResolvedEdit, by_start: Mapping[int, Section
         ranges=tuple(_range(built.base, claim.span) for claim in resolution.claims[:MOST_MATCHES]),
         result_lines=_lines(built.result, written[:MOST_MATCHES]),
         section_id=section.section_id if section else None,
-        new_section_id=_new_section_id(built, section, by_start),
+        new_section_id=_new_section_id(built, section),
         matches_found=matches.found if matches else None,
         matches_replaced=matches.replaced if matches else None,
         matches=_matches(built.base, matches) if matches else (),
@@ -46,13 +45,13 @@ def _result(built: BuiltFile, item: ResolvedEdit, by_start: Mapping[int, Section
     )
 
 
-def _new_section_id(built: BuiltFile, section: Section | None, by_start: Mapping[int, Section]) -> str | None:
+def _new_section_id(built: BuiltFile, section: Section | None) -> str | None:
     """ID that `section` has in the result, where it is another one."""
     if section is None or section.heading is None:
         return None
     for after in (False, True):
         start = built.edits.map_offset(section.span.start, after=after)
-        found = by_start.get(start) if start is not None else None
+        found = built.result_headings.get(start) if start is not None else None
         if found is not None:
             return found.section_id if found.section_id != section.section_id else None
     return None

@@ -47,9 +47,7 @@ class _Places:
         self._starts = [span.start for span in self._spans]
         self._written = built.edits.result_spans()
         self._written_starts = [span.start for span in self._written]
-        self.result_by_start = {
-            section.span.start: section for section in built.result.every_section() if section.heading
-        }
+        self.result_headings = built.result_headings
         asked = [item.resolution for item in built.resolved if item.resolution.may_change_outline]
         self.parents_may_change = bool(asked)
         self.relevelled = frozenset(
@@ -72,10 +70,10 @@ class _Places:
         It moves behind text that is inserted there, unless that becomes a part of the heading.
         """
         after = self._edits.map_offset(offset, after=True)
-        if after is not None and after in self.result_by_start:
+        if after is not None and after in self.result_headings:
             return after
         before = self._edits.map_offset(offset)
-        return before if before is not None and before in self.result_by_start else after
+        return before if before is not None and before in self.result_headings else after
 
     def is_written(self, heading: Span) -> bool:
         """Whether all text of `heading`, in the result, was written by one edit."""
@@ -102,7 +100,7 @@ def _headings_lost(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
 
 def _is_kept(base: Outline, result: Outline, section: Section, places: _Places) -> bool:
     start = places.in_result(section.span.start)
-    found = places.result_by_start.get(start) if start is not None else None
+    found = places.result_headings.get(start) if start is not None else None
     if found is None or found.heading is None:
         return False
     may_be_relevelled = section.index in places.relevelled and not section.nested

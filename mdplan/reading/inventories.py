@@ -131,7 +131,7 @@ def _regions(outline: Outline, area: Span) -> list[RegionEntry]:
 def _broken(outline: Outline, area: Span) -> list[BrokenLink]:
     return [
         BrokenLink(line=link.line, target=shown(link.target))
-        for link in local_links(outline, area)
+        for link in local_links(outline, [area])
         if not link.resolves
     ]
 

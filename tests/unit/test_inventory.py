@@ -334,8 +334,8 @@ def test_local_links_of_a_span_are_those_that_touch_it() -> None:
     document = outline("[a](#a)\n\n[b](#b) [^c]\n\n<a href='#d'>\n")
     start = document.source.text.index("[b]")
 
-    assert [link.target for link in local_links(document, Span(start, start + 1))] == ["#b"]
-    assert [link.target for link in local_links(document, Span(start + 3, start + 12))] == ["#b", "[^c]"]
+    assert [link.target for link in local_links(document, [Span(start, start + 1)])] == ["#b"]
+    assert [link.target for link in local_links(document, [Span(start + 3, start + 12)])] == ["#b", "[^c]"]
 
 
 def test_labels_are_normalized_alike_in_definitions_and_uses() -> None:
