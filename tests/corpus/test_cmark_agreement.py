@@ -1,0 +1,187 @@
+"""Our headings and fenced blocks are those of cmark-gfm, on real documents and on the CommonMark examples.
+
+What differs is listed here, each with its reason, and told in docs/explanation/commonmark-notes.md; a
+difference that is not listed fails. Positions of cmark-gfm come from its `data-sourcepos`.
+"""
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from cmarkgfm import cmark
+
+from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.outline import Outline
+from mdplan.text.source import Source
+
+EXTENSIONS = ["table", "tasklist", "strikethrough", "autolink"]
+SOURCEPOS = cmark.Options.CMARK_OPT_SOURCEPOS
+FOOTNOTES = cmark.Options.CMARK_OPT_FOOTNOTES
+
+# Raw HTML is left out of the output, so that every one of these comes from a block.
+OPENING = re.compile(
+    r'<(?:h(?P<level>[1-6])|pre) data-sourcepos="(?P<line>\d+):(?P<column>\d+)-(?P<last>\d+):\d+">'
+    r"(?:<code[^>]*>(?P<code>[^\n]*))?"
+)
+LINE_END = re.compile(r"\r\n?|\n")
+EXAMPLE = re.compile(r"^`{32} example\n(?P<markdown>.*?)^\.\n.*?^`{32}$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Headings as (level, first line), fenced blocks as (first line, last line); of every depth."""
+
+    headings: tuple[tuple[int, int], ...] = ()
+    fences: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Difference:
+    ours: Structure
+    cmark: Structure
+
+
+def our_structure(outline: Outline) -> Structure:
+    blocks = outline.blocks
+    return Structure(
+        tuple((block.level, block.first_line) for block in blocks if block.kind is BlockKind.HEADING),
+        tuple((block.first_line, block.last_line) for block in blocks if block.kind is BlockKind.FENCE),
+    )
+
+
+def cmark_structure(text: str, options: int = 0) -> Structure:
+    lines = LINE_END.split(text)
+    page = cmark.markdown_to_html_with_extensions(text, SOURCEPOS | options, extensions=EXTENSIONS)
+    headings, fences = [], []
+    for match in OPENING.finditer(page):
+        line = int(match["line"])
+        if match["level"]:
+            headings.append((int(match["level"]), line))
+            continue
+        # Columns count bytes. Indented code can begin with what looks like a fence: then the code has it too.
+        opener = lines[line - 1].encode()[int(match["column"]) - 1 :].decode()
+        if opener.startswith(("```", "~~~")) and html.unescape(match["code"]) != opener:
+            fences.append((line, int(match["last"])))
+    return Structure(tuple(headings), tuple(fences))
+
+
+def difference(source: Source, options: int = 0) -> Difference | None:
+    outline = Outline(source)
+    text = source.text
+    if outline.front_matter:
+        text = "\n" * outline.source.lines.line_at(outline.body_start - 1) + text[outline.body_start :]
+    ours, theirs = our_structure(outline), cmark_structure(text, options)
+    return None if ours == theirs else Difference(ours, theirs)
+
+
+def documents(corpus: Path) -> Iterator[tuple[str, Source]]:
+    for path in sorted(corpus.rglob("*.md")):
+        source = Source.decode(path.read_bytes())
+        assert isinstance(source, Source), path
+        yield path.relative_to(corpus).as_posix(), source
+
+
+def test_real_documents_have_the_same_headings_and_fences(corpus: Path) -> None:
+    found = {name: difference(source) for name, source in documents(corpus)}
+
+    assert len(found) > 500
+    assert {name: each for name, each in found.items() if each} == {}
+
+
+def test_with_footnotes_as_containers_one_fence_in_a_footnote_is_more(corpus: Path) -> None:
+    """The outline knows no footnotes: the block below ``[^whir]:`` is indented code to it."""
+    found = {name: difference(source, FOOTNOTES) for name, source in documents(corpus)}
+    differing = {name: each for name, each in found.items() if each}
+
+    assert list(differing) == ["EIPs/EIPS/eip-8292.md"]
+    (each,) = differing.values()
+    assert each.ours.headings == each.cmark.headings
+    assert set(each.cmark.fences) - set(each.ours.fences) == {(173, 192)}
+
+
+# The examples that differ, by their numbers in version 0.31.2 of the specification.
+UNCLOSED_IN_A_CONTAINER = "cmark-gfm counts the line that ends the container to the fence that it cuts off"
+BEHIND_A_DEFINITION = "cmark-gfm gives the heading the line of the definition before it"
+EXAMPLES = {
+    128: (UNCLOSED_IN_A_CONTAINER, Structure(fences=((1, 2),)), Structure(fences=((1, 3),))),
+    215: (BEHIND_A_DEFINITION, Structure(headings=((1, 2),)), Structure(headings=((1, 1),))),
+    237: (UNCLOSED_IN_A_CONTAINER, Structure(fences=((1, 1), (3, 3))), Structure(fences=((1, 2), (3, 3)))),
+}
+
+
+def test_commonmark_examples_have_the_same_headings_and_fences(corpus: Path) -> None:
+    specification = (corpus / "commonmark-spec-0.31.2.md").read_text(encoding="utf-8")
+    examples = [match["markdown"].replace("→", "\t") for match in EXAMPLE.finditer(specification)]
+    found = {number: difference(Source.from_text(text)) for number, text in enumerate(examples, start=1)}
+
+    assert len(examples) == 652
+    assert {number: each for number, each in found.items() if each} == {
+        number: Difference(ours, theirs) for number, (_, ours, theirs) in EXAMPLES.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "ours", "theirs"),
+    [
+        # A definition ends at once here, and stays an open paragraph there.
+        ("[a]: /u\n2. # H\n", [(1, 2)], []),
+        ("[a]: /u\n    x\n-\n", [], [(2, 1)]),
+        ("[a]: /u\n<b>\n-\n", [], [(2, 1)]),
+        # A destination may look like an underline here.
+        ("[a]:\n===\n", [], [(1, 1)]),
+        # A quote mark continues a quote at any indentation here.
+        ("> a\n    > # H\n", [(1, 2)], []),
+        # Four blanks below an item that wants five begin indented code here, and are lazy text there.
+        ("10.  a\n    # b\n     # H\n", [], [(1, 3)]),
+        # A table of one column needs a pipe in its header here.
+        ("a\n:-\n-\n", [(2, 1)], []),
+        # A tag alone on a lazy line starts an HTML block there; CommonMark 0.31.2 says that it does not.
+        ("- a\n<b>\n# H\n", [(1, 3)], []),
+    ],
+)
+def test_known_differences_are_what_the_notes_tell(
+    text: str, ours: list[tuple[int, int]], theirs: list[tuple[int, int]]
+) -> None:
+    found = difference(Source.from_text(text))
+
+    assert found is not None
+    assert (list(found.ours.headings), list(found.cmark.headings)) == (ours, theirs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# a | b\n--|--\n",
+        "## a|\n--\n",
+        "| a |\n---\n",
+        "[a]: javascript:x\n===\n",
+        "- " * 10 + "x\n\n# H\n",
+        "a|b\n-|-\n1|2\n---\n# H\n",
+        "<!--\n\n# no\n\n-->\n# H\n",
+        "<details>\n<summary>x</summary>\n# no\n\n# H\n</details>\n",
+        "- ```\n  # no\n  ```\n# H\n",
+        "> ```\n> x\n>",
+        "```\nx\n  ",
+        "    ```\n    x\n    ```\n",
+        "a\nb\n---\n",
+        "- a\n---\n",
+        "# A\rtext\r# B\r",
+        "# A\x0c# B\n# C\n",
+        "#\xa0A\n#A\n####### A\n",
+        "- [ ] # no\n",
+        "# A\x00B\n",
+        "> ~~~ é\n> x\n> ~~~\n\n1. é ```\n",
+    ],
+)
+def test_where_parsers_like_to_differ_ours_agrees(text: str) -> None:
+    assert difference(Source.from_text(text)) is None
+
+
+def test_a_difference_would_be_seen() -> None:
+    structure = cmark_structure("# A\n\n> ## B\n\n~~~ é\n~~~\n\n    ~~~\n")
+
+    assert structure == Structure(headings=((1, 1), (2, 3)), fences=((5, 6),))
+    assert our_structure(Outline(Source.from_text("## A\n"))) == Structure(headings=((2, 1),))
