@@ -51,6 +51,10 @@ def serve(
         for problem in refused.problems:
             click.echo(f"error: {problem.code}: {problem.message}\n  hint: {problem.hint}", err=True)
         return refused.problems[0].code.exit
+    if sys.stdin.isatty():
+        click.echo(
+            "Serving MCP on standard input and output, which a client should hold. Ctrl-C ends it.", err=True
+        )
     run_on_stdio(build_server(engine, read_only=read_only))
     return Exit.DONE
 

@@ -14,6 +14,7 @@ from mdplan.operations import OPERATIONS
 from mdplan.report import Report
 from mdplan.schema import Schema, batch_schema, operation_schema, report_schema
 
+_LONG_LIST: Final = 4
 _OF_INPUT: Final = frozenset({"type", "enum", "items", "properties", "required", "description"})
 _OF_OUTPUT: Final = frozenset({"type", "items", "properties", "required"})
 _SECTION_FIELDS: Final = frozenset(
@@ -39,22 +40,27 @@ def batch_properties() -> dict[str, Schema]:
 
 
 def edit_schema() -> Schema:
-    """One object for every operation: `op`, and the fields of all of them, each optional.
-
-    Operations that share the name of a field share its type; where they describe it differently, the
-    descriptions stand one after the other.
-    """
+    """One object for every operation: `op`, and the fields of all of them, each optional."""
     fields: dict[str, Schema] = {}
     for op in OPERATIONS:
         schema = operation_schema(op)
         for name in (name for name in schema["properties"] if name != "op"):
             field = _flat(schema["properties"][name], schema.get("$defs", {}), _OF_INPUT)
-            known = fields.setdefault(name, field)
-            described = known["description"]
-            assert {**known, "description": ""} == {**field, "description": ""}, name
-            if field["description"] not in described:
-                fields[name] = {**known, "description": f"{described} {op}: {field['description']}"}
+            fields[name] = _merged(fields[name], field, op) if name in fields else field
     return object_schema({"op": {"type": "string", "enum": list(OPERATIONS)}, **fields}, required=["op"])
+
+
+def _merged(known: Schema, field: Schema, op: str) -> Schema:
+    """One schema for a field that several operations have, with the choices and descriptions of all."""
+    described = known["description"]
+    if field["description"] not in described:
+        described = f"{described} {op}: {field['description']}"
+    merged = {**known, "description": described}
+    if "enum" in known and "enum" in field:
+        merged["enum"] = list(dict.fromkeys([*known["enum"], *field["enum"]]))
+        field = {**field, "enum": merged["enum"]}
+    assert {**merged, "description": ""} == {**field, "description": ""}, f"{op} has another kind of field"
+    return merged
 
 
 def flat_report_schema(shape: type[Report]) -> Schema:
@@ -68,17 +74,27 @@ def operation_table() -> str:
 
     SECTION stands for the fields that name a section.
     """
-    return "\n".join(f"- {name}: {_fields(model)}. {_summary(model)}" for name, model in OPERATIONS.items())
+    owners: dict[str, str] = {}
+    rows = []
+    for op, model in OPERATIONS.items():
+        required, optional = _fields(model)
+        options = ", ".join(optional)
+        if len(optional) >= _LONG_LIST and owners.setdefault(options, op) != op:
+            options = f"as {owners[options]}"
+        fields = ", ".join([*required, f"[{options}]"] if options else required)
+        rows.append(f"- {op}: {fields}. {_summary(model)}")
+    return "\n".join(rows)
 
 
-def _fields(model: type[Operation]) -> str:
+def _fields(model: type[Operation]) -> tuple[list[str], list[str]]:
+    """Names of the required and of the optional fields of `model`."""
     names = [field.alias or name for name, field in model.model_fields.items() if name != "op"]
     names = [name for name in names if name not in _SECTION_FIELDS]
     required = [name for name in names if _is_required(model, name)]
     optional = [name for name in names if name not in required]
     if issubclass(model, SectionTargeted):
         (required if model.target_is_required else optional).insert(0, "SECTION")
-    return ", ".join([*required, *([f"[{', '.join(optional)}]"] if optional else [])])
+    return required, optional
 
 
 def _is_required(model: type[Operation], name: str) -> bool:
@@ -99,8 +115,9 @@ def _summary(model: type[Operation]) -> str:
 def _flat(schema: Mapping[str, Any], definitions: Mapping[str, Any], kept: frozenset[str]) -> Schema:
     """`schema` with its references put in place, and only the keywords that are `kept`."""
     if "$ref" in schema:
-        schema = {**definitions[schema["$ref"].rpartition("/")[2]], **schema}
-    flat = {keyword: value for keyword, value in schema.items() if keyword in kept}
+        # What a definition says of itself is for people who read the code behind it.
+        schema = {**definitions[schema["$ref"].rpartition("/")[2]], "description": "", **schema}
+    flat = {keyword: value for keyword, value in schema.items() if keyword in kept and value != ""}
     if "items" in flat:
         flat["items"] = _flat(flat["items"], definitions, kept)
     if "properties" in flat:

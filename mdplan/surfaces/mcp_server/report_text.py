@@ -4,11 +4,12 @@ Some clients show a model nothing but the structured data of a success, and othe
 refusal, most show the text alone. So each of the two stands on its own.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic
-from mdplan.plan import EditResult, Lines
+from mdplan.plan import EditResult, Lines, MatchResult
 from mdplan.report import ApplyReport, FileReport, PlanReport, Report
 from mdplan.text.source import visible
 
@@ -25,8 +26,8 @@ def plan_text(report: PlanReport) -> str:
         warnings.update(dict.fromkeys(result.warnings))
     lines = [
         _outcome(report),
-        *_rows((_file_row(file) for file in report.files), "files"),
-        *_rows((_edit_row(result) for result in report.edit_results), "edits"),
+        *_rows(map(_file_row, report.files), "files"),
+        *_rows(map(_edit_row, report.edit_results), "edits"),
         *_rows((f"warning {_diagnostic(problem)}" for problem in warnings), "warnings"),
     ]
     if report.diff_truncated:
@@ -54,7 +55,7 @@ def diff_uri(plan_id: str) -> str:
 def _outcome(report: PlanReport) -> str:
     sums = _sums(report)
     if isinstance(report, ApplyReport) and report.applied:
-        if report.already_applied:
+        if report.already_applied or report.receipt is None:
             return f"Already applied; nothing was written now. Plan {report.plan_id}: {sums}."
         return f"Applied. Plan {report.plan_id}: {sums}."
     if report.no_op:
@@ -98,7 +99,14 @@ def _edit_row(result: EditResult) -> str:
         parts.append(f"sectionId {result.section_id} is now {result.new_section_id}")
     if result.line_ends_normalized:
         parts.append("line ends differ from the file's and were converted")
-    return f"edit {result.edit_index} {result.op} in {result.file}: {'; '.join(parts) or 'done'}"
+    row = f"edit {result.edit_index} {result.op} in {result.file}: {'; '.join(parts) or 'done'}"
+    # What was changed stands in the diff; what was only found stands here.
+    matches = map(_match_row, result.matches) if result.no_op else ()
+    return "\n".join([row, *_rows(matches, "matches")])
+
+
+def _match_row(match: MatchResult) -> str:
+    return f"  {match.line}:{match.col} {json.dumps(match.text, ensure_ascii=False)}"
 
 
 def _what_was_written(report: Report) -> str | None:

@@ -1,0 +1,83 @@
+"""The SDK's own client, without `await`, and with a time limit on every call."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from jsonschema import Draft202012Validator
+from mcp import Client, StdioServerParameters
+from mcp.types import BlobResourceContents, TextResourceContents
+
+REPOSITORY = Path(__file__).parents[2]
+GENERATIONS = {"auto": "2026-07-28", "legacy": "2025-11-25"}
+_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a call gave: text, structured data, and whether it is an error."""
+
+    text: str
+    data: dict[str, Any] | None
+    is_error: bool
+
+
+@dataclass(frozen=True)
+class Calls:
+    """One connected client. Every structured result is held against the tool's published output schema."""
+
+    portal: BlockingPortal
+    client: Client
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> Result:
+        result = self.portal.call(self.client.call_tool, tool, arguments)
+        if result.structured_content is not None:
+            published = next(each for each in self.tools() if each["name"] == tool)
+            Draft202012Validator(published["outputSchema"]).validate(result.structured_content)
+        return Result(
+            text="".join(block.text for block in result.content),
+            data=result.structured_content,
+            is_error=bool(result.is_error),
+        )
+
+    def tools(self) -> list[dict[str, Any]]:
+        listed = self.portal.call(self.client.list_tools)
+        return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed.tools]
+
+    def read(self, uri: str) -> TextResourceContents | BlobResourceContents:
+        """The one content of a resource."""
+        (content,) = self.portal.call(self.client.read_resource, uri).contents
+        return content
+
+    def is_alive(self) -> bool:
+        return bool(self.tools())
+
+
+@contextmanager
+def calls_to(server: object, mode: str) -> Iterator[Calls]:
+    """Client of `server` (an object in memory, or parameters of a process) in one protocol generation."""
+    client = Client(server, mode=mode, read_timeout_seconds=_SECONDS)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(client) as connected:
+        assert connected.protocol_version == GENERATIONS[mode]
+        yield Calls(portal, connected)
+
+
+def process(*arguments: str) -> StdioServerParameters:
+    """`mdplan serve ARGUMENTS` as a process."""
+    return StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "mdplan", "serve", *arguments],
+        cwd=REPOSITORY,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+
+
+def compact(value: object) -> str:
+    """`value` as the shortest JSON text, which is what a model is charged for."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,199 @@
+"""Reports as answers: what their text says, and where a long diff is cut."""
+
+from dataclasses import replace
+
+import pytest
+import unidiff
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdplan.diagnostics import Candidate, Code, Diagnostic, warning
+from mdplan.plan import EditResult, Lines, MatchResult, Range
+from mdplan.report import ApplyReport, FileReport, PlanReport, StatReport, refusal
+from mdplan.surfaces.mcp_server.report_text import plan_text, refusal_text
+from mdplan.surfaces.mcp_server.result import cut_diff, plan_answer
+from mdplan.text.span import Position
+
+AMBIGUOUS = Diagnostic(
+    code=Code.AMBIGUOUS_HEADING,
+    message='heading path ["Install"] names 2 sections',
+    hint='add `"occurrence": 1`',
+    file="a.md",
+    edit_index=3,
+    place=Position(7, 2),
+    candidates=(
+        Candidate(
+            section_id="sha256-0123456789abcdef", heading_path=("A", "Install"), start_line=5, end_line=8
+        ),
+        Candidate(section_id="sha256-fedcba9876543210", heading_path=(), start_line=1, end_line=4),
+    ),
+)
+
+
+def test_refusal_says_code_place_hint_candidates_and_that_nothing_was_written() -> None:
+    assert refusal_text(refusal(PlanReport, [AMBIGUOUS])) == (
+        'AMBIGUOUS_HEADING (a.md, edit 3, line 7 column 2): heading path ["Install"] names 2 sections\n'
+        '  hint: add `"occurrence": 1`\n'
+        "  lines 5-8 sectionId sha256-0123456789abcdef A > Install\n"
+        "  lines 1-4 sectionId sha256-fedcba9876543210 (preamble)\n"
+        "Nothing was written."
+    )
+
+
+@pytest.mark.parametrize(
+    ("report", "outcome"),
+    [
+        (refusal(PlanReport, [AMBIGUOUS]), "Nothing was written."),
+        (
+            refusal(ApplyReport, [Diagnostic(code=Code.COMMIT_IN_DOUBT, message="power went")]),
+            "It is not known whether the files were written: look at them before going on.",
+        ),
+        (
+            ApplyReport(ok=False, error=AMBIGUOUS, diagnostics=(AMBIGUOUS,), applied=True),
+            "The files were written all the same.",
+        ),
+    ],
+)
+def test_refusal_says_what_was_written(report: PlanReport, outcome: str) -> None:
+    assert refusal_text(report).endswith(outcome)
+
+
+def test_refused_look_says_nothing_of_writing() -> None:
+    assert "written" not in refusal_text(refusal(StatReport, [AMBIGUOUS]))
+
+
+def test_long_refusal_is_cut_between_lines_and_keeps_its_outcome() -> None:
+    problems = [
+        Diagnostic(code=Code.EMPTY_CONTENT, message=f"problem {n}", edit_index=n) for n in range(2_000)
+    ]
+
+    text = refusal_text(refusal(PlanReport, problems))
+    lines = text.split("\n")
+
+    assert len(text) < 10_100
+    assert lines[:2] == ["EMPTY_CONTENT (edit 0): problem 0", "Nothing was written."]
+    assert lines[-2].startswith(f"EMPTY_CONTENT (edit {len(lines) - 3}): problem")
+    assert lines[-1] == f"… and {2_000 - (len(lines) - 2)} more lines about further problems"
+
+
+def test_bytes_that_are_no_unicode_leave_as_escapes() -> None:
+    name = "a\udcff.md"
+
+    text = refusal_text(refusal(PlanReport, [Diagnostic(code=Code.IO_ERROR, message=name, file=name)]))
+
+    assert text.startswith("IO_ERROR (a\\xff.md): a\\xff.md")
+
+
+FILE = FileReport(
+    file="a.md", base_sha256="b" * 64, result_sha256="c" * 64, changed=True, lines_added=2, lines_removed=1
+)
+RESULT = EditResult(
+    edit_index=0,
+    op="rename_heading",
+    file="a.md",
+    no_op=False,
+    result_lines=(Lines(start=3, end=3), Lines(start=5, end=6), Lines(start=3, end=3)),
+    section_id="sha256-old",
+    new_section_id="sha256-new",
+    line_ends_normalized=True,
+    warnings=(warning(Code.BROKEN_LINK, "a link breaks"),),
+)
+PLAN = PlanReport(
+    ok=True,
+    plan_id="sha256-p",
+    stored=True,
+    no_op=False,
+    files=(FILE,),
+    diff="diff --git a/a.md b/a.md\n",
+    edit_results=(RESULT,),
+    warnings=(warning(Code.BROKEN_LINK, "a link breaks"),),
+)
+
+
+def test_plan_text_is_complete() -> None:
+    assert plan_text(PLAN) == (
+        "Planned, nothing was written: 1 edit, 1 file changed, +2 -1 lines. "
+        'To apply exactly this: md_apply {"planId": "sha256-p"}\n'
+        "a.md: +2 -1, baseSha256 bbbbbbbbbbbbbbbb, resultSha256 cccccccccccccccc\n"
+        "edit 0 rename_heading in a.md: writes lines 3, 5-6; sectionId sha256-old is now sha256-new; "
+        "line ends differ from the file's and were converted\n"
+        "warning BROKEN_LINK: a link breaks\n"
+        "\n"
+        "diff --git a/a.md b/a.md"
+    )
+
+
+def test_plan_that_could_not_be_stored_says_how_to_go_on() -> None:
+    text = plan_text(PlanReport(ok=True, plan_id="sha256-p", stored=False, files=(FILE,)))
+
+    assert "could not be stored" in text
+    assert "md_apply {" not in text
+
+
+def test_plan_that_changes_nothing_says_so() -> None:
+    assert plan_text(PlanReport(ok=True, plan_id="sha256-p", no_op=True)).startswith("Nothing to do")
+
+
+def test_matches_that_were_only_found_stand_in_the_text() -> None:
+    place = Position(3, 2)
+    match = MatchResult(line=3, col=2, text='a "b"\n', range=Range(start=place, end=place))
+    found = replace(
+        RESULT, op="preview_match", no_op=True, matches=(match,), matches_found=1, matches_replaced=0
+    )
+    plan = PlanReport(ok=True, plan_id="sha256-p", no_op=True, edit_results=(found,))
+
+    assert '\n  3:2 "a \\"b\\"\\n"' in plan_text(plan)
+
+
+def test_dry_run_of_a_plan_that_is_applied_says_so() -> None:
+    assert plan_text(ApplyReport(ok=True, plan_id="sha256-p", applied=True)).startswith("Already applied")
+
+
+def test_long_lists_are_cut_in_the_text() -> None:
+    files = tuple(FILE for _ in range(60))
+
+    assert "\n… and 10 more files" in plan_text(PlanReport(ok=True, plan_id="sha256-p", files=files))
+
+
+def test_rest_of_the_report_leaves_less_room_for_the_diff() -> None:
+    diff = "diff --git a/a b/a\n--- a/a\n+++ b/a\n" + "@@ -1,1 +1,1 @@\n-a\n+b\n" * 3_000
+    short = PlanReport(ok=True, plan_id="sha256-p", diff=diff)
+    long = PlanReport(ok=True, plan_id="sha256-p", diff=diff, edit_results=(RESULT,) * 100)
+
+    lengths = [len(plan_answer(report).structured["diff"]) for report in (short, long)]
+
+    assert 50_000 > lengths[0] > lengths[1] >= 9_900
+    assert plan_answer(short).structured["diffTruncated"] is True
+
+
+HUNK = st.builds(
+    lambda minus, plus: (
+        f"@@ -1,{len(minus)} +1,{len(plus)} @@\n"
+        + "".join(f"-{line}\n" for line in minus)
+        + "".join(f"+{line}\n" for line in plus)
+    ),
+    st.lists(st.sampled_from(["a", "- x", "diff --git a/x b/x", "@@ -1,1 +1,1 @@", "\u2028"]), min_size=1),
+    st.lists(st.sampled_from(["b", "++ y", "diff --git ", "@@ "]), min_size=1),
+)
+HEADER = "diff --git a/f b/f\n--- a/f\n+++ b/f\n"
+PATCH = st.lists(st.lists(HUNK, min_size=1).map(lambda hunks: HEADER + "".join(hunks)), max_size=4).map(
+    "".join
+)
+
+
+@given(PATCH, st.integers(0, 400))
+def test_cut_diff_is_whole_hunks_from_the_start(diff: str, room: int) -> None:
+    cut = cut_diff(diff, room)
+    hunks = [len(file) for file in unidiff.PatchSet(cut)]
+    whole = [len(file) for file in unidiff.PatchSet(diff)]
+
+    assert diff.startswith(cut)
+    assert len(cut) <= room
+    assert str(unidiff.PatchSet(cut)) == cut
+    assert hunks[:-1] == whole[: len(hunks)][:-1]
+    assert all(hunks)
+
+
+@given(PATCH)
+def test_diff_that_fits_loses_its_last_hunk_at_most(diff: str) -> None:
+    assert cut_diff(diff + "diff --git a/last b/last\n", len(diff)) == diff

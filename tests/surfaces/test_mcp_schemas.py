@@ -1,0 +1,165 @@
+"""What the server publishes: schemas that every client takes, few tokens, annotations, and no drift."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from mdplan.engine import Engine
+from mdplan.operations import OPERATIONS
+from mdplan.reading.stat_request import StatRequest
+from mdplan.surfaces.mcp_server.server import build_server
+from tests.surfaces.mcp_calls import calls_to, compact
+
+SNAPSHOTS = Path(__file__).parents[1] / "snapshots" / "tools"
+TOOLS = ("md_stat", "md_validate", "md_apply")
+KEYWORDS = {"type", "enum", "items", "properties", "required", "description"}
+TYPES = ("string", "integer", "number", "boolean", "array", "object")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+MOST_TOKENS = 3_500
+CHARACTERS_PER_TOKEN = 4
+
+
+def lint(schema: object, place: str = "") -> Iterator[str]:
+    """All that some client or model provider would refuse in `schema`."""
+    if not isinstance(schema, dict):
+        yield f"{place}: is no object"
+        return
+    for keyword in schema.keys() - KEYWORDS:
+        yield f"{place}: has {keyword}"
+    if schema.get("type") not in TYPES:
+        yield f"{place}: its type is {schema.get('type')!r}"
+    if ("items" in schema) != (schema.get("type") == "array"):
+        yield f"{place}: items go with arrays"
+    if schema.get("required", ["x"]) == [] or set(schema.get("required", [])) - set(
+        schema.get("properties", {})
+    ):
+        yield f"{place}: required names no property"
+    for name, field in schema.get("properties", {}).items():
+        if not NAME.fullmatch(name):
+            yield f"{place}.{name}: is no plain name"
+        yield from lint(field, f"{place}.{name}")
+    if "items" in schema:
+        yield from lint(schema["items"], f"{place}[]")
+
+
+def lint_root(schema: dict[str, Any]) -> list[str]:
+    root = [] if schema.get("type") == "object" else ["root: is no object"]
+    root += ["root: has an enum"] if "enum" in schema else []
+    return [*root, *lint(schema, "root")]
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    root = tmp_path_factory.mktemp("root")
+    with calls_to(build_server(Engine.open([root])), "auto") as calls:
+        return {tool["name"]: tool for tool in calls.tools()}
+
+
+def test_the_toolset_is_small(tools: dict[str, Any]) -> None:
+    assert tuple(tools) == TOOLS
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("side", ["inputSchema", "outputSchema"])
+def test_schema_is_one_that_every_client_takes(tools: dict[str, Any], tool: str, side: str) -> None:
+    assert lint_root(tools[tool][side]) == []
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_schema_is_valid_json_schema(tools: dict[str, Any], tool: str) -> None:
+    Draft202012Validator.check_schema(tools[tool]["inputSchema"])
+    Draft202012Validator.check_schema(tools[tool]["outputSchema"])
+
+
+FLAT = {"type": "object", "properties": {"a": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "anyOf": [FLAT]},
+        {"type": "object", "enum": [1]},
+        {"type": "string"},
+        {"type": "object", "properties": {"a": {}}},
+        {"type": "object", "properties": {"a": True}},
+        {"type": "object", "properties": {"a": {"type": "array"}}},
+        {"type": "object", "properties": {"a": {"type": "array", "items": {}}}},
+        {"type": "object", "properties": {"a": {"type": ["string", "null"]}}},
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}},
+        {"type": "object", "properties": {"a": {"type": "string", "const": "x"}}},
+        {"type": "object", "properties": {"a": {"type": "object", "oneOf": [FLAT]}}},
+        {"type": "object", "properties": {"a": {"type": "object", "additionalProperties": False}}},
+        {"type": "object", "properties": {"a": {"type": "null"}}},
+        {"type": "object", "properties": {"a b": {"type": "string"}}},
+        {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["b"]},
+        {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string", "not": {}}}}},
+    ],
+    ids=compact,
+)
+def test_schema_that_some_client_refuses_is_found(schema: dict[str, Any]) -> None:
+    assert lint_root(FLAT) == []
+    assert lint_root(schema) != []
+
+
+def test_default_toolset_costs_few_tokens(tools: dict[str, Any]) -> None:
+    published = [compact([tool["name"], tool["description"], tool["inputSchema"]]) for tool in tools.values()]
+
+    assert sum(map(len, published)) / CHARACTERS_PER_TOKEN <= MOST_TOKENS
+
+
+@pytest.mark.parametrize(("tool", "writes"), [("md_stat", False), ("md_validate", False), ("md_apply", True)])
+def test_annotations_say_what_a_tool_may_do(tools: dict[str, Any], tool: str, writes: bool) -> None:
+    annotations = tools[tool]["annotations"]
+
+    assert annotations == {
+        "title": tools[tool]["title"],
+        "readOnlyHint": not writes,
+        "destructiveHint": writes,
+        "idempotentHint": True,
+        "openWorldHint": False,
+    }
+
+
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_edit_schema_takes_every_operation(tools: dict[str, Any], op: str) -> None:
+    edit = tools["md_apply"]["inputSchema"]["properties"]["edits"]["items"]
+    model = OPERATIONS[op]
+
+    Draft202012Validator(edit).validate(dict(model.example))
+    assert {field.alias or name for name, field in model.model_fields.items()} <= edit["properties"].keys()
+    assert f"- {op}: " in tools["md_apply"]["description"]
+
+
+def test_required_guards_stand_in_the_description(tools: dict[str, Any]) -> None:
+    assert "- replace_range: range, replacement, expectedText, [" in tools["md_apply"]["description"]
+
+
+def test_stat_schema_has_the_fields_of_the_request(tools: dict[str, Any]) -> None:
+    schema = tools["md_stat"]["inputSchema"]
+
+    assert set(schema["properties"]) == {field.name for field in fields(StatRequest)}
+    assert schema["required"] == ["file"]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_tool_is_published_as_in_its_snapshot(tools: dict[str, Any], tool: str) -> None:
+    """Run with MDPLAN_UPDATE_SNAPSHOTS=1 to take what is published now."""
+    snapshot = SNAPSHOTS / f"{tool}.json"
+    published = json.dumps(tools[tool], indent=2, ensure_ascii=False) + "\n"
+    if os.environ.get("MDPLAN_UPDATE_SNAPSHOTS") == "1":
+        snapshot.parent.mkdir(parents=True, exist_ok=True)
+        snapshot.write_text(published, encoding="utf-8")
+
+    assert snapshot.is_file(), "no snapshot: take one with MDPLAN_UPDATE_SNAPSHOTS=1, read it and commit it"
+    assert published == snapshot.read_text(encoding="utf-8")
+
+
+def test_every_snapshot_is_of_a_tool(tools: dict[str, Any]) -> None:
+    assert {path.stem for path in SNAPSHOTS.iterdir()} <= set(tools)

@@ -1,0 +1,283 @@
+"""`mdplan serve` as a process: the SDK's client over stdio, and lines that this client would not send."""
+
+import json
+import os
+import pty
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY, calls_to, process
+
+GUIDE = "# Guide\r\n\r\nVersion\u2028 1.0.\r\n"
+EDIT = {"op": "replace_match", "pattern": "1.0", "replacement": "2.0\x85"}
+SECONDS = 30
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    (folder / "guide.md").write_bytes(GUIDE.encode())
+    return folder
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_look_preview_and_apply(root: Path, mode: str) -> None:
+    with calls_to(process("--root", str(root)), mode) as calls:
+        stat = calls.call("md_stat", {"file": "guide.md"}).data
+        preview = calls.call(
+            "md_apply",
+            {"file": "guide.md", "baseSha256": stat["baseSha256"], "edits": [EDIT], "dryRun": True},
+        ).data
+        applied = calls.call("md_apply", {**preview, "dryRun": False})
+        refused = calls.call(
+            "md_apply", {"file": "guide.md", "baseSha256": stat["baseSha256"], "edits": [EDIT]}
+        )
+
+    assert applied.data["applied"]
+    assert (root / "guide.md").read_bytes().decode() == GUIDE.replace("1.0", "2.0\x85")
+    assert "Version\u2028 2.0\x85.\r" in applied.data["diff"]
+    assert refused.is_error
+    assert refused.text.startswith("STALE_BASE (guide.md)")
+
+
+def test_plan_outlives_its_server(root: Path) -> None:
+    with calls_to(process("--root", str(root)), "auto") as calls:
+        preview = calls.call("md_validate", {"file": "guide.md", "edits": [EDIT]}).data
+    with calls_to(process("--root", str(root)), "legacy") as calls:
+        assert calls.call("md_apply", {"planId": preview["planId"]}).data["applied"]
+
+
+def test_read_only_server_has_no_tool_that_writes(root: Path) -> None:
+    with calls_to(process("--root", str(root), "--read-only"), "auto") as calls:
+        assert [tool["name"] for tool in calls.tools()] == ["md_stat", "md_validate"]
+
+
+def test_allow_and_deny_limit_what_is_seen(root: Path) -> None:
+    (root / "secret.md").write_text("# S\n")
+    (root / "note.txt").write_text("n\n")
+    options = ("--root", str(root), "--allow", "*.md", "--deny", "secret*")
+    with calls_to(process(*options), "auto") as calls:
+        names = ("guide.md", "secret.md", "note.txt")
+        seen = [name for name in names if not calls.call("md_stat", {"file": name}).is_error]
+
+    assert seen == ["guide.md"]
+
+
+def test_several_roots_have_names(root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "guide.md").write_text("# Other\n")
+    with calls_to(process("--root", f"one={root}", "--root", f"two={other}"), "auto") as calls:
+        stat = calls.call("md_stat", {"file": "two:guide.md"}).data
+
+    assert [section["headingPath"] for section in stat["sections"]] == [["Other"]]
+
+
+class Lines:
+    """The server's standard streams, line by line, with a time limit."""
+
+    def __init__(self, server: "subprocess.Popen[bytes]") -> None:
+        self.server = server
+        self._replies: queue.Queue[bytes] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        for line in self.server.stdout:
+            self._replies.put(line)
+        self._replies.put(b"the server has ended")
+
+    def send(self, line: bytes) -> None:
+        self.server.stdin.write(line + b"\n")
+        self.server.stdin.flush()
+
+    def ask(self, method: str, params: dict[str, Any] | None = None, number: int = 1) -> dict[str, Any]:
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}
+        self.send(json.dumps(request).encode())
+        reply = json.loads(self._replies.get(timeout=SECONDS))
+        assert reply["id"] == number
+        return reply
+
+    def call(self, tool: str, arguments: dict[str, Any], number: int = 1) -> dict[str, Any]:
+        return self.ask("tools/call", {"name": tool, "arguments": arguments}, number)["result"]
+
+
+@contextmanager
+def lines_to(*options: str) -> Iterator[Lines]:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "mdplan", "serve", *options],
+        cwd=REPOSITORY,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        lines = Lines(server)
+        client = {"name": "test", "version": "1"}
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+        lines.ask("initialize", hello, 0)
+        lines.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        yield lines
+    finally:
+        server.kill()
+        for stream in (server.stdin, server.stderr):
+            stream.close()
+        server.wait(SECONDS)
+        lines._reader.join(SECONDS)  # noqa: SLF001 (the stream may only be closed when nobody reads it)
+        server.stdout.close()
+
+
+@pytest.fixture
+def lines(root: Path) -> Iterator[Lines]:
+    with lines_to("--root", str(root)) as connected:
+        yield connected
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("md_stat", {"file": "a\ud800.md"}),
+        ("md_stat", {"file\udfff": "guide.md"}),
+        ("md_validate", {"file": "guide.md", "edits": [{**EDIT, "replacement": "\ud83d"}]}),
+        ("md_apply", {"planId": "\udc80"}),
+    ],
+)
+def test_lone_surrogate_is_refused_and_answered(
+    lines: Lines, root: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    refused = lines.call(tool, arguments)
+
+    assert refused["isError"]
+    assert refused["structuredContent"]["error"]["code"] == "INVALID_ARGUMENT"
+    assert "lone surrogate" in refused["content"][0]["text"]
+    assert (root / "guide.md").read_bytes().decode() == GUIDE
+    assert lines.ask("ping", number=2)["result"] == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{nonsense",
+        b"[]",
+        b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"\\ud800","arguments":{}}}',
+        b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"md_stat","arguments":'
+        + b"[" * 100_000
+        + b"]" * 100_000
+        + b"}}",
+        b"\xff\xfe",
+    ],
+    ids=["no json", "a batch", "surrogate in a name", "deep", "no utf-8"],
+)
+def test_line_that_cannot_be_read_does_not_end_the_server(lines: Lines, line: bytes) -> None:
+    lines.send(line)
+
+    assert lines.ask("ping", number=2)["result"] == {}
+    assert lines.call("md_stat", {"file": "guide.md"}, 3)["structuredContent"]["ok"]
+
+
+def test_five_megabytes_of_argument_are_answered(lines: Lines) -> None:
+    refused = lines.call("md_stat", {"file": "x" * 5_000_000})
+
+    assert refused["isError"]
+    assert len(json.dumps(refused)) < 10_000
+
+
+def test_server_ends_when_its_input_ends(lines: Lines) -> None:
+    lines.server.stdin.close()
+
+    assert lines.server.wait(SECONDS) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_server_ends_on_a_signal_though_its_input_is_open(lines: Lines, number: signal.Signals) -> None:
+    lines.server.send_signal(number)
+
+    assert lines.server.wait(SECONDS) == 130
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "mdplan", "serve", *arguments],
+        cwd=REPOSITORY,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+        timeout=SECONDS,
+    )
+
+
+def test_root_is_required() -> None:
+    refused = run()
+
+    assert refused.returncode == 2
+    assert "--root" in refused.stderr
+    assert refused.stdout == ""
+
+
+def test_root_that_is_no_folder_is_told(tmp_path: Path) -> None:
+    refused = run("--root", str(tmp_path / "gone"))
+
+    assert refused.returncode not in {0, 70}
+    assert "FILE_NOT_FOUND" in refused.stderr
+    assert "hint: " in refused.stderr
+    assert refused.stdout == ""
+
+
+def test_a_person_at_a_terminal_is_told_what_happens(root: Path) -> None:
+    ours, theirs = pty.openpty()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "mdplan", "serve", "--root", str(root)],
+        cwd=REPOSITORY,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    os.close(theirs)
+    told = server.stderr.readline()
+    server.send_signal(signal.SIGINT)
+    output, _ = server.communicate(timeout=SECONDS)
+    os.close(ours)
+
+    assert "Ctrl-C ends it" in told
+    assert output == ""
+    assert server.returncode == 130
+
+
+LOGGING = r"""
+import logging, sys
+from mdplan.surfaces.mcp_server import adapter, command
+adapter.run_on_stdio = lambda server: logging.getLogger("mdplan").error("a bug \udcff")
+command.serve(sys.argv[1:])
+"""
+
+
+def test_log_goes_to_standard_error_or_to_its_file(root: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", LOGGING, "--root", str(root), *options],
+            cwd=REPOSITORY,
+            capture_output=True,
+            check=True,
+            encoding="utf-8",
+            timeout=SECONDS,
+        )
+        for options in ((), ("--log-file", str(log)))
+    ]
+
+    assert "ERROR mdplan: a bug \\udcff" in runs[0].stderr
+    assert runs[1].stderr == ""
+    assert "ERROR mdplan: a bug \\udcff" in log.read_text()
+    assert [run.stdout for run in runs] == ["", ""]

@@ -1,0 +1,404 @@
+"""The toolset `md` through the SDK's client, in memory, in both protocol generations."""
+
+import base64
+import hashlib
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import unidiff
+from mcp import MCPError
+
+from mdplan.engine import Engine
+from mdplan.reading.stat_request import StatRequest
+from mdplan.report import StatReport
+from mdplan.surfaces.mcp_server.server import build_server
+from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, compact
+
+GUIDE = """\
+# Guide
+
+Version 1.0 of the guide.
+
+## Install
+
+Get v1.0.0 here, or `v1.0.0` there.
+
+## Use
+
+Run v1.0.0.
+
+### Install
+
+Of plugins.
+"""
+LIMIT = 50_000
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    (folder / "guide.md").write_bytes(GUIDE.encode())
+    return folder
+
+
+@pytest.fixture
+def engine(root: Path) -> Engine:
+    return Engine.open([root])
+
+
+@pytest.fixture(params=GENERATIONS)
+def calls(request: pytest.FixtureRequest, engine: Engine) -> Iterator[Calls]:
+    with calls_to(build_server(engine), request.param) as connected:
+        yield connected
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def match(**fields: object) -> dict[str, Any]:
+    return {"op": "replace_match", "pattern": "v1.0.0", "replacement": "v2.0.0", **fields}
+
+
+def test_look_preview_and_hand_the_preview_back(calls: Calls, root: Path) -> None:
+    stat = calls.call("md_stat", {"file": "guide.md"}).data
+    section = next(each for each in stat["sections"] if each["canonicalHeadingPath"] == ["guide", "install"])
+    preview = calls.call(
+        "md_apply",
+        {
+            "file": "guide.md",
+            "baseSha256": stat["baseSha256"],
+            "dryRun": True,
+            "edits": [
+                {
+                    "op": "replace_match",
+                    "sectionId": section["sectionId"],
+                    "pattern": "v1.0.0",
+                    "matchType": "literal",
+                    "expectedMatchCount": {"min": 1, "max": 3},
+                    "nodeExclusions": {"codeBlocks": "exclude"},
+                    "replacement": "v2.0.0",
+                }
+            ],
+        },
+    )
+    assert preview.data["matchesFound"] == 1
+    assert not preview.data["applied"]
+    assert (root / "guide.md").read_text() == GUIDE
+
+    applied = calls.call("md_apply", {**preview.data, "dryRun": False})
+
+    assert applied.data["applied"]
+    assert applied.data["planId"] == preview.data["planId"]
+    assert (root / "guide.md").read_text() == GUIDE.replace("Get v1.0.0", "Get v2.0.0")
+    assert applied.data["files"][0]["resultSha256"] == sha256(root / "guide.md")
+
+
+def test_success_is_complete_as_data_and_as_text(calls: Calls) -> None:
+    preview = calls.call("md_validate", {"file": "guide.md", "edits": [match(heading="Use")]})
+
+    assert not preview.is_error
+    assert preview.data["diff"].count("\n+") == 2
+    for part in (preview.data["planId"], preview.data["baseSha256"][:16], preview.data["diff"].rstrip("\n")):
+        assert part in preview.text
+    assert "1 of 1 match replaced" in preview.text
+
+
+def test_stat_text_has_what_an_edit_needs(calls: Calls, root: Path) -> None:
+    stat = calls.call("md_stat", {"file": "guide.md"})
+
+    assert not stat.is_error
+    assert sha256(root / "guide.md")[:16] in stat.text
+    assert "## Use" in stat.text
+
+
+def test_applying_again_says_so_and_writes_nothing(calls: Calls, root: Path) -> None:
+    preview = calls.call("md_validate", {"file": "guide.md", "edits": [match(heading="Use")]}).data
+    calls.call("md_apply", {"planId": preview["planId"]})
+    written = (root / "guide.md").stat()
+
+    again = calls.call("md_apply", {"planId": preview["planId"]})
+
+    assert again.data["alreadyApplied"]
+    assert again.text.startswith("Already applied")
+    assert (root / "guide.md").stat() == written
+
+
+def test_stale_plan_is_refused_with_the_section_that_changed(calls: Calls, root: Path) -> None:
+    preview = calls.call("md_validate", {"file": "guide.md", "edits": [match(heading="Use")]}).data
+    changed = GUIDE.replace("Of plugins", "Of all plugins")
+    (root / "guide.md").write_text(changed)
+
+    refused = calls.call("md_apply", {"planId": preview["planId"]})
+
+    assert refused.is_error
+    assert refused.data["error"]["code"] == "STALE_BASE"
+    for part in ("STALE_BASE (guide.md", "\n  hint: ", "Nothing was written.", "Install"):
+        assert part in refused.text
+    assert (root / "guide.md").read_text() == changed
+
+
+EDIT = match(heading="Use")
+REFUSALS: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("md_apply", {"file": "guide.md", "edits": [EDIT], "dryrun": True}, ["UNKNOWN_FIELD", "`dryRun`"]),
+    ("md_apply", {"planId": "sha256-0", "dryrun": False}, ["UNKNOWN_FIELD", "`dryRun`"]),
+    ("md_apply", {"planId": "sha256-0", "edits": [EDIT]}, ["INVALID_ARGUMENT", "planId"]),
+    (
+        "md_apply",
+        {"planId": "sha256-0", "files": [{"file": "guide.md", "edits": [EDIT]}]},
+        ["INVALID_ARGUMENT", "planId"],
+    ),
+    ("md_apply", {"planId": "sha256-" + "0" * 64}, ["PLAN_NOT_FOUND"]),
+    ("md_apply", {"planId": 7}, ["INVALID_ARGUMENT", "planId"]),
+    ("md_apply", {}, ["INVALID_ARGUMENT", "`file` is missing", "`edits` is missing"]),
+    (
+        "md_apply",
+        {"file": "guide.md", "baseSha256": "0" * 64, "edits": [EDIT]},
+        ["STALE_BASE", "guide.md"],
+    ),
+    (
+        "md_apply",
+        {"file": "guide.md", "edits": [{"op": "append_to_section", "heading": "Use", "markdown": "x"}]},
+        ["PRECONDITION_REQUIRED", "baseSha256"],
+    ),
+    (
+        "md_validate",
+        {"file": "guide.md", "edits": [match(heading="Install")]},
+        ["AMBIGUOUS_HEADING", "edit 0", "lines 5-8 sectionId sha256-", "lines 13-15 sectionId sha256-"],
+    ),
+    ("md_validate", {"file": "guide.md", "edits": [match()]}, ["MATCH_COUNT_MISMATCH", "7:5", "11:5"]),
+    (
+        "md_validate",
+        {"file": "guide.md", "edits": [match(heading="Instal")]},
+        ["SECTION_NOT_FOUND", "edit 0", "Install"],
+    ),
+    (
+        "md_validate",
+        {"file": "guide.md", "edits": [EDIT, {"op": "rename"}]},
+        ["INVALID_ARGUMENT", "edit 1", "rename_heading"],
+    ),
+    ("md_validate", {"file": "../x.md", "edits": [EDIT]}, ["PATH_OUTSIDE_ROOT"]),
+    ("md_validate", {"planId": "sha256-0"}, ["UNKNOWN_FIELD", "planId"]),
+    ("md_stat", {"file": "gone.md"}, ["FILE_NOT_FOUND", "gone.md"]),
+    ("md_stat", {"fiel": "guide.md"}, ["UNKNOWN_FIELD", "`file`"]),
+    ("md_stat", {"file": "guide.md", "detail": "all"}, ["INVALID_ARGUMENT", "brief"]),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "parts"), REFUSALS, ids=lambda value: compact(value)[:60])
+def test_refusal_is_complete_in_its_text(
+    calls: Calls, root: Path, tool: str, arguments: dict[str, Any], parts: list[str]
+) -> None:
+    """The client holds each refusal against the output schema as well."""
+    refused = calls.call(tool, arguments)
+
+    assert refused.is_error
+    assert refused.data["ok"] is False
+    assert refused.text.startswith(refused.data["error"]["code"])
+    assert [part for part in (*parts, "  hint: ") if part not in refused.text] == []
+    assert ("Nothing was written." in refused.text) == (tool != "md_stat")
+    assert (root / "guide.md").read_text() == GUIDE
+    assert calls.is_alive()
+
+
+def test_all_problems_are_in_the_text(calls: Calls) -> None:
+    edits = [match(heading="Gone"), {"op": "rename_heading", "heading": "Use", "newTitle": ""}]
+
+    refused = calls.call("md_validate", {"file": "guide.md", "edits": edits})
+
+    assert "SECTION_NOT_FOUND (guide.md, edit 0)" in refused.text
+    assert "EMPTY_CONTENT (guide.md, edit 1)" in refused.text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"file": "guide.md", "edits": json.dumps([EDIT]), "dryRun": True},
+        {"file": "guide.md", "edits": [json.dumps(EDIT)], "dry_run": True},
+        {"files": json.dumps([{"path": "guide.md", "edits": [EDIT]}]), "dryRun": True},
+        {"file_path": "guide.md", "edits": [EDIT], "dryRun": True, "planId": None, "baseSha256": None},
+    ],
+)
+def test_spellings_that_models_use_are_understood(calls: Calls, arguments: dict[str, Any]) -> None:
+    preview = calls.call("md_apply", arguments)
+
+    assert not preview.is_error, preview.text
+    assert preview.data["matchesReplaced"] == 1
+    assert not preview.data["applied"]
+
+
+def test_several_files_are_written_together(calls: Calls, root: Path) -> None:
+    (root / "more.md").write_text("# More\n\nOld.\n")
+    files = [
+        {"file": "guide.md", "edits": [EDIT]},
+        {"file": "more.md", "edits": [match(pattern="Old", replacement="New")]},
+    ]
+
+    applied = calls.call("md_apply", {"files": files})
+
+    assert applied.data["applied"]
+    assert (root / "more.md").read_text() == "# More\n\nNew.\n"
+    assert "Run v2.0.0." in (root / "guide.md").read_text()
+
+
+TEXT = "# Ä\r\n\r\nold\u2028\u2029\x85\x0b\x0c\x1c and \U0001f600\r\n"
+
+
+def test_text_arrives_as_it_is(calls: Calls, root: Path) -> None:
+    path = root / "odd.md"
+    path.write_bytes(TEXT.encode())
+    new = "new\u2028\u2029\x85\x0b\x0c\x1c\U0001f9d1\u200d\U0001f680"
+
+    applied = calls.call("md_apply", {"file": "odd.md", "edits": [match(pattern="old", replacement=new)]})
+
+    assert path.read_bytes().decode() == TEXT.replace("old", new)
+    assert f"+{TEXT.replace('old', new).split(chr(10))[2]}\n" in applied.data["diff"]
+
+
+def test_bytes_that_are_no_unicode_come_as_a_blob(calls: Calls, root: Path) -> None:
+    (root / "latin.md").write_bytes(b"# A\n\n\xff old\n")
+
+    preview = calls.call(
+        "md_validate", {"file": "latin.md", "edits": [match(pattern="old", replacement="new")]}
+    )
+    resource = calls.read(f"mdplan://plans/{preview.data['planId']}/diff")
+
+    assert preview.data["diffExact"] is False
+    assert "\\xff new" in preview.data["diff"]
+    assert b"+\xff new\n" in base64.b64decode(resource.blob)
+
+
+def test_long_diff_is_cut_between_hunks_and_whole_as_a_resource(calls: Calls, root: Path) -> None:
+    (root / "long.md").write_text("".join(f"old {n} {'x' * 60}\n{chr(10) * 9}" for n in range(600)))
+    edits = [match(pattern="old", replacement="new", matchSelection="all")]
+
+    preview = calls.call("md_validate", {"file": "long.md", "edits": edits})
+    uri = f"mdplan://plans/{preview.data['planId']}/diff"
+    whole = calls.read(uri).text
+
+    assert preview.data["diffTruncated"] is True
+    assert len(json.dumps(preview.data["diff"])) <= LIMIT
+    assert uri in preview.text
+    assert whole.startswith(preview.data["diff"])
+    assert str(unidiff.PatchSet(preview.data["diff"])) == preview.data["diff"]
+    assert [len(file) for file in unidiff.PatchSet(whole)] == [600]
+    assert 0 < len(unidiff.PatchSet(preview.data["diff"])[0]) < 600
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("md_stat", {"file": "x" * 5_000_000}),
+        ("md_stat", {"y" * 5_000_000: 1}),
+        ("md_validate", {"file": "guide.md", "edits": [match(pattern="x" * 5_000_000)]}),
+        ("md_validate", {"file": "guide.md", "edits": [match(heading="x" * 5_000_000)]}),
+        ("md_apply", {"planId": "x" * 5_000_000}),
+        ("md_apply", {"planId": "x", "y" * 5_000_000: 1}),
+    ],
+    ids=["path", "unknown field", "pattern", "heading", "plan", "unknown field beside a plan"],
+)
+def test_huge_argument_gets_a_short_refusal(calls: Calls, tool: str, arguments: dict[str, Any]) -> None:
+    refused = calls.call(tool, arguments)
+
+    assert refused.is_error
+    assert len(refused.text) < 2_000
+    assert len(json.dumps(refused.data)) < 10_000
+    assert calls.is_alive()
+
+
+def test_huge_text_is_written(calls: Calls, root: Path) -> None:
+    text = "word " * 1_000_000
+
+    applied = calls.call(
+        "md_apply",
+        {
+            "file": "guide.md",
+            "baseSha256": sha256(root / "guide.md"),
+            "edits": [{"op": "append_to_section", "heading": "Use", "markdown": text}],
+        },
+    )
+
+    assert applied.data["applied"]
+    assert text.rstrip() in (root / "guide.md").read_text()
+    assert applied.data["diffTruncated"]
+    assert len(applied.text) < LIMIT
+
+
+def test_guide_and_schema_can_be_read(calls: Calls) -> None:
+    guide = calls.read("mdplan://guide").text
+    schema = json.loads(calls.read("mdplan://schema/batch").text)
+
+    assert "### replace_range" in guide
+    assert schema["properties"]["edits"]["items"]["oneOf"]
+
+
+def test_diff_of_an_unknown_plan_is_an_error(calls: Calls) -> None:
+    with pytest.raises(MCPError):
+        calls.read(f"mdplan://plans/sha256-{'0' * 64}/diff")
+    assert calls.is_alive()
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_read_only_server_has_no_tool_that_writes(engine: Engine, root: Path, mode: str) -> None:
+    with calls_to(build_server(engine, read_only=True), mode) as calls:
+        names = [tool["name"] for tool in calls.tools()]
+        preview = calls.call("md_validate", {"file": "guide.md", "edits": [EDIT]})
+        refused = calls.call("md_apply", {"planId": preview.data["planId"]})
+
+        assert names == ["md_stat", "md_validate"]
+        assert "read-only" in calls.client.instructions
+        assert refused.is_error
+        assert (root / "guide.md").read_text() == GUIDE
+
+
+def test_instructions_tell_the_way_of_working(calls: Calls) -> None:
+    assert "md_stat" in calls.client.instructions
+    assert "planId" in calls.client.instructions
+    assert "\n" not in calls.client.instructions
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_bug_is_masked_and_logged(
+    engine: Engine, mode: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(request: object) -> None:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr(engine, "stat", broken)
+    with calls_to(build_server(engine), mode) as calls, caplog.at_level(logging.ERROR):
+        result = calls.call("md_stat", {"file": "guide.md"})
+
+        assert result.is_error
+        assert "secret" not in result.text
+        assert "RuntimeError: secret" in caplog.text
+        assert calls.call("md_validate", {"file": "guide.md", "edits": [EDIT]}).data["ok"]
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_long_call_does_not_hold_up_others(
+    engine: Engine, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, may_end = threading.Event(), threading.Event()
+    stat = engine.stat
+
+    def slow(request: StatRequest) -> StatReport:
+        started.set()
+        assert may_end.wait(20)
+        return stat(request)
+
+    monkeypatch.setattr(engine, "stat", slow)
+    with calls_to(build_server(engine), mode) as calls:
+        pending = calls.portal.start_task_soon(calls.client.call_tool, "md_stat", {"file": "guide.md"})
+        assert started.wait(20)
+        other = calls.call("md_validate", {"file": "guide.md", "edits": [EDIT]})
+        assert not pending.done()
+        may_end.set()
+
+        assert other.data["ok"]
+        assert not pending.result(20).is_error
