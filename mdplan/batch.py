@@ -31,12 +31,29 @@ class Batch(Wire):
 
     files: tuple[FileEdits, ...] = Field(min_length=1, description="Each file once.")
     dry_run: bool = Field(default=False, description="Plan only.")
+    sequential: bool = Field(
+        default=False,
+        description="Each edit sees the result of those before it, so that one can build on another.",
+    )
+    accept: tuple[Annotated[int, Field(strict=True, ge=0)], ...] | None = Field(
+        default=None, description="Make the plan of these edits only (0-based, through the whole batch)."
+    )
     allow_outline_change: bool = Field(
         default=False, description="Accept headings that appear or vanish outside of the written text."
     )
     allow_duplicate_headings: bool = Field(
         default=False, description="Accept heading paths that repeat more often than before."
     )
+
+    @property
+    def options(self) -> dict[str, bool]:
+        """Options that decide what the plan is, by their wire names; only those that are on."""
+        given = {
+            "sequential": self.sequential,
+            "allowOutlineChange": self.allow_outline_change,
+            "allowDuplicateHeadings": self.allow_duplicate_headings,
+        }
+        return {name: value for name, value in given.items() if value}
 
     @property
     def edit_count(self) -> int:

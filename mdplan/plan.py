@@ -66,8 +66,22 @@ class EditResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What one text edit of an edit removes and inserts, and in which section.
+
+    `removed` and `inserted` are hashes of the texts with LF line ends; `around` is, for an insertion, the
+    hash of the lines on both sides. Two equal effects do the same to the same text.
+    """
+
+    section_id: str
+    removed: str
+    inserted: str
+    around: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """Text edits of one file. `path` is relative to the root; `encoding` is what the caller gave.
+    """Text edits of one file. `path` is as callers write it; `encoding` and `format` are what they gave.
 
     `edits` are against the text whose bytes hash to `base_sha256`, and give `result_sha256`. Line counts
     are those of the diff. `base_sections` maps section IDs to hashes of their own text, so that a stale base
@@ -76,6 +90,7 @@ class FileChange:
 
     path: str
     encoding: str | None
+    format: str | None
     base_sha256: str
     result_sha256: str
     edits: EditList
@@ -91,12 +106,18 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """All files' text edits. `requested` holds, file by file, the normalized edits of the batch."""
+    """All files' text edits.
+
+    `requested` holds, file by file, the normalized edits of the batch, and `options` its options, so that
+    the same can be asked again. `effects` holds what each edit removes and inserts, and where.
+    """
 
     plan_id: PlanId
     engine: str
     files: tuple[FileChange, ...]
     requested: tuple[tuple[Mapping[str, Any], ...], ...]
+    options: Mapping[str, bool]
+    effects: tuple[tuple[Effect, ...], ...]
     results: tuple[EditResult, ...]
     warnings: tuple[Diagnostic, ...]
 
@@ -105,8 +126,7 @@ class Plan:
         cls,
         files: Sequence[FileChange],
         requested: Sequence[Sequence[Mapping[str, Any]]],
-        results: Sequence[EditResult],
-        warnings: Sequence[Diagnostic],
+        **facts: Any,  # noqa: ANN401 (the other fields)
     ) -> "Plan":
         """Plan of `files`, under the ID that its content gives it."""
         frozen = tuple(tuple(edits) for edits in requested)
@@ -115,8 +135,7 @@ class Plan:
             engine=__version__,
             files=tuple(files),
             requested=frozen,
-            results=tuple(results),
-            warnings=tuple(warnings),
+            **facts,
         )
 
     @property

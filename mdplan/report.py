@@ -38,7 +38,8 @@ class FileReport:
 class PlanReport(Report):
     """Of `validate` and `plan`. Nothing was written.
 
-    `file` and `base_sha256` stand for the one file of a batch of one. `diff` is a unified diff;
+    `accepted` and `rejected` are indexes of the batch that a subset was asked of; the edits of the report are
+    counted anew. `file` and `base_sha256` stand for the one file of a batch of one. `diff` is a unified diff;
     `diff_exact` is false where the bytes are not Unicode and it shows them escaped. `stored` says whether
     the plan can be applied by its ID alone.
     """
@@ -52,6 +53,8 @@ class PlanReport(Report):
     diff: str | None = None
     diff_exact: bool | None = None
     diff_truncated: bool | None = None
+    accepted: tuple[int, ...] | None = None
+    rejected: tuple[int, ...] | None = None
     edits_applied: int | None = None
     matches_found: int | None = None
     matches_replaced: int | None = None
@@ -75,9 +78,13 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyReport(PlanReport):
-    """Of `apply`. `applied` says whether the files now have their result; `receipt` is of the transaction."""
+    """Of `apply`. `applied` says whether the files now have their result; `receipt` is of the transaction.
+
+    With `rebased` the files had moved on, and the same edits were planned on them anew.
+    """
 
     already_applied: bool | None = None
+    rebased: bool | None = None
     receipt: Receipt | Mapping[str, Any] | None = None
 
 

@@ -1,8 +1,8 @@
 """From resolved edits to the result of one file."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -20,7 +20,11 @@ from mdplan.text.span import Span
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltFile:
-    """One file before and after. `written` maps the index of an edit to what it wrote, in the result."""
+    """One file before and after. `written` maps the index of an edit to what it wrote, in the result.
+
+    `later` maps the index of an edit of a sequential batch to the edits that lead from the document it saw to
+    the result; in a snapshot batch every edit saw the base, and these are `edits`.
+    """
 
     file: SnapshotFile
     resolved: Sequence[ResolvedEdit]
@@ -28,6 +32,11 @@ class BuiltFile:
     byte_edits: tuple[ByteEdit, ...]
     result: Outline
     written: dict[int, tuple[Span, ...]]
+    later: Mapping[int, EditList] = field(default_factory=dict)
+
+    def edits_after(self, index: int) -> EditList:
+        """Edits from the document that the edit `index` saw to the result."""
+        return self.later.get(index, self.edits)
 
     @property
     def base(self) -> Outline:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.plan import Plan
 from mdplan.planning.build import BuiltFile
 
 
@@ -26,3 +27,15 @@ def unpinned(built_files: Sequence[BuiltFile]) -> Problems:
                 )
             )
     return tuple(problems)
+
+
+def other_base(plan: Plan, given: str | None) -> Diagnostic | None:
+    """STALE_BASE when the `baseSha256` beside a plan ID is not that of the plan's one file."""
+    bases = [change.base_sha256 for change in plan.files]
+    if given is None or (len(bases) == 1 and bases[0].startswith(given.lower())):
+        return None
+    return Diagnostic(
+        code=Code.STALE_BASE,
+        message="baseSha256 is not the base of this plan",
+        hint="leave it out, or plan again on the file as it is now",
+    )

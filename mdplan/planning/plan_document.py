@@ -11,6 +11,7 @@ from typing import Any, Final
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.plan import (
     EditResult,
+    Effect,
     FileChange,
     Lines,
     MatchResult,
@@ -40,6 +41,8 @@ def write_document(plan: Plan) -> bytes:
             "files": [
                 _file_to_json(change, edits) for change, edits in zip(plan.files, plan.requested, strict=True)
             ],
+            "options": dict(plan.options),
+            "effects": [[_effect_to_json(effect) for effect in effects] for effects in plan.effects],
             "editResults": to_wire(plan.results),
             "warnings": to_wire(plan.warnings),
         }
@@ -70,6 +73,8 @@ def _read(body: Mapping[str, Any]) -> Plan | Diagnostic:
         engine=str(body["engine"]),
         files=files,
         requested=requested,
+        options={str(name): bool(value) for name, value in body["options"].items()},
+        effects=tuple(tuple(_effect_of_json(entry) for entry in effects) for effects in body["effects"]),
         results=tuple(_result_of_json(entry) for entry in body["editResults"]),
         warnings=tuple(_diagnostic_of_json(entry) for entry in body["warnings"]),
     )
@@ -82,6 +87,7 @@ def _file_to_json(change: FileChange, requested: Sequence[Mapping[str, Any]]) ->
     return {
         "path": change.path,
         "encoding": change.encoding,
+        "format": change.format,
         "baseSha256": change.base_sha256,
         "resultSha256": change.result_sha256,
         "linesAdded": change.lines_added,
@@ -99,7 +105,8 @@ def _file_of_json(entry: Mapping[str, Any]) -> FileChange:
         raise ValueError
     return FileChange(
         path=str(entry["path"]),
-        encoding=entry["encoding"] if entry["encoding"] is None else str(entry["encoding"]),
+        encoding=_text_or_none(entry["encoding"]),
+        format=_text_or_none(entry["format"]),
         base_sha256=hashes[0],
         result_sha256=hashes[1],
         edits=edits,
@@ -107,6 +114,19 @@ def _file_of_json(entry: Mapping[str, Any]) -> FileChange:
         lines_removed=int(entry["linesRemoved"]),
         base_sections={str(name): str(digest) for name, digest in entry["baseSections"].items()},
     )
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _effect_to_json(effect: Effect) -> list[str]:
+    return [effect.section_id, effect.removed, effect.inserted, effect.around]
+
+
+def _effect_of_json(entry: Sequence[str]) -> Effect:
+    section_id, removed, inserted, around = entry
+    return Effect(section_id=section_id, removed=removed, inserted=inserted, around=around)
 
 
 def _result_of_json(entry: Mapping[str, Any]) -> EditResult:

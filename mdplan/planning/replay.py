@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.document_format import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.stale import stale_base
@@ -19,20 +20,24 @@ class Replay:
     diff: bytes
 
 
-def is_applied(plan: Plan, files: Sequence[Outline]) -> bool:
+def is_applied(plan: Plan, sources: Sequence[Source]) -> bool:
     """Whether every file has its result already, and the plan changes something."""
     return not plan.is_no_op and all(
-        outline.source.sha256 == change.result_sha256
-        for change, outline in zip(plan.files, files, strict=True)
+        source.sha256 == change.result_sha256 for change, source in zip(plan.files, sources, strict=True)
     )
 
 
-def stale_files(plan: Plan, files: Sequence[Outline]) -> Problems:
-    """STALE_BASE for every file that is not the base of `plan`."""
+def stale_files(plan: Plan, sources: Sequence[Source]) -> Problems:
+    """STALE_BASE for every file that is not the base of `plan`; only those are parsed."""
     return tuple(
-        stale_base(change.path, change.base_sha256, outline, change.base_sections)
-        for change, outline in zip(plan.files, files, strict=True)
-        if outline.source.sha256 != change.base_sha256
+        stale_base(
+            change.path,
+            change.base_sha256,
+            Outline(source, document_format(change.path, source.text, change.format)),
+            change.base_sections,
+        )
+        for change, source in zip(plan.files, sources, strict=True)
+        if source.sha256 != change.base_sha256
     )
 
 

@@ -4,17 +4,19 @@ from dataclasses import dataclass
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.document_format import DocumentFormat
+from mdplan.markdown.outline import Outline
 from mdplan.operation import Operation, Resolution, SectionTargeted
 from mdplan.planning.snapshot import SnapshotFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedEdit:
-    """One edit with its text edits. `index` counts through the whole batch, from 0."""
+    """One edit with its text edits, against `outline`. `index` counts through the whole batch, from 0."""
 
     index: int
     operation: Operation
     resolution: Resolution
+    outline: Outline
 
 
 def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problems]:
@@ -28,7 +30,9 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
     for index, operation in enumerate(file.requested.edits, start=file.first_edit):
         outcome = _resolve(operation, file)
         if isinstance(outcome, Resolution):
-            resolved.append(ResolvedEdit(index=index, operation=operation, resolution=outcome))
+            resolved.append(
+                ResolvedEdit(index=index, operation=operation, resolution=outcome, outline=file.outline)
+            )
         else:
             problems += (problem.at(file=file.path, edit_index=index) for problem in outcome)
     return tuple(resolved), tuple(problems)

@@ -30,13 +30,13 @@ def _result(built: BuiltFile, item: ResolvedEdit) -> EditResult:
         op=item.operation.op,
         file=built.file.path,
         no_op=not resolution.edits and not resolution.insertions,
-        ranges=tuple(_range(built.base, claim.span) for claim in resolution.claims[:MOST_MATCHES]),
+        ranges=tuple(_range(item.outline, claim.span) for claim in resolution.claims[:MOST_MATCHES]),
         result_lines=_lines(built.result, written[:MOST_MATCHES]),
         section_id=section.section_id if section else None,
-        new_section_id=_new_section_id(built, section),
+        new_section_id=_new_section_id(built, item, section),
         matches_found=matches.found if matches else None,
         matches_replaced=matches.replaced if matches else None,
-        matches=_matches(built.base, matches) if matches else (),
+        matches=_matches(item.outline, matches) if matches else (),
         excluded_matches=dict(matches.excluded) if matches else None,
         line_ends_normalized=(matches.line_ends_normalized or None) if matches else None,
         warnings=tuple(
@@ -45,12 +45,12 @@ def _result(built: BuiltFile, item: ResolvedEdit) -> EditResult:
     )
 
 
-def _new_section_id(built: BuiltFile, section: Section | None) -> str | None:
+def _new_section_id(built: BuiltFile, item: ResolvedEdit, section: Section | None) -> str | None:
     """ID that `section` has in the result, where it is another one."""
     if section is None or section.heading is None:
         return None
     for after in (False, True):
-        start = built.edits.map_offset(section.span.start, after=after)
+        start = built.edits_after(item.index).map_offset(section.span.start, after=after)
         found = built.result_headings.get(start) if start is not None else None
         if found is not None:
             return found.section_id if found.section_id != section.section_id else None

@@ -4,26 +4,29 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from mdplan.batch import normalized_edits
+from mdplan.batch import Batch, normalized_edits
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.build import BuiltFile
+from mdplan.planning.effects import effects_of
 from mdplan.planning.references import broken_links
 from mdplan.planning.results import edit_results
 from mdplan.report import FileReport
 from mdplan.text.diff import DiffStat, DiffText
 
 
-def plan_of(built_files: Sequence[BuiltFile]) -> Plan:
-    """The plan that makes `built_files`, with the warnings that the whole of it gives."""
+def plan_of(built_files: Sequence[BuiltFile], batch: Batch) -> Plan:
+    """The plan that makes `built_files` of `batch`, with the warnings that the whole of it gives."""
     warnings: list[Diagnostic] = []
     for built in built_files:
         warnings += broken_links(built)
     return Plan.of(
         files=[_change(built) for built in built_files],
         requested=[normalized_edits(built.file.requested) for built in built_files],
-        results=[result for built in built_files for result in edit_results(built)],
-        warnings=warnings,
+        options=batch.options,
+        effects=tuple(effects for built in built_files for effects in effects_of(built)),
+        results=tuple(result for built in built_files for result in edit_results(built)),
+        warnings=tuple(warnings),
     )
 
 
@@ -69,6 +72,7 @@ def _change(built: BuiltFile) -> FileChange:
     return FileChange(
         path=built.file.path,
         encoding=built.file.requested.encoding,
+        format=built.file.requested.format,
         base_sha256=built.base.source.sha256,
         result_sha256=built.result.source.sha256,
         edits=built.edits,

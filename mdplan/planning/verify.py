@@ -20,22 +20,32 @@ _FoldedPath = tuple[str, ...]
 
 
 def verify(built: BuiltFile, batch: Batch) -> Problems:
-    """Everything that the result loses, gains or moves without having been asked to.
+    """Everything that the result loses, gains, moves or repeats without having been asked to.
 
     Errors: OUTLINE_CHANGED, DUPLICATE_HEADING; the batch's `allow…` options silence them.
     """
-    if not built.edits or built.base.format != built.result.format:
+    return verify_outline(built, batch) + verify_paths(built, batch)
+
+
+def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
+    """OUTLINE_CHANGED for headings, front matter and regions that come, go or move unasked."""
+    if not built.edits or batch.allow_outline_change:
         return ()
-    problems: list[Diagnostic] = []
     places = _Places(built)
-    if not batch.allow_outline_change:
-        problems += _headings_lost(built, places)
-        problems += _headings_gained(built, places)
-        problems += _swallowed(built)
-        problems += _frame_changed(built)
-    if not batch.allow_duplicate_headings:
-        problems += _repeated_paths(built, places)
+    problems = (
+        *_headings_lost(built, places),
+        *_headings_gained(built, places),
+        *_swallowed(built),
+        *_frame_changed(built),
+    )
     return tuple(problem.at(file=built.file.path) for problem in problems)
+
+
+def verify_paths(built: BuiltFile, batch: Batch) -> Problems:
+    """DUPLICATE_HEADING for heading paths that repeat more often than in the base."""
+    if not built.edits or batch.allow_duplicate_headings:
+        return ()
+    return tuple(problem.at(file=built.file.path) for problem in _repeated_paths(built, _Places(built)))
 
 
 class _Places:

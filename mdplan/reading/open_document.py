@@ -1,29 +1,27 @@
-"""From the bytes of a file to its outline, within the limits."""
+"""From the bytes of a file to its text, within the limits."""
+
+from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.document_format import document_format
-from mdplan.markdown.outline import Outline
 from mdplan.text.source import DecodeFailure, DecodeProblem, Source
 
-_CODES = {
+_CODES: Final = {
     DecodeFailure.NOT_TEXT: Code.NOT_A_TEXT_FILE,
     DecodeFailure.UNKNOWN_ENCODING: Code.INVALID_ARGUMENT,
     DecodeFailure.DOES_NOT_DECODE: Code.ENCODING_UNKNOWN,
 }
-_HINTS = {
+_HINTS: Final = {
     DecodeFailure.NOT_TEXT: 'if it is text, give its `"encoding"`',
     DecodeFailure.UNKNOWN_ENCODING: 'use a name such as "utf-8", "latin-1", "cp1252" or "shift_jis"',
     DecodeFailure.DOES_NOT_DECODE: "give the encoding that the file has, or leave it out",
 }
 
 
-def open_document(
-    path: str, data: bytes, encoding: str | None, given_format: str | None, max_lines: int
-) -> Outline | Diagnostic:
-    """Outline of the file `path`, whose bytes are `data`.
+def decode_document(path: str, data: bytes, encoding: str | None, max_lines: int) -> Source | Diagnostic:
+    """Source of the file `path`, whose bytes are `data`.
 
-    `given_format` is what the caller says it is (markdown, text), None to go by its name. Errors:
-    NOT_A_TEXT_FILE, INVALID_ARGUMENT (an unknown encoding), ENCODING_UNKNOWN, FILE_TOO_LARGE (`max_lines`).
+    Errors: NOT_A_TEXT_FILE, INVALID_ARGUMENT (an unknown encoding), ENCODING_UNKNOWN, FILE_TOO_LARGE (more
+    than `max_lines` lines).
     """
     source = Source.decode(data, encoding)
     if isinstance(source, DecodeProblem):
@@ -40,4 +38,4 @@ def open_document(
             hint="split the file, or raise the limit",
             file=path,
         )
-    return Outline(source, document_format(path, source.text, given_format))
+    return source

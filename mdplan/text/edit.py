@@ -103,6 +103,18 @@ class EditList:
             return None
         return offset + self._growth[index]
 
+    def unmap_offset(self, offset: int) -> int | None:
+        """Where the place `offset` of the result is in the base; None inside of new text."""
+        spans = self.result_spans()
+        index = bisect_right(spans, offset, key=lambda span: span.start) - 1
+        if index < 0:
+            return offset
+        if spans[index].start < offset < spans[index].end:
+            return None
+        if offset == spans[index].start:
+            return self.edits[index].span.start
+        return self.edits[index].span.end + offset - spans[index].end
+
     @cached_property
     def _starts(self) -> list[int]:
         return [edit.span.start for edit in self.edits]

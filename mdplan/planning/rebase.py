@@ -1,0 +1,56 @@
+"""A plan on a base that moved on: the same edits, if they still do the same to the same text."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.plan import Plan
+from mdplan.planning.build import BuiltFile
+from mdplan.planning.effects import effects_of
+
+_NUMERIC: Final = ("lines", "line", "range")
+
+
+def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
+    """The batch that `plan` was made of, as decoded JSON; `with_bases` pins it to the plan's bases."""
+    files = []
+    for change, edits in zip(plan.files, plan.requested, strict=True):
+        file: dict[str, Any] = {"file": change.path, "edits": [dict(edit) for edit in edits]}
+        file |= {
+            name: value
+            for name, value in (("encoding", change.encoding), ("format", change.format))
+            if value is not None
+        }
+        files.append(file | ({"baseSha256": change.base_sha256} if with_bases else {}))
+    return {"files": files, **plan.options}
+
+
+def numeric_addresses(plan: Plan) -> Problems:
+    """STALE_BASE for every edit that names its place by numbers, which mean nothing on another base."""
+    edits = [edit for file in plan.requested for edit in file]
+    return tuple(
+        Diagnostic(
+            code=Code.STALE_BASE,
+            message=f"edit {index} names its place by {name}, which cannot be carried to the changed file",
+            hint="plan it again on the file as it is now",
+            edit_index=index,
+        )
+        for index, edit in enumerate(edits)
+        for name in _NUMERIC
+        if name in edit
+    )
+
+
+def other_effects(plan: Plan, built_files: Sequence[BuiltFile]) -> Problems:
+    """STALE_BASE for every edit that would now remove or insert something else, or elsewhere."""
+    now = [effects for built in built_files for effects in effects_of(built)]
+    return tuple(
+        Diagnostic(
+            code=Code.STALE_BASE,
+            message=f"edit {index} would not do the same on the changed file",
+            hint="look at the file and plan again",
+            edit_index=index,
+        )
+        for index, (before, after) in enumerate(zip(plan.effects, now, strict=True))
+        if before != after
+    )
