@@ -40,6 +40,8 @@ class BlockKind(StrEnum):
 
 
 _CONTAINERS: Final = frozenset({BlockKind.LIST, BlockKind.LIST_ITEM, BlockKind.QUOTE})
+# Kinds whose text is inline Markdown.
+INLINE_KINDS: Final = frozenset({BlockKind.HEADING, BlockKind.PARAGRAPH, BlockKind.TABLE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,11 @@ class BlockTree:
         """Blocks that hold no other blocks, in document order."""
         return tuple(block for block in self.blocks if block.kind not in _CONTAINERS)
 
+    def leaf_at(self, offset: int) -> Block | None:
+        """Block without blocks in it whose lines hold the code point at `offset`."""
+        index = bisect_right(self._leaf_starts, offset) - 1
+        return self.leaves[index] if index >= 0 and offset < self.leaves[index].span.end else None
+
     def root_at(self, offset: int) -> Block | None:
         """Root block that holds the code point at `offset`."""
         index = bisect_right(self._root_starts, offset) - 1
@@ -117,6 +124,10 @@ class BlockTree:
     @cached_property
     def _leaf_ends(self) -> list[int]:
         return [block.span.end for block in self.leaves]
+
+    @cached_property
+    def _leaf_starts(self) -> list[int]:
+        return [block.span.start for block in self.leaves]
 
     @cached_property
     def _root_starts(self) -> list[int]:

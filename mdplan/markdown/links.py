@@ -1,13 +1,15 @@
 """Links of a document: their kinds, those that point into the document itself, and the labels they use."""
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from mdplan.markdown.anchors import heading_slug
-from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.blocks import INLINE_KINDS
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.targets import attributes_in, is_resolved, nodes_near, resolvable_targets, whole
@@ -29,7 +31,6 @@ _FOOTNOTE: Final = re.compile(r"\[\^(?P<label>[^\s\[\]^]+)\]")
 _FRAGMENT: Final = re.compile(r"(?:\]\(|\]:|\[\[)[\s>]*<?[#&\\]")
 _LABEL_END: Final = re.compile(r"\]:")
 _LINE_BREAK: Final = re.compile(r"[\r\n]+[ \t>]*")
-_HAS_TEXT: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE})
 _LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
 
 
@@ -173,25 +174,34 @@ def _unread_footnotes(outline: Outline, area: Span) -> Iterator[Span]:
     It also compares labels by case, which GitHub does not.
     """
     text = outline.source.text
-    for match in _FOOTNOTE.finditer(text, area.start, area.end):
-        span = Span(*match.span())
-        block = next(outline.tree.leaves_in(span), None)
-        has_text = block is not None and block.kind in _HAS_TEXT and block.span.contains(span)
-        if has_text and _is_text(outline, span):
-            yield Span(*match.span("label"))
+    matches = _FOOTNOTE.finditer(text, area.start, area.end)
+    for block, group in groupby(matches, lambda match: outline.tree.leaf_at(match.start())):
+        if block is None or block.kind not in INLINE_KINDS:
+            continue
+        taken = _not_text(outline, block.span)
+        ends = [span.end for span in taken]
+        for match in group:
+            behind = bisect_right(ends, match.start())
+            is_text = behind == len(taken) or taken[behind].start >= match.end()
+            if is_text and text[max(match.start() - 1, 0) : match.start()] != "\\":
+                yield Span(*match.span("label"))
 
 
-def _is_text(outline: Outline, span: Span) -> bool:
-    """Whether `span` stands in ordinary text or in the text of a link, without a backslash before it."""
-    before = outline.source.text[max(span.start - 1, 0) : span.start]
-    return (
-        before != "\\"
-        and not outline.inline.undecided_in(span)
-        and all(
-            node.kind is InlineKind.LINK and node.text is not None and node.text.contains(span)
-            for node in outline.inline.nodes_in(span)
-        )
-    )
+def _not_text(outline: Outline, block: Span) -> list[Span]:
+    """Where `block` has no ordinary text, sorted and disjoint; the text of a link is ordinary."""
+    spans = list(outline.inline.undecided_in(block))
+    for node in outline.inline.nodes_in(block):
+        if node.kind is InlineKind.LINK and node.text is not None:
+            spans += (Span(node.span.start, node.text.start), Span(node.text.end, node.span.end))
+        else:
+            spans.append(node.span)
+    merged: list[Span] = []
+    for span in sorted(spans):
+        if merged and span.start <= merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return merged
 
 
 def _labels(outline: Outline, kind: InlineKind) -> frozenset[str]:

@@ -1,13 +1,14 @@
 """Regions: text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``, which tools replace."""
 
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 from typing import Final
 
-from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.blocks import INLINE_KINDS, Block, BlockKind
 from mdplan.markdown.inline_node import InlineKind
 from mdplan.markdown.outline import Outline
 from mdplan.text.span import Span
@@ -79,27 +80,30 @@ def find_regions(outline: Outline) -> Regions:
 def _markers(outline: Outline) -> Iterator[Marker]:
     """Comments that are markers; blocks and inline nodes are looked at only where one could be."""
     text = outline.source.text
-    html = [block.span for block in outline.blocks if block.kind is BlockKind.HTML]
-    starts = [span.start for span in html]
-    for match in _MARKER.finditer(text, outline.body_start):
-        span = Span(*match.span())
-        index = bisect_right(starts, span.start) - 1
-        in_block = index >= 0 and html[index].contains(span)
-        if not (_is_comment(text, html[index], span) if in_block else _is_inline_html(outline, span)):
-            continue
-        yield Marker(
-            name=match["name"],
-            is_start=match["edge"] == "start",
-            span=span,
-            line=outline.source.lines.line_at(span.start),
-        )
+    for block, matches in groupby(_MARKER.finditer(text, outline.body_start), partial(_block_of, outline)):
+        spans = frozenset[Span]()
+        if block is not None and block.kind in INLINE_KINDS:
+            nodes = outline.inline.nodes_in(block.span)
+            spans = frozenset(node.span for node in nodes if node.kind is InlineKind.HTML)
+        for match in matches:
+            span = Span(*match.span())
+            in_html = (
+                block is not None and block.kind is BlockKind.HTML and _is_comment(text, block.span, span)
+            )
+            if in_html or span in spans:
+                yield Marker(
+                    name=match["name"],
+                    is_start=match["edge"] == "start",
+                    span=span,
+                    line=outline.source.lines.line_at(span.start),
+                )
+
+
+def _block_of(outline: Outline, match: re.Match[str]) -> Block | None:
+    return outline.tree.leaf_at(match.start())
 
 
 def _is_comment(text: str, block: Span, span: Span) -> bool:
     """Whether the comment before `span` in the HTML `block`, if there is one, has ended there."""
     before = text.rfind("<!--", block.start, span.start)
     return before < 0 or text.find("-->", before + 2, span.start) >= 0
-
-
-def _is_inline_html(outline: Outline, span: Span) -> bool:
-    return any(node.kind is InlineKind.HTML and node.span == span for node in outline.inline.nodes_in(span))

@@ -37,7 +37,7 @@ def render_text(content: str) -> str:
 
 
 def heading_title(content: str) -> str:
-    """Rendered text of the inline `content` of a heading with white space collapsed, as a browser shows it."""
+    """Rendered text of the inline `content` of a heading, white space collapsed as a browser shows it."""
     return " ".join(render_text(content).split())
 
 

@@ -8,7 +8,7 @@ from mdplan.markdown.links import count_links, local_links
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.regions import find_regions
 from mdplan.markdown.targets import find_anchors
-from mdplan.reading.shown import shown, shown_path
+from mdplan.reading.shown import shown, shown_names
 from mdplan.report import (
     AnchorEntry,
     BrokenLink,
@@ -92,7 +92,7 @@ def _tables(outline: Outline, area: Span) -> list[TableEntry]:
             index=found.index,
             start_line=found.block.first_line,
             end_line=found.block.last_line,
-            columns=shown_path(found.columns),
+            columns=shown_names(found.columns),
             rows=found.rows,
             section_id=outline.section_at(found.block.span.start).section_id,
         )

@@ -1,9 +1,10 @@
 """Names out of a document as reports show them: bounded, so that no heading makes a report too large."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
 _MOST: Final = 300
+_MOST_NAMES: Final = 100
 
 
 def shown(text: str) -> str:
@@ -11,6 +12,8 @@ def shown(text: str) -> str:
     return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
 
 
-def shown_path(path: Iterable[str]) -> tuple[str, ...]:
-    """Each of `path` as shown."""
-    return tuple(shown(each) for each in path)
+def shown_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Each of `names` as shown; of more than 100 the first 99 and an ellipsis."""
+    if len(names) > _MOST_NAMES:
+        names = (*names[: _MOST_NAMES - 1], "…")
+    return tuple(shown(name) for name in names)

@@ -14,7 +14,7 @@ from mdplan.markdown.section_id import section_id_digits
 from mdplan.plan import Lines
 from mdplan.reading.folder import file_row, folder_report
 from mdplan.reading.inventories import InventoryFields, inventories
-from mdplan.reading.shown import shown, shown_path
+from mdplan.reading.shown import shown, shown_names
 from mdplan.reading.stat_request import INVENTORIES, StatRequest, read_stat_request
 from mdplan.report import FrontMatterEntry, SectionEntry, StatReport, refusal
 from mdplan.text.span import Span
@@ -175,7 +175,7 @@ def _brief_entry(section: Section) -> SectionEntry:
         section_id=section.section_id,
         level=section.level,
         title=shown(section.title),
-        canonical_heading_path=shown_path(section.canonical_path),
+        canonical_heading_path=shown_names(section.canonical_path),
         start_line=section.first_line,
         end_line=section.last_line,
         nested=section.nested or None,
@@ -188,8 +188,8 @@ def _full_entry(outline: Outline, section: Section, firsts: dict[tuple[str, ...]
     return SectionEntry(
         section_id=section.section_id,
         level=section.level,
-        heading_path=shown_path(section.path),
-        canonical_heading_path=shown_path(canonical),
+        heading_path=shown_names(section.path),
+        canonical_heading_path=shown_names(canonical),
         anchor=shown(section.anchor) if section.anchor else None,
         start_line=section.first_line,
         end_line=section.last_line,
@@ -217,7 +217,7 @@ def _front_matter(outline: Outline) -> FrontMatterEntry | None:
         format=found.format,
         start_line=1,
         end_line=outline.source.lines.line_at(found.span.end - 1),
-        keys=None if keys is None else shown_path(keys),
+        keys=None if keys is None else shown_names(keys),
     )
 
 

@@ -296,6 +296,7 @@ def test_link_to_a_place_of_the_same_file_resolves(link: str) -> None:
         ("[[#Gone]]", "#Gone"),
         ("x[^gone]", "[^gone]"),
         ("[x[^gone]](u)", "[^gone]"),
+        ("`[^x]` [^gone] [^n](u) `[^y]`", "[^gone]"),
         ("| [^gone] |\n|---|", "[^gone]"),
         ("## [^gone]", "[^gone]"),
         ("> [x]\n\n> [x]: #gone", "#gone"),

@@ -213,12 +213,14 @@ def test_nesting_beyond_the_parser_is_a_warning() -> None:
     assert stat("- " * 20 + "x\n").warnings == ()
 
 
-def test_long_names_are_cut() -> None:
-    report = stat(f"# {'x' * 1_000}\n\n```{'y' * 1_000}\n```\n")
+def test_long_names_and_lists_of_names_are_cut() -> None:
+    report = stat(f"# {'x' * 1_000}\n\n```{'y' * 1_000}\n```\n\n{'|a' * 101}\n{'|-' * 101}\n")
 
     assert report.sections[0].heading_path == ("x" * 299 + "…",)
     assert report.code_blocks is not None
     assert report.code_blocks[0].language == "y" * 299 + "…"
+    assert report.tables is not None
+    assert report.tables[0].columns == (*["a"] * 99, "…")
 
 
 # Parts of one file.
