@@ -1,6 +1,6 @@
 """What a caller sends: edits of one or many files, as one batch."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -38,6 +38,10 @@ class Batch(Wire):
     accept: tuple[Annotated[int, Field(strict=True, ge=0)], ...] | None = Field(
         default=None, description="Make the plan of these edits only (0-based, through the whole batch)."
     )
+    on_stale: Literal["refuse", "rebase"] = Field(
+        default="refuse",
+        description="rebase: where baseSha256 does not hold, go on if the edits' own evidence does.",
+    )
     allow_outline_change: bool = Field(
         default=False, description="Accept headings that appear or vanish outside of the written text."
     )
@@ -54,6 +58,11 @@ class Batch(Wire):
             "allowDuplicateHeadings": self.allow_duplicate_headings,
         }
         return {name: value for name, value in given.items() if value}
+
+    def without_bases(self) -> "Batch":
+        """The same batch on files of any hash."""
+        files = tuple(file.model_copy(update={"base_sha256": None}) for file in self.files)
+        return self.model_copy(update={"files": files})
 
     @property
     def edit_count(self) -> int:

@@ -7,12 +7,12 @@ Every surface is a thin adapter onto this class; none of them edits text by itse
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from mdplan.batch import Batch
-from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents import Documents
 from mdplan.markdown.outline import Outline
 from mdplan.plan import Plan
@@ -34,28 +34,15 @@ from mdplan.reading.folder import folder_report
 from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_request import StatRequest
 from mdplan.report import ApplyReport, PlanReport, Receipt, StatReport, refusal
-from mdplan.storage.commit import Durability, StagedFile, publish, stage
+from mdplan.settings import DEFAULT_SETTINGS, Settings
+from mdplan.storage.commit import StagedFile, publish, stage
 from mdplan.storage.lock import RootLock, locked
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.workspace import Workspace
 from mdplan.text.diff import format_diff
 from mdplan.text.source import Source
-from mdplan.wire import DEFAULT_LIMITS, Limits, read_batch
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """Limits and choices of one engine. Times are in seconds, sizes in bytes."""
-
-    max_file_bytes: int = 16 * 1024 * 1024
-    max_lines: int = 400_000
-    batch: Limits = DEFAULT_LIMITS
-    lock_timeout: float = 10.0
-    durability: Durability = Durability.FULL
-
-
-DEFAULT_SETTINGS: Final = Settings()
+from mdplan.wire import read_batch
 
 
 class Engine:
@@ -183,19 +170,36 @@ class Engine:
             return refusal(ApplyReport, batch)
         if batch.dry_run:
             return _as_apply_report(self.plan(data))
-        planned = self._plan(batch)
-        problems = unpinned(planned.files) if isinstance(planned, _Planned) else planned
-        if problems or not isinstance(planned, _Planned):
-            return refusal(ApplyReport, problems)
+        planned = self._plan_pinned(batch)
+        if not isinstance(planned, _Planned):
+            return refusal(ApplyReport, planned)
         with locked(self._root_of(planned.plan), self.settings.lock_timeout) as lock:
             sources = self.documents.sources_of(planned.plan)
             if not isinstance(sources, list) or stale_files(planned.plan, sources):
                 # Another writer was faster: what pins the batch is looked at again.
-                planned = self._plan(batch)
+                planned = self._plan_pinned(batch)
             if not isinstance(planned, _Planned):
                 return refusal(ApplyReport, planned)
             self._save(planned.plan)
-            return self._commit(lock, planned.plan, [built.base.source for built in planned.files])
+            bases = [built.base.source for built in planned.files]
+            return self._commit(lock, planned.plan, bases, rebased=planned.rebased)
+
+    def _plan_pinned(self, batch: Batch) -> "_Planned | Problems":
+        """Plan of a batch that is pinned by base hashes or by the evidence of its edits.
+
+        Where a base hash does not hold and the batch asks to be rebased, evidence alone can pin it: it fixes
+        what is removed and where text is inserted.
+        """
+        planned = self._plan(batch)
+        if isinstance(planned, _Planned):
+            return unpinned(planned.files) or planned
+        if batch.on_stale == "refuse" or any(problem.code is not Code.STALE_BASE for problem in planned):
+            return planned
+        rebased = self._plan(batch.without_bases())
+        if not isinstance(rebased, _Planned):
+            return (*planned, *rebased)
+        loose = unpinned(rebased.files)
+        return (*planned, *loose) if loose else replace(rebased, rebased=True)
 
     def _apply_plan(self, data: Mapping[str, Any]) -> ApplyReport:
         request = read_plan_request(data)
@@ -352,6 +356,7 @@ class _Planned:
     files: Sequence[BuiltFile]
     accepted: Sequence[int] | None = None
     rejected: Sequence[int] | None = None
+    rebased: bool | None = None
 
     def report_fields(self) -> dict[str, Any]:
         """What a report says of it."""

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine, Settings
+from mdplan.engine import Engine
 from mdplan.report import Report
+from mdplan.settings import Settings
 from mdplan.text.source import sha256_hex
 from mdplan.wire import Limits
 
@@ -33,7 +34,7 @@ def engine(folder: Path) -> Engine:
     return Engine.open([folder], settings=Settings(lock_timeout=0.2))
 
 
-def batch(*edits: Mapping[str, Any], file: str = "a.md", **fields: Any) -> dict[str, Any]:
+def batch(*edits: Mapping[str, Any], file: str = "a.md", **fields: object) -> dict[str, Any]:
     return {"file": file, "edits": list(edits), **fields}
 
 
@@ -55,7 +56,9 @@ def test_plan_writes_nothing_and_apply_by_id_writes_exactly_the_plan(engine: Eng
     assert sha256_hex(expected) == planned.files[0].result_sha256
 
 
-def test_second_apply_of_one_plan_answers_already_applied_with_the_receipt(engine: Engine, folder: Path) -> None:
+def test_second_apply_of_one_plan_answers_already_applied_with_the_receipt(
+    engine: Engine, folder: Path
+) -> None:
     plan_id = engine.plan(batch(APPEND)).plan_id
     first = engine.apply({"planId": plan_id})
     after_first = (folder / "a.md").read_bytes()
@@ -69,7 +72,9 @@ def test_second_apply_of_one_plan_answers_already_applied_with_the_receipt(engin
     assert second.receipt["transaction"] == first.receipt.transaction
 
 
-def test_plan_whose_base_came_back_is_committed_again_as_a_new_transaction(engine: Engine, folder: Path) -> None:
+def test_plan_whose_base_came_back_is_committed_again_as_a_new_transaction(
+    engine: Engine, folder: Path
+) -> None:
     plan_id = engine.plan(batch(APPEND)).plan_id
     first = engine.apply({"planId": plan_id})
     after_first = (folder / "a.md").read_bytes()
@@ -82,7 +87,9 @@ def test_plan_whose_base_came_back_is_committed_again_as_a_new_transaction(engin
     assert again.receipt.transaction != first.receipt.transaction
 
 
-def test_plan_on_a_file_that_moved_on_is_stale_and_names_the_changed_section(engine: Engine, folder: Path) -> None:
+def test_plan_on_a_file_that_moved_on_is_stale_and_names_the_changed_section(
+    engine: Engine, folder: Path
+) -> None:
     plan_id = engine.plan(batch(RENAME)).plan_id
     foreign = GUIDE.replace(b"Run it.", b"Walk it.")
     (folder / "a.md").write_bytes(foreign)
@@ -178,7 +185,7 @@ def test_base_hash_beside_a_plan_id_must_be_that_of_the_plan(engine: Engine) -> 
 
 
 def test_preview_handed_back_with_dry_run_false_is_applied(engine: Engine, folder: Path) -> None:
-    from mdplan.report import to_wire  # noqa: PLC0415
+    from mdplan.report import to_wire
 
     preview = to_wire(engine.apply(batch(RENAME, dryRun=True)))
     report = engine.apply({**preview, "dryRun": False})
@@ -224,7 +231,9 @@ def test_changed_plan_document_is_refused(engine: Engine, folder: Path, field: s
     assert (folder / "a.md").read_bytes() == (folder / "b.md").read_bytes() == GUIDE
 
 
-def test_stored_plan_that_was_changed_on_disk_is_refused(engine: Engine, folder: Path, state_dir: Path) -> None:
+def test_stored_plan_that_was_changed_on_disk_is_refused(
+    engine: Engine, folder: Path, state_dir: Path
+) -> None:
     plan_id = engine.plan(batch(RENAME)).plan_id
     (stored,) = state_dir.rglob(f"{plan_id.removeprefix('sha256-')}.json")
     stored.write_bytes(stored.read_bytes().replace(b"Usage", b"Abuse"))
@@ -293,3 +302,73 @@ def test_plan_that_cannot_be_stored_says_so_and_its_edits_can_still_be_pinned(
 
     assert (planned.ok, planned.stored) == (True, False)
     assert engine.apply(batch(RENAME, baseSha256=planned.base_sha256)).applied
+
+
+def test_stale_batch_is_rebased_only_on_its_evidence(engine: Engine, folder: Path) -> None:
+    (folder / "a.md").write_bytes(GUIDE.replace(b"Use it.", b"Use it well."))
+    stale = {"baseSha256": sha256_hex(GUIDE)}
+
+    assert codes(engine.apply(batch(REPLACE, **stale))) == [Code.STALE_BASE]
+    assert codes(engine.apply(batch(RENAME, **stale, onStale="rebase"))) == [
+        Code.STALE_BASE,
+        Code.PRECONDITION_REQUIRED,
+    ]
+    rebased = engine.apply(batch(REPLACE, **stale, onStale="rebase"))
+    assert (rebased.applied, rebased.rebased) == (True, True)
+    assert (folder / "a.md").read_bytes() == GUIDE.replace(b"Use it.", b"Use it well.").replace(
+        b"Run it", b"Run that"
+    )
+
+
+def test_refused_apply_leaves_no_state_folder(engine: Engine, folder: Path) -> None:
+    engine.apply(batch(RENAME))
+    engine.apply(batch({**REPLACE, "pattern": "absent"}))
+
+    assert sorted(path.name for path in folder.iterdir()) == ["a.md", "b.md"]
+
+
+def test_plan_is_applied_in_part_when_some_edits_are_accepted(engine: Engine, folder: Path) -> None:
+    planned = engine.plan(batch(APPEND, RENAME))
+
+    report = engine.apply({"planId": planned.plan_id, "accept": [1]})
+
+    assert report.applied
+    assert report.plan_id != planned.plan_id
+    assert (folder / "a.md").read_bytes() == GUIDE.replace(b"## Use", b"## Usage")
+
+
+def test_stale_plan_is_rebased_when_only_other_sections_changed(engine: Engine, folder: Path) -> None:
+    planned = engine.plan(batch(APPEND))
+    (folder / "a.md").write_bytes(GUIDE.replace(b"Use it.", b"Use it well."))
+
+    refused = engine.apply({"planId": planned.plan_id})
+    rebased = engine.apply({"planId": planned.plan_id, "onStale": "rebase"})
+
+    assert codes(refused) == [Code.STALE_BASE]
+    assert (rebased.applied, rebased.rebased) == (True, True)
+    assert rebased.plan_id != planned.plan_id
+    assert b"Run it.\n\nThen rest.\n" in (folder / "a.md").read_bytes()
+    assert b"Use it well." in (folder / "a.md").read_bytes()
+
+
+def test_stale_plan_is_not_rebased_when_the_text_around_changed(engine: Engine, folder: Path) -> None:
+    planned = engine.plan(batch(APPEND))
+    changed = GUIDE.replace(b"Run it.", b"Walk it.")
+    (folder / "a.md").write_bytes(changed)
+
+    report = engine.apply({"planId": planned.plan_id, "onStale": "rebase"})
+
+    assert set(codes(report)) == {Code.STALE_BASE}
+    assert (folder / "a.md").read_bytes() == changed
+
+
+def test_each_edit_of_a_sequential_batch_sees_those_before_it(engine: Engine, folder: Path) -> None:
+    child = {"op": "append_to_section", "heading": "Usage", "markdown": "# Deep\n\nDown."}
+    into = {"op": "append_to_section", "headingPath": ["Usage", "Deep"], "markdown": "Further."}
+
+    assert codes(engine.plan(batch(RENAME, child, into))) == [Code.SECTION_NOT_FOUND] * 2
+    report = engine.plan(batch(RENAME, child, into, sequential=True))
+
+    assert report.ok
+    engine.apply({"planId": report.plan_id})
+    assert (folder / "a.md").read_bytes().endswith(b"## Usage\n\nUse it.\n\n### Deep\n\nDown.\n\nFurther.\n")
