@@ -37,11 +37,6 @@ class Case:
         return self.folder.relative_to(CASES).as_posix()
 
     @property
-    def verb(self) -> str:
-        """`batch` for what is planned and then applied by its ID, `apply` for what is applied as it is."""
-        return "apply" if (self.folder / "apply.json").exists() else "batch"
-
-    @property
     def before(self) -> Path:
         """The one file before, or the folder of all files before."""
         return self._part("before")
@@ -85,9 +80,13 @@ class Case:
             [root], allow=given.get("allow", ()), deny=given.get("deny", ()), settings=settings
         )
 
-    def request(self) -> Json:
-        """The request, with hashes in place of their ``@`` names."""
-        return self._with_hashes(json.loads((self.folder / f"{self.verb}.json").read_bytes()))
+    def request(self, name: str, plan_id: str | None = None) -> Json:
+        """The request `name` (``batch`` or ``apply``), with hashes in place of their ``@`` names.
+
+        None where there is no such file. `plan_id` is what ``@plan`` stands for.
+        """
+        path = self.folder / f"{name}.json"
+        return self._with_hashes(json.loads(path.read_bytes()), plan_id) if path.exists() else None
 
     def expected(self, name: str) -> Json:
         """Decoded JSON of the expected file `name`, None where there is none."""
@@ -146,12 +145,14 @@ class Case:
         assert len(found) == 1, f"{self} has {len(found)} times `{name}` or `{name}.*`"
         return found[0]
 
-    def _with_hashes(self, value: Json) -> Json:
+    def _with_hashes(self, value: Json, plan_id: str | None) -> Json:
         match value:
             case dict():
-                return {name: self._with_hashes(item) for name, item in value.items()}
+                return {name: self._with_hashes(item, plan_id) for name, item in value.items()}
             case list():
-                return [self._with_hashes(item) for item in value]
+                return [self._with_hashes(item, plan_id) for item in value]
+            case "@plan":
+                return plan_id
             case str() if (named := _HASH.fullmatch(value)) and (digest := self._hash(named)):
                 return digest[: int(named["digits"])] if named["digits"] else digest
             case _:

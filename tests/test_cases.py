@@ -6,7 +6,6 @@
 import json
 import os
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,16 +40,17 @@ def outcome_of(case: Case, root: Path) -> Outcome:
     before, modes = read_tree(root), modes_of(root)
     engine = case.open_engine(root)
     with engine.workspace:
-        outcome = sent_of[case.verb](case, engine, root)
+        batch = case.request("batch")
+        outcome = applied(case, engine, root) if batch is None else planned(case, engine, root, batch)
     assert modes_of(root) == modes, "the permissions of a file changed"
     assert [name for name in read_tree(root) if name not in before] == [], "a file was left behind"
     return outcome
 
 
-def outcome_of_batch(case: Case, engine: Engine, root: Path) -> Outcome:
-    """Plan the batch, let others write in between, and apply the plan by its ID, twice."""
+def planned(case: Case, engine: Engine, root: Path, batch: Json) -> Outcome:
+    """Plan the batch, let others write in between, and apply the plan, twice."""
     before = read_tree(root)
-    plan = engine.plan(case.request())
+    plan = engine.plan(batch)
     assert read_tree(root) == before, "planning wrote"
     if not plan.ok:
         return Outcome(report=to_wire(plan), after=before, diff=b"")
@@ -58,30 +58,23 @@ def outcome_of_batch(case: Case, engine: Engine, root: Path) -> Outcome:
     check_text_edits(engine, plan, before)
     case.disturb(root)
     before = read_tree(root)
-    applied = engine.apply({"planId": plan.plan_id})
+    report = engine.apply(case.request("apply", plan.plan_id) or {"planId": plan.plan_id})
     after = read_tree(root)
-    if not applied.ok:
+    if not report.ok:
         assert after == before, "a refused plan wrote"
-        return Outcome(report=to_wire(applied), after=before, diff=b"")
+        return Outcome(report=to_wire(report), after=before, diff=b"")
     assert {file.file: file.result_sha256 for file in plan.files}.items() <= hashes_of(after).items()
     check_second_time(engine, plan, root)
     return Outcome(report=to_wire(plan), after=after, diff=diff)
 
 
-def outcome_of_apply(case: Case, engine: Engine, root: Path) -> Outcome:
+def applied(case: Case, engine: Engine, root: Path) -> Outcome:
     """Apply the request as it is."""
     before = read_tree(root)
-    applied = engine.apply(case.request())
+    report = engine.apply(case.request("apply"))
     after = read_tree(root)
-    if not applied.ok:
-        assert after == before, "a refused request wrote"
-    return Outcome(report=to_wire(applied), after=after, diff=(applied.diff or "").encode())
-
-
-sent_of: dict[str, Callable[[Case, Engine, Path], Outcome]] = {
-    "batch": outcome_of_batch,
-    "apply": outcome_of_apply,
-}
+    assert report.ok or after == before, "a refused request wrote"
+    return Outcome(report=to_wire(report), after=after, diff=(report.diff or "").encode())
 
 
 def check_text_edits(engine: Engine, plan: PlanReport, before: Tree) -> None:

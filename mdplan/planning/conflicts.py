@@ -1,5 +1,6 @@
 """Edits that cannot both be made, by what they claim rather than by the bytes that they happen to change."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -12,7 +13,8 @@ def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Prob
     """CONFLICTING_EDITS for every edit whose claim overlaps one that starts before it, naming both.
 
     An insertion strictly inside of another edit's span conflicts too; at its edge it does not, unless its
-    owner is a section that the other edit deletes, replaces, moves or re-levels.
+    owner is a section that the other edit deletes, replaces, moves or re-levels, or whose whole heading it
+    replaces as text.
     """
     claims = sorted(
         ((claim.span, edit.index) for edit in resolved for claim in edit.resolution.claims),
@@ -25,7 +27,10 @@ def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Prob
         if widest is None or span.end > widest[0].end:
             widest = (span, index)
     reported = {problem.edit_index for problem in problems}
-    problems += (problem for problem in _of_owners(file, resolved) if problem.edit_index not in reported)
+    for problem in (*_of_owners(file, resolved), *_of_headings(file, resolved)):
+        if problem.edit_index not in reported:
+            reported.add(problem.edit_index)
+            problems.append(problem)
     return tuple(problems)
 
 
@@ -42,6 +47,26 @@ def _of_owners(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator
             taker = takers.get(claim.owner, edit.index) if claim.owner is not None else edit.index
             if taker != edit.index:
                 yield _conflict(file, taker, edit.index, claim.span)
+                break
+
+
+def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[Diagnostic]:
+    """Insertions that would land in another section, because the heading of their own is written over."""
+    lines = file.outline.source.lines
+    written = sorted(
+        (claim.span, edit.index) for edit in resolved for claim in edit.resolution.claims if len(claim.span)
+    )
+    for edit in resolved:
+        if not edit.resolution.insertions:
+            continue
+        for claim in edit.resolution.claims:
+            heading = None if claim.owner is None else file.outline.sections[claim.owner].heading
+            if len(claim.span) or heading is None:
+                continue
+            span = Span(heading.span.start, lines.content_end(heading.last_line))
+            before = bisect_right(written, span.start, key=lambda written: written[0].start) - 1
+            if before >= 0 and written[before][1] != edit.index and written[before][0].contains(span):
+                yield _conflict(file, written[before][1], edit.index, span)
                 break
 
 

@@ -144,8 +144,8 @@ def _headings_gained(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
         yield _outline_changed(
             result,
             gained,
-            "of the result would be new headings, made of text that was none",
-            "keep a blank line between your text and a line of dashes or equals signs",
+            "of the result would be made of text that was none",
+            "close fences and comments, and keep a blank line before lines of dashes or equals signs",
         )
 
 
