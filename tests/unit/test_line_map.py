@@ -1,0 +1,121 @@
+"""How line numbers shift: every line outside of the changes is found where the map says."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.strategies import DataObject
+
+from mdplan.text.changed_lines import ChangedLines, KeptLines, changed_lines, kept_lines
+from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lines import LineIndex
+from mdplan.text.span import Span
+from tests.properties.strategies import edit_lists, texts
+
+
+def changes_of(base: str, *edits: TextEdit) -> list[ChangedLines]:
+    edit_list = EditList.of(edits)
+    assert isinstance(edit_list, EditList)
+    return list(changed_lines(LineIndex(base), edit_list, LineIndex(edit_list.apply(base))))
+
+
+def replaced(base: str, old: str, new: str) -> list[ChangedLines]:
+    """Changes where the only `old` in `base` becomes `new`."""
+    assert base.count(old) == 1
+    start = base.index(old)
+    return changes_of(base, TextEdit(Span(start, start + len(old)), new))
+
+
+few_lines = texts("ab\n\r") | texts()
+
+
+@given(data=st.data(), base=few_lines)
+def test_kept_lines_have_their_text_where_the_map_says(data: DataObject, base: str) -> None:
+    """Kept and changed lines together are all lines, and every kept one reads the same."""
+    edits = data.draw(edit_lists(base, few_lines))
+    old, new = LineIndex(base), LineIndex(edits.apply(base))
+
+    changes = list(changed_lines(old, edits, new))
+    kept = list(kept_lines(changes, old.count))
+
+    for start, end, shift in kept:
+        for line in range(start, end):
+            assert new.content(line + shift) == old.content(line)
+    old_lines = [line for start, end, *_ in (*kept, *changes) for line in range(start, end)]
+    new_lines = [line + shift for start, end, shift in kept for line in range(start, end)]
+    new_lines += [line for change in changes for line in range(change.new_start, change.new_end)]
+    assert sorted(old_lines) == list(range(1, old.count + 1))
+    assert sorted(new_lines) == list(range(1, new.count + 1))
+
+
+@given(data=st.data(), base=few_lines)
+def test_changes_are_apart_and_change_something(data: DataObject, base: str) -> None:
+    """Between two changes stands a kept line, and none is empty on both sides."""
+    edits = data.draw(edit_lists(base, few_lines))
+
+    changes = list(changed_lines(LineIndex(base), edits, LineIndex(edits.apply(base))))
+
+    for before, after in pairwise(changes):
+        assert before.old_end < after.old_start
+        assert before.new_end < after.new_start
+    assert all(change.old_end > change.old_start or change.new_end > change.new_start for change in changes)
+
+
+@given(data=st.data(), base=few_lines)
+def test_edits_that_put_back_what_was_there_change_no_line(data: DataObject, base: str) -> None:
+    """What is touched and stays the same is kept."""
+    spans = [edit.span for edit in data.draw(edit_lists(base, few_lines))]
+
+    assert changes_of(base, *(TextEdit(span, base[span.start : span.end]) for span in spans)) == []
+
+
+def test_word_in_a_line_changes_that_line_alone() -> None:
+    """Its number stays, and so do all others."""
+    changes = replaced("a\nbcd\ne\n", "c", "x")
+
+    assert changes == [ChangedLines(2, 3, 2, 3)]
+    assert list(kept_lines(changes, 3)) == [KeptLines(1, 2, 0), KeptLines(3, 4, 0)]
+
+
+def test_deleted_lines_are_in_no_range_and_those_behind_move_up() -> None:
+    """Two of five lines go."""
+    changes = replaced("a\nb\nc\nd\ne\n", "b\nc\n", "")
+
+    assert changes == [ChangedLines(2, 4, 2, 2)]
+    assert list(kept_lines(changes, 5)) == [KeptLines(1, 2, 0), KeptLines(4, 6, -2)]
+
+
+def test_new_lines_move_those_behind_down() -> None:
+    """Two new lines before the second."""
+    changes = changes_of("a\nb\n", TextEdit.insert(2, "x\ny\n"))
+
+    assert changes == [ChangedLines(2, 2, 2, 4)]
+    assert list(kept_lines(changes, 2)) == [KeptLines(1, 2, 0), KeptLines(2, 3, 2)]
+
+
+def test_text_behind_an_unfinished_last_line_leaves_that_line_kept() -> None:
+    """It only gets a line end."""
+    assert changes_of("a\nb", TextEdit.insert(3, "\n\nc")) == [ChangedLines(3, 3, 3, 5)]
+
+
+def test_section_written_anew_keeps_the_lines_that_it_repeats() -> None:
+    """One edit of four lines, of which one differs."""
+    assert replaced("a\nb\nc\nd\n", "a\nb\nc\nd\n", "a\nb\nx\nd\n") == [ChangedLines(3, 4, 3, 4)]
+
+
+def test_line_feed_behind_a_lone_carriage_return_joins_no_lines() -> None:
+    """CR and LF become one line end: the number of lines stays."""
+    assert changes_of("a\rb\rc", TextEdit.insert(2, "\n")) == []
+
+
+def test_old_macintosh_lines_are_counted_one_by_one() -> None:
+    """For a diff the whole file would be one line."""
+    assert replaced("a\rb\rc\r", "b", "x\ry") == [ChangedLines(2, 3, 2, 4)]
+
+
+def test_text_for_an_empty_file_is_all_new() -> None:
+    """There is no line to keep."""
+    changes = changes_of("", TextEdit.insert(0, "a\nb\n"))
+
+    assert changes == [ChangedLines(1, 1, 1, 3)]
+    assert list(kept_lines(changes, 0)) == []
