@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.heading_path import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline import Outline
+from mdplan.markdown.payload import Payload
 from mdplan.markdown.section import Section
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Position, Span
@@ -111,13 +112,10 @@ class InsertOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockInsertion:
-    """Whole blocks to be inserted at the line start or text end `offset`.
-
-    `text` has LF line ends and no blank lines around it: the planner owns the spacing.
-    """
+    """Whole blocks to be inserted at the line start or text end `offset`; the planner owns the spacing."""
 
     offset: int
-    text: str
+    payload: Payload
     order: InsertOrder
 
 

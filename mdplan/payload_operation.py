@@ -80,7 +80,7 @@ class PayloadOperation(LevelFitting):
         """Insertion of `payload` at `place`; `section` was addressed."""
         return Resolution(
             claims=(Claim(span=Span(place.offset, place.offset), owner=place.parent.index),),
-            insertions=(BlockInsertion(offset=place.offset, text=payload.text, order=place.order),),
+            insertions=(BlockInsertion(offset=place.offset, payload=payload, order=place.order),),
             section=section,
             is_evidence=self.section_sha256 is not None,
         )

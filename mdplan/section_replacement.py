@@ -39,7 +39,7 @@ def replace_section(
     declared = Span(section.span.start, section.body.end if keeps else section.span.end)
     return Resolution(
         claims=(Claim(span=declared, owner=section.index, takes=members[:1] if keeps else members),),
-        edits=replace_blocks(outline, Span(start, max(start, end)), fitted.text),
+        edits=replace_blocks(outline, Span(start, max(start, end)), fitted),
         section=section,
         is_evidence=operation.section_sha256 is not None,
     )

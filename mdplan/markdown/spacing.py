@@ -11,7 +11,7 @@ from typing import Final
 
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.payload import Payload, read_payload
+from mdplan.markdown.payload import Payload
 from mdplan.markdown.section import Section
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
@@ -52,17 +52,16 @@ class PlacedBlocks:
     spans: tuple[Span, ...]
 
 
-def place_blocks(outline: Outline, offset: int, texts: Sequence[str]) -> PlacedBlocks:
-    """Insertion of the blocks `texts` (LF line ends, no blank lines around) at `offset`, one after another.
+def place_blocks(outline: Outline, offset: int, payloads: Sequence[Payload]) -> PlacedBlocks:
+    """Insertion of the blocks of `payloads` at `offset`, one after another.
 
-    `offset` is a line start or the end of the text. A text that continues the list or table before it takes
-    that block's own spacing; elsewhere a blank line stands on both sides. The final newline of the file is
-    left as it was; an empty file is ended by a line end.
+    `offset` is a line start or the end of the text. A payload that continues the list or table before it
+    takes that block's own spacing; elsewhere a blank line stands on both sides. The final newline of the
+    file is left as it was; an empty file is ended by a line end.
     """
     source = outline.source
     text, lines = source.text, source.lines
     line_end = line_end_around(lines, offset)
-    payloads = [read_payload(block) for block in texts]
     new_text = ""
     spans: list[Span] = []
     if offset and text[offset - 1] not in "\r\n":
@@ -138,17 +137,17 @@ def _is_loose(tree: BlockTree, listing: Block, text: str) -> bool:
     )
 
 
-def replace_blocks(outline: Outline, span: Span, text: str) -> tuple[TextEdit, ...]:
-    """Edits that make `text` (LF line ends, no blank lines around it) of the whole lines of `span`.
+def replace_blocks(outline: Outline, span: Span, payload: Payload) -> tuple[TextEdit, ...]:
+    """Edits that make the text of `payload` of the whole lines of `span`.
 
     `span` ends behind text, not behind blank lines. Lines at its start and end that stay the same, but for
     their line ends, are not touched. An empty span becomes an insertion.
     """
     old = outline.text_of(span)
     if not old:
-        return (place_blocks(outline, span.start, [text]).edit,)
+        return (place_blocks(outline, span.start, [payload]).edit,)
     line_end = line_end_around(outline.source.lines, span.start)
-    first, last = _lines_of(old), _lines_of(text)
+    first, last = _lines_of(old), _lines_of(payload.text)
     ends_file = old[-1] not in "\r\n"
     if not ends_file:
         last[-1] += "\n"

@@ -64,14 +64,12 @@ class MoveSection(LevelFitting):
         evidence = self.section_sha256 is not None
         if section.span.start <= place.offset <= section.span.end:
             # It stays where it is, and its levels may have to change.
-            edits = replace_blocks(
-                outline, Span(section.span.start, end_of_subtree(outline, section)), fitted.text
-            )
+            edits = replace_blocks(outline, text, fitted)
             return Resolution(claims=(taken,), edits=edits, section=section, is_evidence=evidence)
         return Resolution(
             claims=(taken, Claim(span=Span(place.offset, place.offset), owner=place.parent.index)),
             edits=delete_blocks(outline, section.span),
-            insertions=(BlockInsertion(offset=place.offset, text=fitted.text, order=place.order),),
+            insertions=(BlockInsertion(offset=place.offset, payload=fitted, order=place.order),),
             section=section,
             is_evidence=evidence,
         )

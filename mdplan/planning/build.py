@@ -106,7 +106,7 @@ def _insertions(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[_Par
     parts: list[_Part] = []
     for offset, blocks in by_offset.items():
         blocks.sort(key=lambda block: (block[0].order, block[1]))
-        placed = place_blocks(outline, offset, [insertion.text for insertion, _ in blocks])
+        placed = place_blocks(outline, offset, [insertion.payload for insertion, _ in blocks])
         indexes = (index for _, index in blocks)
         parts.append(_Part(placed.edit, tuple(zip(indexes, placed.spans, strict=True))))
     return parts
