@@ -122,12 +122,12 @@ def test_applying_again_says_so_and_writes_nothing(calls: Calls, root: Path) -> 
     preview = calls.call("md_validate", {"file": "guide.md", "edits": [match(heading="Use")]}).data
     calls.call("md_apply", {"planId": preview["planId"]})
     written = (root / "guide.md").stat()
-
     again = calls.call("md_apply", {"planId": preview["planId"]})
 
     assert again.data["alreadyApplied"]
     assert again.text.startswith("Already applied")
-    assert (root / "guide.md").stat() == written
+    assert (root / "guide.md").stat().st_ino == written.st_ino
+    assert (root / "guide.md").stat().st_mtime_ns == written.st_mtime_ns
 
 
 def test_stale_plan_is_refused_with_the_section_that_changed(calls: Calls, root: Path) -> None:
@@ -142,6 +142,29 @@ def test_stale_plan_is_refused_with_the_section_that_changed(calls: Calls, root:
     for part in ("STALE_BASE (guide.md", "\n  hint: ", "Nothing was written.", "Install"):
         assert part in refused.text
     assert (root / "guide.md").read_text() == changed
+
+
+def test_part_of_a_plan_can_be_accepted(calls: Calls, root: Path) -> None:
+    edits = [match(heading="Use"), match(pattern="1.0 of", replacement="3.0 of")]
+    preview = calls.call("md_validate", {"file": "guide.md", "edits": edits}).data
+    part = calls.call("md_validate", {"file": "guide.md", "edits": edits, "accept": [1]})
+
+    applied = calls.call("md_apply", {**preview, "accept": [1], "dryRun": False})
+
+    assert "1 edit (without 0 of those that were asked for)" in part.text
+    assert applied.data["planId"] == part.data["planId"] != preview["planId"]
+    assert (root / "guide.md").read_text() == GUIDE.replace("1.0 of", "3.0 of")
+
+
+def test_rebased_plan_says_so(calls: Calls, root: Path) -> None:
+    preview = calls.call("md_validate", {"file": "guide.md", "edits": [match(heading="Use")]}).data
+    (root / "guide.md").write_text("New.\n\n" + GUIDE)
+
+    applied = calls.call("md_apply", {"planId": preview["planId"], "onStale": "rebase"})
+
+    assert applied.data["rebased"]
+    assert applied.text.startswith("Applied to the files as they are now")
+    assert (root / "guide.md").read_text() == "New.\n\n" + GUIDE.replace("Run v1", "Run v2")
 
 
 EDIT = match(heading="Use")

@@ -57,7 +57,8 @@ def _outcome(report: PlanReport) -> str:
     if isinstance(report, ApplyReport) and report.applied:
         if report.already_applied or report.receipt is None:
             return f"Already applied; nothing was written now. Plan {report.plan_id}: {sums}."
-        return f"Applied. Plan {report.plan_id}: {sums}."
+        how = " to the files as they are now, by a new plan" if report.rebased else ""
+        return f"Applied{how}. Plan {report.plan_id}: {sums}."
     if report.no_op:
         return f"Nothing to do: the files already are as the edits ask. Plan {report.plan_id}."
     if report.stored is False:
@@ -71,8 +72,12 @@ def _sums(report: PlanReport) -> str:
     changed = [file for file in report.files if file.changed]
     added = sum(file.lines_added for file in changed)
     removed = sum(file.lines_removed for file in changed)
-    edits = len(report.edit_results)
-    return f"{_count(edits, 'edit')}, {_count(len(changed), 'file')} changed, +{added} -{removed} lines"
+    edits = _count(len(report.edit_results), "edit")
+    if report.rejected:
+        edits += (
+            f" (without {', '.join(map(str, report.rejected[:_MOST_ROWS]))} of those that were asked for)"
+        )
+    return f"{edits}, {_count(len(changed), 'file')} changed, +{added} -{removed} lines"
 
 
 def _file_row(file: FileReport) -> str:

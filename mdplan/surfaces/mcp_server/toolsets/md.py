@@ -42,7 +42,8 @@ Edit one file (file, baseSha256, edits), several (files), or apply a preview (pl
 Fields by op ([optional]; SECTION is exactly one of sectionId, headingPath, heading, anchor):
 {operations}
 
-- Edits address the file as you last saw it, not each other's results. Overlapping ones are refused.
+- Edits address the file as you last saw it, not each other's results, unless sequential. Overlapping ones \
+are refused.
 - replace_match wants exactly one match, unless matchSelection, expectedMatchCount, minMatches or maxMatches \
 is given. It skips code, link targets, image sources, front matter and HTML that include does not name.
 - A write must be pinned: by planId, by baseSha256 of every file, or in each edit by expectedText, \
@@ -61,7 +62,7 @@ _AS_IN_APPLY: Final[Schema] = {
     "items": {"type": "object"},
     "description": "Edits as in md_apply.",
 }
-_ABOUT_PLANS: Final = frozenset({"planId", "baseSha256", "dryRun"})
+_ABOUT_PLANS: Final = frozenset({"planId", "baseSha256", "dryRun", "accept", "onStale"})
 
 
 def md_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
