@@ -67,6 +67,7 @@ def plan_schema() -> Schema:
     file = {
         "path": {"type": "string"},
         "encoding": {"type": ["string", "null"]},
+        "format": {"type": ["string", "null"]},
         "baseSha256": _SHA256,
         "resultSha256": _SHA256,
         "linesAdded": count,
@@ -89,10 +90,16 @@ def plan_schema() -> Schema:
                 "planId": _PLAN_ID,
                 "engine": {"type": "string", "description": "Version of mdplan that made the plan."},
                 "files": {"type": "array", "items": _object(file, list(file)), "minItems": 1},
+                "options": {"type": "object", "additionalProperties": {"type": "boolean"}},
+                "effects": {
+                    "type": "array",
+                    "items": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
+                    "description": "For each edit, text by text: section ID, hashes of old, new, around.",
+                },
                 "editResults": results,
                 "warnings": {"type": "array", "items": {"$ref": "#/$defs/Diagnostic"}},
             },
-            ["mdplanPlan", "planId", "engine", "files", "editResults", "warnings"],
+            ["mdplanPlan", "planId", "engine", "files", "options", "effects", "editResults", "warnings"],
         ),
         "$defs": dict(sorted(definitions.items())),
     }

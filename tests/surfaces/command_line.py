@@ -37,24 +37,26 @@ diff --git a/guide.md b/guide.md
  ## Use
  
  Use it.
-"""
+"""  # noqa: W293 (a blank line of a diff begins with its blank)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How a command ended: its exit code, the bytes of its standard output, the text of its standard error."""
+    """How a command ended: its exit code, its standard output, and its standard error as text."""
 
     code: int
     out: bytes
     err: str
 
     @property
-    def json(self) -> Any:
+    def json(self) -> dict[str, Any]:
         """The one JSON object on standard output."""
-        return json.loads(self.out)
+        decoded = json.loads(self.out)
+        assert isinstance(decoded, dict)
+        return decoded
 
 
-def mdplan(*arguments: str, stdin: bytes | object = b"", environment: dict[str, str | None] | None = None) -> Run:
+def mdplan(*arguments: str, stdin: object = b"", environment: dict[str, str | None] | None = None) -> Run:
     """Run `mdplan` with `arguments` in the current folder; a `stdin` that is no bytes is sent as JSON."""
     data = stdin if isinstance(stdin, bytes) else json.dumps(stdin).encode()
     result = CliRunner().invoke(program, arguments, input=data, env=environment)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,25 @@ def test_stale_base_is_refused_and_explained(project: Path) -> None:
     assert "  sections:\n" in run.err
     assert "Guide / Use\n" in run.err
     assert (project / "guide.md").read_text() == theirs
+
+
+@pytest.mark.parametrize("named", [plan_id_of, lambda: "plan.json"], ids=["plan ID", "plan file"])
+def test_stale_plan_is_rebased_when_that_is_asked_for(project: Path, named: Callable[[], str]) -> None:
+    mdplan("plan", "--output", "plan.json", stdin=BATCH)
+    plan = named()
+    (project / "guide.md").write_text(GUIDE.replace("Use it.", "Use it well."))
+
+    run = mdplan("apply", "--rebase", plan)
+
+    assert run.code == 0
+    assert run.err.startswith(
+        "Applied: 1 file, 2 edits: +3 -1 lines, on the files as they are now, as plan sha256-"
+    )
+    assert (project / "guide.md").read_text() == RESULT.replace("Use it.", "Use it well.")
+
+
+def test_dry_run_is_not_rebased(project: Path) -> None:
+    assert mdplan("apply", "--check", "--rebase", plan_id_of()).code == 2
 
 
 @pytest.mark.parametrize("stdin", [True, False], ids=["standard input", "file"])

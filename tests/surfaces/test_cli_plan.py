@@ -10,7 +10,10 @@ from mdplan.engine import Engine
 from mdplan.report import to_wire
 from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT, mdplan, plan_id_of, write_batch
 
-NO_OP = {"file": "guide.md", "edits": [{"op": "replace_match", "pattern": "nightly", "replacement": "nightly"}]}
+NO_OP = {
+    "file": "guide.md",
+    "edits": [{"op": "replace_match", "pattern": "nightly", "replacement": "nightly"}],
+}
 WRONG = {
     "file": "guide.md",
     "edits": [
@@ -58,7 +61,9 @@ def test_quiet_leaves_the_diff_alone(project: Path) -> None:
     assert (run.out.decode(), run.err) == (DIFF, "")
 
 
-@pytest.mark.parametrize(("batch", "code"), [(BATCH, 1), (NO_OP, 0), (WRONG, 3)], ids=["change", "none", "wrong"])
+@pytest.mark.parametrize(
+    ("batch", "code"), [(BATCH, 1), (NO_OP, 0), (WRONG, 3)], ids=["change", "none", "wrong"]
+)
 def test_check_says_whether_anything_would_change(project: Path, batch: object, code: int) -> None:
     assert mdplan("plan", "--check", stdin=batch).code == code
 
@@ -95,7 +100,10 @@ def test_several_files_are_listed(project: Path) -> None:
     batch = {
         "files": [
             BATCH,
-            {"file": "notes.md", "edits": [{"op": "append_to_section", "heading": "Notes", "markdown": "New."}]},
+            {
+                "file": "notes.md",
+                "edits": [{"op": "append_to_section", "heading": "Notes", "markdown": "New."}],
+            },
         ]
     }
 
@@ -170,7 +178,11 @@ def test_globs_limit_what_may_be_touched(project: Path, option: tuple[str, str])
 def test_validate_says_what_is_wrong_and_prints_no_diff(project: Path) -> None:
     sound, wrong = mdplan("validate", stdin=BATCH), mdplan("validate", stdin=WRONG)
 
-    assert (sound.code, sound.out, sound.err) == (0, b"", "Valid: 1 file, 2 edits: +3 -1 lines would change.\n")
+    assert (sound.code, sound.out, sound.err) == (
+        0,
+        b"",
+        "Valid: 1 file, 2 edits: +3 -1 lines would change.\n",
+    )
     assert (wrong.code, wrong.out, wrong.err.count("error: ")) == (3, b"", 2)
     assert mdplan("validate", "--json", stdin=BATCH).json["diff"] == DIFF
 

@@ -2,28 +2,29 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mdplan.operations import OPERATIONS
-from mdplan.schema import SCHEMAS
+from mdplan.schema import SCHEMAS, Schema
 from tests.surfaces.command_line import BATCH, GUIDE, mdplan
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema, which comes with mcp, is missing")
 
 
-def strict(schema: Any) -> Any:
+def strict(schema: object) -> object:
     """`schema`, under which an object has no properties but those that it lists."""
     if isinstance(schema, list):
         return [strict(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    closed = {"additionalProperties": False} if schema.get("type") == "object" and "properties" in schema else {}
+    closed = (
+        {"additionalProperties": False} if schema.get("type") == "object" and "properties" in schema else {}
+    )
     return closed | {name: strict(item) for name, item in schema.items()}
 
 
-def accepts(schema: Any, value: object) -> bool:
+def accepts(schema: Schema, value: object) -> bool:
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema).is_valid(value)
 
@@ -64,7 +65,9 @@ def test_example_fits_its_schema_in_a_batch_too(op: str) -> None:
 
 
 def test_reports_have_the_fields_of_their_schemas_and_no_others(project: Path) -> None:
-    (project / "guide.md").write_text("---\na: 1\n---\n" + GUIDE + "\n- [ ] [x](#y)\n\n|a|\n|-|\n\n```sh\n```\n")
+    (project / "guide.md").write_text(
+        "---\na: 1\n---\n" + GUIDE + "\n- [ ] [x](#y)\n\n|a|\n|-|\n\n```sh\n```\n"
+    )
     wrong = BATCH | {"edits": [{"op": "append_to_section", "heading": "None", "markdown": "x"}]}
     planned = mdplan("plan", "--json", stdin=BATCH).json
     reports = {
@@ -91,7 +94,9 @@ def test_help_tells_fields_and_an_example_that_is_a_batch(op: str) -> None:
     text = mdplan("help", op).out.decode()
 
     assert text.startswith(f"{op}\n\n")
-    assert all(f" {name} (" in text for name in OPERATIONS[op].model_json_schema()["properties"] if name != "op")
+    assert all(
+        f" {name} (" in text for name in OPERATIONS[op].model_json_schema()["properties"] if name != "op"
+    )
     example = json.loads(text.partition("Example of a batch:\n")[2])
     assert example["edits"] == [json.loads(json.dumps(OPERATIONS[op].example))]
 

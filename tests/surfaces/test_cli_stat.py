@@ -54,7 +54,10 @@ def test_json_is_the_report(deep: Path) -> None:
 
 def test_folder_gives_a_row_for_each_file(deep: Path) -> None:
     assert [row["file"] for row in mdplan("stat", "--json").json["files"]] == ["docs/own.md"]
-    assert [row["file"] for row in mdplan("stat", "--json", "..").json["files"]] == ["docs/own.md", "guide.md"]
+    assert [row["file"] for row in mdplan("stat", "--json", "..").json["files"]] == [
+        "docs/own.md",
+        "guide.md",
+    ]
     assert [row["file"] for row in mdplan("stat", "--json", "*.md").json["files"]] == ["docs/own.md"]
 
 

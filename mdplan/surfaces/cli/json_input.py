@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -38,9 +38,9 @@ def override_options(function: Decorated) -> Decorated:
     return function
 
 
-def with_overrides(data: object, overrides: dict[str, bool]) -> object:
-    """The batch `data` with each of the `overrides` that is on; the door folds their snake_case."""
-    on = {name: True for name, is_on in overrides.items() if is_on}
+def with_overrides(data: object, overrides: Mapping[str, object]) -> object:
+    """The batch or plan `data` with the `overrides` that are given; the door folds their snake_case."""
+    on = {name: value for name, value in overrides.items() if value}
     if not isinstance(data, dict) or not on:
         return data
     return {**{name: value for name, value in data.items() if _snake(name) not in on}, **on}
@@ -54,8 +54,7 @@ def read_json(name: str) -> object | Diagnostic:
     where = "standard input" if name == STANDARD_INPUT else f"`{name}`"
     try:
         data = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
-    except (OSError, ValueError, AttributeError) as error:
-        # A name with NUL is a ValueError; a standard input that was closed has no attributes.
+    except (OSError, AttributeError) as error:  # A standard input that was closed has no attributes.
         reason = getattr(error, "strerror", None) or "there is none"
         return _refused(f"{where} cannot be read: {reason}", "name a JSON file, or - for standard input")
     if not data.strip():

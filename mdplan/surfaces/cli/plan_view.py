@@ -73,7 +73,8 @@ def print_applied(session: Session, report: ApplyReport) -> None:
         listed = file_list(report.files, console.err)
         if listed:
             console.note(listed)
-        console.note(f"{console.err.bold('Applied', 'green')}: {plan_size(report)}.")
+        rebased = f", on the files as they are now, as plan {report.plan_id}" if report.rebased else ""
+        console.note(f"{console.err.bold('Applied', 'green')}: {plan_size(report)}{rebased}.")
     else:
         console.note("Nothing to change: the files have this text already.")
 

@@ -19,9 +19,12 @@ _PLAN_FIELDS: Final = {"planId", "plan_id", "mdplanPlan"}
 @click.command()
 @click.argument("plan", metavar="PLAN")
 @click.option("--check", is_flag=True, help="Apply nothing; exit with 1 if anything would change.")
+@click.option(
+    "--rebase", is_flag=True, help="Go on where files moved on, if all edits still do the same there."
+)
 @override_options
 @engine_command(ApplyReport)
-def apply(session: Session, *, plan: str, check: bool, **overrides: bool) -> Exit:
+def apply(session: Session, *, plan: str, check: bool, rebase: bool, **overrides: bool) -> Exit:
     """Commit PLAN: exactly its text edits, and only while every file is as it was planned on.
 
     PLAN is a plan ID, or the beginning of one with at least 12 of its hex digits; a file that
@@ -31,10 +34,13 @@ def apply(session: Session, *, plan: str, check: bool, **overrides: bool) -> Exi
     data = {"planId": plan} if _PLAN_ID.fullmatch(plan) else read_json(plan)
     if isinstance(data, Diagnostic):
         return session.refuse(data)
+    if check and rebase:
+        raise click.UsageError("--check does not go with --rebase: a dry run is on the files as planned.")
     if any(overrides.values()) and isinstance(data, dict) and data.keys() & _PLAN_FIELDS:
         raise click.UsageError("--allow-outline-change and --allow-duplicate-headings are for batches.")
     engine = session.open_engine()
-    report = engine.apply(with_overrides(data, {**overrides, "dry_run": check}))
+    wishes = {**overrides, "dry_run": check, "on_stale": "rebase" if rebase else None}
+    report = engine.apply(with_overrides(data, wishes))
     if not report.ok:
         return session.finish(report)
     if report.applied or report.no_op:

@@ -38,7 +38,7 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     if not report.ok:
         return session.finish(report)
     problems = write_document(engine, report, output) if output else ()
-    problems += print_diff(session, engine, report)
+    problems = problems or print_diff(session, engine, report)
     if problems:
         return session.refuse(*problems)
     session.finish(report)

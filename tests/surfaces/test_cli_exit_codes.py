@@ -1,0 +1,128 @@
+"""Every exit code that a command can end with, and what stands on standard error then."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mdplan.diagnostics import Exit
+from mdplan.engine import Engine
+from tests.surfaces.command_line import BATCH, mdplan, plan_id_of, write_batch
+
+SECRET = "text of a file"
+
+
+def test_done(project: Path) -> None:
+    assert mdplan("plan", stdin=BATCH).code == Exit.DONE
+
+
+def test_would_change(project: Path) -> None:
+    assert mdplan("plan", "--check", stdin=BATCH).code == Exit.WOULD_CHANGE
+
+
+@pytest.mark.parametrize(
+    ("stdin", "says"),
+    [
+        (b"", "standard input is empty"),
+        (b" \n", "standard input is empty"),
+        (b'{"file": "a.md"', "standard input is not JSON: Expecting ',' delimiter at line 1, column 16"),
+        (b"\xff\xfe\xfa", "standard input is not JSON: it is not UTF-8"),
+        (b"[" * 100_000, "standard input is not JSON: it is too deep"),
+        (b"[1]", "the batch is not a JSON object"),
+        (b"{}", "is missing"),
+        (json.dumps(BATCH | {"fiel": 1}).encode(), "did you mean `file`?"),
+    ],
+)
+def test_batch_that_cannot_be_understood_is_invalid(project: Path, stdin: bytes, says: str) -> None:
+    for verb in ("plan", "validate"):
+        run = mdplan(verb, stdin=stdin)
+        assert (run.code, run.out) == (Exit.INVALID, b"")
+        assert says in run.err
+    assert mdplan("plan", "--json", stdin=stdin).json["ok"] is False
+
+
+@pytest.mark.parametrize("name", ["missing.json", "."])
+def test_file_that_cannot_be_read_is_invalid(project: Path, name: str) -> None:
+    for verb in ("plan", "validate", "apply"):
+        run = mdplan(verb, name)
+        assert (run.code, run.out) == (Exit.INVALID, b"")
+        assert "cannot be read" in run.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("unknown",),
+        ("plan", "--unknown"),
+        ("plan", "--color", "pink"),
+        ("stat", "--depth", "0"),
+        ("apply",),
+        ("show",),
+        ("completion", "tcsh"),
+    ],
+)
+def test_usage(project: Path, arguments: tuple[str, ...]) -> None:
+    run = mdplan(*arguments)
+
+    assert (run.code, run.out) == (Exit.INVALID, b"")
+    assert "Usage: mdplan" in run.err
+
+
+def test_refused(project: Path) -> None:
+    assert mdplan("apply", "sha256-" + "0" * 64).code == Exit.REFUSED
+    assert mdplan("stat", "missing.md").code == Exit.REFUSED
+
+
+def test_stale(project: Path) -> None:
+    plan_id = plan_id_of()
+    (project / "guide.md").write_text("# Other\n")
+
+    assert mdplan("apply", plan_id).code == Exit.STALE
+    assert mdplan("show", plan_id).code == Exit.STALE
+
+
+def test_environment(project: Path) -> None:
+    run = mdplan("plan", "--output", "missing/plan.json", stdin=BATCH)
+
+    assert (run.code, run.out) == (Exit.ENVIRONMENT, b"")
+    assert run.err == (
+        "error: IO_ERROR: writing the plan to `missing/plan.json` failed: No such file or directory\n"
+        "  hint: name another file after --output\n"
+    )
+
+
+def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    def plan(engine: Engine, data: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Engine, "plan", plan)
+
+
+def test_bug_says_where_it_happened_and_no_text(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(ValueError(SECRET), monkeypatch)
+
+    run = mdplan("plan", write_batch(project))
+
+    assert (run.code, run.out) == (Exit.BUG, b"")
+    assert "ValueError" in run.err
+    assert "MDPLAN_DEBUG=1" in run.err
+    assert SECRET not in run.err
+    assert "Traceback" not in run.err
+
+
+def test_bug_is_raised_when_debugging(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(ValueError(SECRET), monkeypatch)
+    monkeypatch.setenv("MDPLAN_DEBUG", "1")
+
+    with pytest.raises(ValueError, match=SECRET):
+        mdplan("plan", write_batch(project))
+
+
+def test_interrupted(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(KeyboardInterrupt(), monkeypatch)
+
+    run = mdplan("plan", write_batch(project))
+
+    assert run.code == Exit.INTERRUPTED
+    assert run.err.endswith("interrupted\n")

@@ -1,0 +1,86 @@
+"""What the README and the demo show is what happens."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.surfaces.command_line import mdplan
+
+REPOSITORY = Path(__file__).parents[2]
+SAMPLES = REPOSITORY / "docs" / "samples"
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """Contents of the README's code blocks of a `language`."""
+    return [
+        match[2] for match in re.finditer(rf"^(````*){language}\n(.*?)^\1$", README, re.MULTILINE | re.DOTALL)
+    ]
+
+
+@pytest.fixture
+def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: a copy of the samples."""
+    folder = tmp_path / "samples"
+    shutil.copytree(SAMPLES, folder)
+    (folder / ".git").mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize("block", blocks("console"))
+def test_commands_print_what_the_readme_shows(block: str, samples: Path) -> None:
+    for step in block.removeprefix("$ mdplan ").split("\n$ mdplan "):
+        command, _, shown = step.partition("\n")
+        run = mdplan(*shlex.split(command))
+        assert run.out.decode() + run.err == shown.removesuffix("\n") + "\n"
+
+
+def test_batch_of_the_readme_is_the_sample() -> None:
+    batch = json.loads((SAMPLES / "batches" / "stable.json").read_bytes())
+
+    assert batch in [json.loads(block) for block in blocks("json")]
+
+
+def test_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(SAMPLES, tmp_path / "docs")
+    monkeypatch.chdir(tmp_path)
+    (example,) = blocks("python")
+
+    exec(compile(example, "README.md", "exec"), {})
+
+    assert "\n## Brewing\n" in (tmp_path / "docs" / "guide.md").read_text()
+
+
+def test_files_that_the_readme_links_to_exist() -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
+
+    assert targets
+    assert [target for target in targets if not (REPOSITORY / target).exists()] == []
+
+
+def test_demo_ends_as_it_should(tmp_path: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git is missing")
+    (tmp_path / "mdplan").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mdplan "$@"\n')
+    (tmp_path / "mdplan").chmod(0o755)
+    environment = {
+        "PATH": f"{tmp_path}:/usr/bin:/bin",
+        "PYTHONPATH": str(REPOSITORY),
+        "TMPDIR": str(tmp_path),
+    }
+
+    done = subprocess.run(
+        ["sh", SAMPLES / "demo.sh"], capture_output=True, check=False, encoding="utf-8", env=environment
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    assert done.stdout.endswith("\nEvery step ended as it should.\n")
+    assert "error: STALE_BASE: " in done.stdout

@@ -1,0 +1,128 @@
+"""Colours, and text that people can trust: what is shown is what is there."""
+
+import io
+import sys
+
+import pytest
+
+from mdplan.surfaces.cli.console import Console, Ink
+from mdplan.surfaces.cli.diff_view import diff_for_people
+from mdplan.surfaces.cli.visible_text import escaped, escaped_json
+from tests.surfaces.command_line import DIFF
+
+PLAIN = Ink(on=False)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("color", "environment", "terminal", "coloured"),
+    [
+        ("auto", {}, True, True),
+        ("auto", {}, False, False),
+        ("auto", {"TERM": "dumb"}, True, False),
+        ("auto", {"NO_COLOR": "1"}, True, False),
+        ("auto", {"NO_COLOR": ""}, True, True),
+        ("auto", {"FORCE_COLOR": "1"}, False, True),
+        ("auto", {"FORCE_COLOR": "1", "TERM": "dumb"}, True, True),
+        ("auto", {"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False),
+        ("always", {"NO_COLOR": "1"}, False, True),
+        ("never", {"FORCE_COLOR": "1"}, True, False),
+    ],
+)
+def test_colours_obey_option_environment_and_terminal(
+    color: str, environment: dict[str, str], terminal: bool, coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = Terminal() if terminal else io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr(sys, "stderr", stream)
+
+    console = Console.of(color, environment)
+
+    assert (console.out.on, console.err.on) == (coloured, coloured)
+
+
+@pytest.mark.parametrize(
+    ("color", "environment", "terminal", "for_people"),
+    [
+        ("auto", {}, True, True),
+        ("never", {}, True, True),
+        ("auto", {"FORCE_COLOR": "1"}, False, False),
+        ("always", {}, False, True),
+        ("never", {}, False, False),
+    ],
+)
+def test_diff_in_a_pipe_stays_exact_unless_colours_are_asked_for(
+    color: str, environment: dict[str, str], terminal: bool, for_people: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", Terminal() if terminal else io.StringIO())
+
+    assert Console.of(color, environment).diff_is_for_people is for_people
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain\n\ttext", "plain\n\ttext"),
+        ("Straße 漢字 é e\u0301 ☕️", "Straße 漢字 é e\u0301 ☕️"),
+        ("\x1b[31m\x07\x7f\x9b", "\\x1b[31m\\x07\\x7f\\x9b"),
+        ("\u202e\u2066\u200b\u200d\ufeff\u00ad", "\\u202e\\u2066\\u200b\\u200d\\ufeff\\xad"),
+        ("a\u2028b\u2029c\u0085d\r\n", "a\\u2028b\\u2029c\\x85d\\r\n"),
+        ("\u3164\u115f\u034f", "\\u3164\\u115f\\u034f"),
+        ("\U000e0041\ue000\udcff", "\\U000e0041\\ue000\\udcff"),
+    ],
+)
+def test_hidden_characters_are_escaped(text: str, shown: str) -> None:
+    assert escaped(text) == shown
+
+
+def test_json_means_the_same_when_hidden_characters_are_escaped() -> None:
+    assert escaped_json('"\u202e漢\U000e0041\x7f"') == '"\\u202e漢\\udb40\\udc41\\u007f"'
+
+
+def diff_of(*lines: str) -> bytes:
+    header = ("diff --git a/a b/a", "--- a/a", "+++ b/a")
+    return "".join(f"{line}\n" for line in (*header, *lines)).encode()
+
+
+def test_diff_without_colours_is_the_diff() -> None:
+    assert diff_for_people(DIFF.encode(), PLAIN) == DIFF
+
+
+def test_lines_that_look_like_headers_are_coloured_as_what_they_are() -> None:
+    diff = diff_of("@@ -1,2 +1,2 @@", "--- old", "+++ new", " @@ -1,1 +1,1 @@")
+
+    assert diff_for_people(diff, Ink(on=True)).split("\n")[4:7] == [
+        "\x1b[31m--- old\x1b[0m",
+        "\x1b[32m+++ new\x1b[0m",
+        " @@ -1,1 +1,1 @@",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        (["-a\r", "+b\r"], ["-a", "+b"]),
+        (["-a\r", "+a"], ["-a\\r", "+a"]),
+        (["-a\rb", "+a\rc"], ["-a\\rb", "+a\\rc"]),
+    ],
+    ids=["all CRLF", "the line end changes", "CR inside"],
+)
+def test_line_ends_show_where_they_differ(lines: list[str], shown: list[str]) -> None:
+    diff = diff_of("@@ -1,1 +1,1 @@", *lines)
+
+    assert diff_for_people(diff, PLAIN).split("\n")[4:-1] == shown
+
+
+def test_missing_final_newline_is_told_in_a_crlf_file_too() -> None:
+    diff = diff_of("@@ -1,2 +1,2 @@", " a\r", "-b", "\\ No newline at end of file", "+b\r")
+
+    assert diff_for_people(diff, PLAIN).split("\n")[4:-1] == [
+        " a\\r",
+        "-b",
+        "\\ No newline at end of file",
+        "+b\\r",
+    ]
