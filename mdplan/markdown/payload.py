@@ -9,8 +9,7 @@ from mdplan.markdown.heading_path import MAX_LEVEL
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import LineIndex
 
-_BLANK_LINES_BEFORE: Final = re.compile(r"\A(?:[ \t]*\n)+")
-_BLANK_LINES_AFTER: Final = re.compile(r"(?:\n[ \t]*)+\Z")
+_BLANK: Final = " \t\n"
 _ATX_MARKS: Final = re.compile(r"( {0,3})#+")
 
 
@@ -45,7 +44,7 @@ class Payload:
 
 def read_payload(markdown: str) -> Payload:
     """`markdown` as a payload."""
-    text = _BLANK_LINES_AFTER.sub("", _BLANK_LINES_BEFORE.sub("", to_lf(markdown) + "\n"))
+    text = _without_blank_lines_around(to_lf(markdown))
     return Payload(text, parse_blocks(text, LineIndex(text)))
 
 
@@ -70,6 +69,15 @@ def fit_levels(payload: Payload, shallowest: int, *, skipped: int = 0) -> Payloa
         at = block.span.end
     pieces.append(payload.text[at:])
     return read_payload("".join(pieces))
+
+
+def _without_blank_lines_around(text: str) -> str:
+    """`text` from its first to its last line that is not blank, without the last line end."""
+    before = len(text) - len(text.lstrip(_BLANK))
+    if before == len(text):
+        return ""
+    end = text.find("\n", len(text.rstrip(_BLANK)))
+    return text[text.rfind("\n", 0, before) + 1 : end if end >= 0 else len(text)]
 
 
 def _at_level(block: Block, text: str, level: int) -> str:
