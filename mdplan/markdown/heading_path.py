@@ -65,10 +65,7 @@ def find_by_id(outline: Outline, reference: str) -> Section | Diagnostic:
             message="sectionId is not `sha256-` and at least 8 hex digits",
             hint="copy a sectionId from md_stat",
         )
-    exact = outline.by_digits.get(digits)
-    if exact is not None:
-        return exact
-    found = [section for known, section in outline.by_digits.items() if known.startswith(digits)]
+    found = outline.with_digits(digits)
     if len(found) == 1:
         return found[0]
     if found:

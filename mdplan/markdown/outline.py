@@ -69,6 +69,12 @@ class Outline:
         """Sections by the 16 hex digits of their IDs."""
         return {section.section_id.removeprefix("sha256-"): section for section in self.every_section()}
 
+    def with_digits(self, prefix: str) -> list[Section]:
+        """Sections whose IDs begin with the lower-case hex digits `prefix`, in document order."""
+        first, end = bisect_left(self._digits, prefix), bisect_left(self._digits, prefix + "g")
+        found = [self.by_digits[digits] for digits in self._digits[first:end]]
+        return sorted(found, key=lambda section: (section.nested, section.span))
+
     @cached_property
     def by_heading(self) -> dict[tuple[str | None, str], tuple[Section, ...]]:
         """Sections by their canonical heading: under (None, heading), and under (parent's, heading)."""
@@ -155,6 +161,10 @@ class Outline:
             }
         )
         return dict(zip(offsets, self.source.byte_offsets(offsets), strict=True))
+
+    @cached_property
+    def _digits(self) -> list[str]:
+        return sorted(self.by_digits)
 
     @cached_property
     def _starts(self) -> list[int]:

@@ -57,7 +57,7 @@ def _section_by_base_id(
     digits = section_id_digits(operation.section_id) if operation.section_id else None
     if digits is None:
         return None
-    named = [section for known, section in base.by_digits.items() if known.startswith(digits)]
+    named = base.with_digits(digits)
     return in_current(named[0], edits, current) if len(named) == 1 else None
 
 
