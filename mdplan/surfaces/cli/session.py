@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.report import Report, refusal, to_wire
+from mdplan.report import PlanReport, Report, refusal, to_wire
 from mdplan.surfaces.cli.console import Console
 from mdplan.surfaces.cli.report_view import problem_text
 
@@ -29,7 +29,6 @@ _OPTIONS: Final = (
     click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match; repeatable."),
     click.option("--deny", multiple=True, metavar="GLOB", help="Touch no files that match; repeatable."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."),
-    click.option("--quiet", "-q", is_flag=True, help="Print no summaries and no warnings."),
     click.option(
         "--color",
         type=click.Choice(["auto", "always", "never"]),
@@ -38,6 +37,9 @@ _OPTIONS: Final = (
         help="When to colour; auto obeys the terminal, NO_COLOR and FORCE_COLOR.",
     ),
 )
+
+# What people are told beside a plan; the answer to `stat` has nothing beside it.
+_QUIET: Final = click.option("--quiet", "-q", is_flag=True, help="Print no summaries and no warnings.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +92,8 @@ def engine_command(shape: type[Report]) -> Callable[[Callable[..., Exit]], Calla
             allow: tuple[str, ...],
             deny: tuple[str, ...],
             as_json: bool,
-            quiet: bool,
             color: str,
+            quiet: bool = False,
             **own: Any,  # noqa: ANN401 (the options of the command)
         ) -> Exit:
             from mdplan.storage.refusal import StorageRefused
@@ -103,7 +105,8 @@ def engine_command(shape: type[Report]) -> Callable[[Callable[..., Exit]], Calla
             except StorageRefused as refused:
                 return session.refuse(*refused.problems)
 
-        for option in reversed(_OPTIONS):
+        options = (*_OPTIONS, _QUIET) if issubclass(shape, PlanReport) else _OPTIONS
+        for option in reversed(options):
             run = option(run)
         return run
 
