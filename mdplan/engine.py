@@ -7,7 +7,7 @@ Every surface is a thin adapter onto this class; none of them edits text by itse
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,12 @@ from mdplan.markdown.outline import Outline
 from mdplan.plan import Plan
 from mdplan.plan_library import PlanLibrary
 from mdplan.plan_request import PlanRequest, read_plan_request
+from mdplan.planning.after_write import written_files
 from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
 from mdplan.planning.pinning import other_base, unpinned
 from mdplan.planning.plan_document import is_document, read_document, write_document
+from mdplan.planning.planned import Chosen, Draft, Planned
 from mdplan.planning.rebase import numeric_addresses, other_effects, request_of
 from mdplan.planning.replay import Replay, is_applied, replay, stale_files
 from mdplan.planning.resolve import resolve_edits
@@ -40,7 +42,6 @@ from mdplan.storage.lock import RootLock, locked
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.workspace import Workspace
-from mdplan.text.diff import format_diff
 from mdplan.text.source import Source
 from mdplan.wire import read_batch
 
@@ -90,11 +91,16 @@ class Engine:
 
     def plan(self, data: object) -> PlanReport:
         """Plan of a batch (decoded JSON), stored under its ID. Nothing is written to its files."""
+        return self.draft(data).report
+
+    def draft(self, data: object) -> Draft:
+        """The same, with the exact bytes of the diff and the plan document."""
         batch = read_batch(data, self.settings.batch)
         planned = self._plan(batch) if isinstance(batch, Batch) else batch
-        if not isinstance(planned, _Planned):
-            return refusal(PlanReport, planned)
-        return PlanReport(ok=True, stored=self._save(planned.plan), **planned.report_fields())
+        if not isinstance(planned, Planned):
+            return Draft(refusal(PlanReport, planned))
+        report = PlanReport(ok=True, stored=self._save(planned.plan), **planned.report_fields())
+        return Draft(report, planned.diff, write_document(planned.plan))
 
     def show(self, plan_id: str) -> PlanReport:
         """A stored plan with its diff, made anew from its bases.
@@ -132,12 +138,12 @@ class Engine:
 
     # From a batch to a plan.
 
-    def _plan(self, batch: Batch) -> "_Planned | Problems":
+    def _plan(self, batch: Batch) -> Planned | Problems:
         built = self._build(batch)
         if not isinstance(built, list):
             return built
         if batch.accept is None:
-            return _Planned(plan_of(built, batch), built)
+            return Planned(Chosen(plan_of(built, batch)), built)
         chosen_batch = accepted_batch(batch)
         if isinstance(chosen_batch, Diagnostic):
             return (chosen_batch,)
@@ -147,8 +153,9 @@ class Engine:
         problems = needs_rejected(built, chosen, batch.accept)
         if problems:
             return problems
-        rejected = sorted(set(range(batch.edit_count)) - set(batch.accept))
-        return _Planned(plan_of(chosen, chosen_batch), chosen, sorted(set(batch.accept)), rejected)
+        accepted = tuple(sorted(set(batch.accept)))
+        rejected = tuple(sorted(set(range(batch.edit_count)) - set(accepted)))
+        return Planned(Chosen(plan_of(chosen, chosen_batch), accepted, rejected), chosen)
 
     def _build(self, batch: Batch) -> list[BuiltFile] | Problems:
         """Every file of `batch`, decoded, parsed, resolved, checked, built and verified; or all problems."""
@@ -171,50 +178,51 @@ class Engine:
         if batch.dry_run:
             return _as_apply_report(self.plan(data))
         planned = self._plan_pinned(batch)
-        if not isinstance(planned, _Planned):
+        if not isinstance(planned, Planned):
             return refusal(ApplyReport, planned)
         with locked(self._root_of(planned.plan), self.settings.lock_timeout) as lock:
             sources = self.documents.sources_of(planned.plan)
             if not isinstance(sources, list) or stale_files(planned.plan, sources):
                 # Another writer was faster: what pins the batch is looked at again.
                 planned = self._plan_pinned(batch)
-            if not isinstance(planned, _Planned):
+            if not isinstance(planned, Planned):
                 return refusal(ApplyReport, planned)
             self._save(planned.plan)
-            bases = [built.base.source for built in planned.files]
-            return self._commit(lock, planned.plan, bases, rebased=planned.rebased)
+            return self._commit(lock, planned.plan, planned.bases, rebased=planned.rebased)
 
-    def _plan_pinned(self, batch: Batch) -> "_Planned | Problems":
+    def _plan_pinned(self, batch: Batch) -> Planned | Problems:
         """Plan of a batch that is pinned by base hashes or by the evidence of its edits.
 
         Where a base hash does not hold and the batch asks to be rebased, evidence alone can pin it: it fixes
         what is removed and where text is inserted.
         """
         planned = self._plan(batch)
-        if isinstance(planned, _Planned):
+        if isinstance(planned, Planned):
             return unpinned(planned.files) or planned
         if batch.on_stale == "refuse" or any(problem.code is not Code.STALE_BASE for problem in planned):
             return planned
         rebased = self._plan(batch.without_bases())
-        if not isinstance(rebased, _Planned):
+        if not isinstance(rebased, Planned):
             return (*planned, *rebased)
         loose = unpinned(rebased.files)
         return (*planned, *loose) if loose else replace(rebased, rebased=True)
 
     def _apply_plan(self, data: Mapping[str, Any]) -> ApplyReport:
-        request = read_plan_request(data)
-        if isinstance(request, Diagnostic):
-            return refusal(ApplyReport, (request,))
+        request = read_plan_request(data, is_document=is_document(data))
+        if not isinstance(request, PlanRequest):
+            return refusal(ApplyReport, request)
         loaded = self._given_plan(request, data)
         if isinstance(loaded, Diagnostic):
             return refusal(ApplyReport, (loaded,))
-        plan = self._chosen(loaded[0], request)
-        if not isinstance(plan, Plan):
-            return refusal(ApplyReport, plan)
+        chosen = self._chosen(loaded[0], request)
+        if not isinstance(chosen, Chosen):
+            return refusal(ApplyReport, chosen)
         if request.dry_run:
-            return _as_apply_report(self._show(plan))
-        with locked(loaded[1], self.settings.lock_timeout) as lock:
-            return self._apply_locked(lock, plan, rebases=request.rebases)
+            report = _as_apply_report(self._show(chosen.plan))
+        else:
+            with locked(loaded[1], self.settings.lock_timeout) as lock:
+                report = self._apply_locked(lock, chosen.plan, rebases=request.rebases)
+        return replace(report, accepted=chosen.accepted, rejected=chosen.rejected) if report.ok else report
 
     def _apply_locked(self, lock: RootLock, plan: Plan, *, rebases: bool) -> ApplyReport:
         """Commit `plan` if its files are its bases; if they are its results, it is applied already."""
@@ -229,10 +237,10 @@ class Engine:
         if not stale:
             return self._commit(lock, plan, sources)
         rebased = self._rebase(plan) if rebases else ()
-        if not isinstance(rebased, _Planned):
+        if not isinstance(rebased, Planned):
             return refusal(ApplyReport, (*stale, *rebased))
         self._save(rebased.plan)
-        return self._commit(lock, rebased.plan, [built.base.source for built in rebased.files], rebased=True)
+        return self._commit(lock, rebased.plan, rebased.bases, rebased=True)
 
     def _commit(
         self, lock: RootLock, plan: Plan, bases: Sequence[Source], *, rebased: bool | None = None
@@ -272,7 +280,8 @@ class Engine:
         )
         self.library.save_receipt(lock.root, receipt, now)
         fields["warnings"] = (*fields["warnings"], *facts.warnings)
-        return ApplyReport(ok=True, applied=True, rebased=rebased, receipt=receipt, **fields)
+        written = written_files(plan, bases)
+        return ApplyReport(ok=True, applied=True, rebased=rebased, receipt=receipt, written=written, **fields)
 
     def _given_plan(self, request: PlanRequest, data: Mapping[str, Any]) -> tuple[Plan, Root] | Diagnostic:
         """The plan that a request names or carries, and its root."""
@@ -287,26 +296,26 @@ class Engine:
         root = self.documents.root_of(plan)
         return root if isinstance(root, Diagnostic) else (plan, root)
 
-    def _chosen(self, plan: Plan, request: PlanRequest) -> Plan | Problems:
+    def _chosen(self, plan: Plan, request: PlanRequest) -> Chosen | Problems:
         """`plan`, or the plan of the edits of it that were accepted."""
         if request.accept is None:
-            return plan
+            return Chosen(plan)
         asked = request_of(plan, with_bases=True) | {"accept": list(request.accept)}
         batch = read_batch(asked, self.settings.batch)
         planned = self._plan(batch) if isinstance(batch, Batch) else batch
-        if not isinstance(planned, _Planned):
+        if not isinstance(planned, Planned):
             return planned
         self._save(planned.plan)
-        return planned.plan
+        return planned.chosen
 
-    def _rebase(self, plan: Plan) -> "_Planned | Problems":
+    def _rebase(self, plan: Plan) -> Planned | Problems:
         """The edits of `plan` on its files as they are now, if they still do the same."""
         numeric = numeric_addresses(plan)
         batch = read_batch(request_of(plan, with_bases=False), self.settings.batch)
         if numeric or not isinstance(batch, Batch):
             return numeric or ()
         planned = self._plan(batch)
-        return (other_effects(plan, planned.files) or planned) if isinstance(planned, _Planned) else planned
+        return (other_effects(plan, planned.files) or planned) if isinstance(planned, Planned) else planned
 
     def _show(self, plan: Plan) -> PlanReport:
         sources = self.documents.sources_of(plan)
@@ -346,25 +355,6 @@ class Engine:
             return self.documents.open(by_path[path], request.encoding, request.format)
 
         return folder_report(request, by_path, read)
-
-
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    """A plan, and the files that it was made of; of a subset, the indexes in the batch it was asked of."""
-
-    plan: Plan
-    files: Sequence[BuiltFile]
-    accepted: Sequence[int] | None = None
-    rejected: Sequence[int] | None = None
-    rebased: bool | None = None
-
-    def report_fields(self) -> dict[str, Any]:
-        """What a report says of it."""
-        diff = b"".join(format_diff(built.file.relative, built.hunks) for built in self.files)
-        fields = report_fields(self.plan, diff)
-        if self.accepted is not None and self.rejected is not None:
-            fields |= {"accepted": tuple(self.accepted), "rejected": tuple(self.rejected)}
-        return fields
 
 
 def _build(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:

@@ -1,7 +1,6 @@
 """Plans and receipts of a workspace, kept in the user's state directory between calls."""
 
 import json
-from dataclasses import dataclass
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -13,11 +12,12 @@ from mdplan.storage.root import Root
 from mdplan.storage.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
 class PlanLibrary:
     """Plans by ID, each in the store of its root. What comes out is proven again: a store may be hostile."""
 
-    workspace: Workspace
+    def __init__(self, workspace: Workspace) -> None:
+        """Keep one store for each root of `workspace`, which remembers when it was cleaned last."""
+        self._stores = [(root, PlanStore(root.path)) for root in workspace.roots]
 
     def save(self, plan: Plan, root: Root, now: float) -> bool:
         """Keep `plan`; False where nothing can be stored."""
@@ -25,8 +25,8 @@ class PlanLibrary:
 
     def load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
         """The plan `plan_id`, and its root. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
-        for root in self.workspace.roots:
-            document = self._store(root).load_plan(plan_id)
+        for root, store in self._stores:
+            document = store.load_plan(plan_id)
             if document is not None:
                 plan = read_document(document)
                 if isinstance(plan, Diagnostic):
@@ -52,7 +52,7 @@ class PlanLibrary:
         return receipt if isinstance(receipt, dict) else None
 
     def _store(self, root: Root) -> PlanStore:
-        return PlanStore(root.path)
+        return next(store for known, store in self._stores if known is root)
 
 
 def _is_named(plan: Plan, plan_id: str) -> bool:

@@ -1,17 +1,17 @@
 """What a caller sends beside a plan ID, or with a plan document."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from mdplan.diagnostics import Code, Diagnostic
+from pydantic.alias_generators import to_camel
 
-_SYNONYMS: Final = {
-    "plan_id": "planId",
-    "base_sha256": "baseSha256",
-    "dry_run": "dryRun",
-    "on_stale": "onStale",
-}
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.report import ApplyReport
+from mdplan.wire import fold_names, unknown_fields
+
+_NAMES: Final = ("planId", "baseSha256", "dryRun", "accept", "onStale")
+_HINT: Final = f"beside a plan stand {', '.join(_NAMES)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,36 +25,57 @@ class PlanRequest:
     rebases: bool
 
 
-def read_plan_request(data: Mapping[str, Any]) -> PlanRequest | Diagnostic:
-    """The request in decoded JSON; fields of a report that come back beside the plan ID are ignored.
+def read_plan_request(data: Mapping[str, Any], *, is_document: bool) -> PlanRequest | Problems:
+    """The request in decoded JSON: ``{planId}``, or a plan document and its options.
 
-    Errors: INVALID_ARGUMENT.
+    A report may be handed back as it is: its fields are ignored. Errors: UNKNOWN_FIELD; INVALID_ARGUMENT,
+    also for edits, because a plan has its own.
     """
-    fields = {_SYNONYMS.get(name, name): value for name, value in data.items()}
-    plan_id, base, accept = fields.get("planId"), fields.get("baseSha256"), fields.get("accept")
-    dry_run, on_stale = fields.get("dryRun", False), fields.get("onStale", "refuse")
-    problems = (
-        (plan_id is not None and not isinstance(plan_id, str), "planId is not a string"),
-        (base is not None and not isinstance(base, str), "baseSha256 is not a string"),
-        (not isinstance(dry_run, bool), "dryRun is neither true nor false"),
-        (on_stale not in {"refuse", "rebase"}, 'onStale is neither "refuse" nor "rebase"'),
-        (not _are_indexes(accept), "accept is not a list of edit indexes"),
-    )
-    for is_wrong, message in problems:
-        if is_wrong:
-            return Diagnostic(
-                code=Code.INVALID_ARGUMENT, message=message, hint="see md_apply for what it takes"
-            )
+    request = {name: value for name, value in fold_names(data, {}).items() if value is not None}
+    problems = (*_values(request), *(() if is_document else _strangers(request)))
+    if problems:
+        return problems
     return PlanRequest(
-        plan_id=plan_id,
-        base_sha256=base,
-        dry_run=dry_run,
-        accept=None if accept is None else tuple(accept),
-        rebases=on_stale == "rebase",
+        plan_id=request.get("planId"),
+        base_sha256=None if is_document else request.get("baseSha256"),
+        dry_run=request.get("dryRun", False),
+        accept=tuple(request["accept"]) if "accept" in request else None,
+        rebases=request.get("onStale") == "rebase",
     )
+
+
+def _values(request: Mapping[str, Any]) -> Iterator[Diagnostic]:
+    checks = (
+        ("planId", lambda value: isinstance(value, str), "is not a string"),
+        ("baseSha256", lambda value: isinstance(value, str), "is not a string"),
+        ("dryRun", lambda value: isinstance(value, bool), "is neither true nor false"),
+        ("onStale", lambda value: value in {"refuse", "rebase"}, 'is neither "refuse" nor "rebase"'),
+        ("accept", _are_indexes, "is not a list of edit indexes"),
+    )
+    for name, is_right, what in checks:
+        if name in request and not is_right(request[name]):
+            yield Diagnostic(
+                code=Code.INVALID_ARGUMENT,
+                message=f"{name} {what}",
+                hint=f"beside a plan stand {', '.join(_NAMES)}",
+            )
+
+
+def _strangers(request: Mapping[str, Any]) -> Iterator[Diagnostic]:
+    """What may not stand beside a plan ID: edits, which would be ignored, and unknown names."""
+    files = request.get("files")
+    entries = files if isinstance(files, list) else []
+    if "edits" in request or any(isinstance(entry, Mapping) and "edits" in entry for entry in entries):
+        yield Diagnostic(
+            code=Code.INVALID_ARGUMENT,
+            message="edits stand beside planId, and the plan holds its own edits",
+            hint="send planId to apply the preview, or edits to plan anew",
+        )
+        return
+    of_reports = {to_camel(field.name) for field in fields(ApplyReport)}
+    unknown = {name: value for name, value in request.items() if name not in of_reports}
+    yield from unknown_fields(unknown, _NAMES, "a request with planId")
 
 
 def _are_indexes(value: object) -> bool:
-    if value is None:
-        return True
-    return isinstance(value, list) and all(isinstance(item, int) and item >= 0 for item in value)
+    return isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)

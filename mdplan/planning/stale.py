@@ -32,13 +32,14 @@ def stale_base(
         ]
         gone = len(base_sections.keys() - now.keys())
         lines = ", ".join(f"{section.first_line}-{section.last_line}" for section in differing[:_LISTED])
-        message += f"; changed since: {len(differing)} sections" + (f" (lines {lines})" if lines else "")
+        noun = "section" if len(differing) == 1 else "sections"
+        message += f"; changed since: {len(differing)} {noun}" + (f" (lines {lines})" if lines else "")
         message += f", gone: {gone}" if gone else ""
         changed = tuple(candidate(section) for section in differing[:_LISTED])
     return Diagnostic(
         code=Code.STALE_BASE,
         message=message,
-        hint=f'look at it with md_stat and plan again with `"baseSha256": "{found}"`',
+        hint="look at what changed with md_stat, then plan again on the file as it is",
         file=path,
         candidates=changed,
     )

@@ -153,6 +153,19 @@ def test_output_is_a_plan_that_applies_elsewhere(project: Path, monkeypatch: pyt
     assert (project / "guide.md").read_text() == RESULT
 
 
+def test_plan_that_cannot_be_stored_can_be_written_to_a_file(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project.parent / "blocked").write_text("no folder")
+    monkeypatch.setenv("MDPLAN_STATE_DIR", str(project.parent / "blocked"))
+
+    planned = mdplan("plan", "--output", "plan.json", stdin=BATCH)
+
+    assert (planned.code, planned.out.decode()) == (0, DIFF)
+    assert mdplan("apply", "plan.json").code == 0
+    assert (project / "guide.md").read_text() == RESULT
+
+
 def test_root_is_the_nearest_one_upwards(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "docs" / "deep").mkdir(parents=True)
     (project / "docs" / "own.md").write_text(GUIDE)

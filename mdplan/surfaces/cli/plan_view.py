@@ -17,7 +17,7 @@ _SHORT_ID = len("sha256-") + 16
 
 
 def print_diff(session: Session, engine: "Engine", report: PlanReport) -> Problems:
-    """Write the exact diff of `report` to standard output, or its picture to a terminal.
+    """Write the exact diff of a stored plan to standard output, or its picture to a terminal.
 
     Gives what is wrong when its exact bytes cannot be had: a diff that is not exact is not printed as one.
     """
@@ -26,12 +26,19 @@ def print_diff(session: Session, engine: "Engine", report: PlanReport) -> Proble
     exact = report.diff.encode("utf-8") if _is_whole(report) else engine.diff_bytes(report.plan_id)
     if not isinstance(exact, bytes):
         return exact
+    write_diff(session, exact)
+    return ()
+
+
+def write_diff(session: Session, exact: bytes) -> None:
+    """Write a diff to standard output as it is, or its picture to a terminal."""
+    if session.console.as_json or not exact:
+        return
     if session.console.diff_is_for_people:
         # The summary that follows stands apart.
         session.console.text(diff_for_people(exact, session.console.out) + "\n")
     else:
         session.console.data(exact)
-    return ()
 
 
 def print_warnings(session: Session, report: PlanReport) -> None:
@@ -79,12 +86,8 @@ def print_applied(session: Session, report: ApplyReport) -> None:
         console.note("Nothing to change: the files have this text already.")
 
 
-def write_document(engine: "Engine", report: PlanReport, path: Path) -> Problems:
-    """Write the plan of `report` to the file `path`. Gives what is wrong when that fails."""
-    assert report.plan_id is not None, "a plan that was made has an ID"
-    document = engine.export(report.plan_id)
-    if not isinstance(document, bytes):
-        return document
+def write_document(document: bytes, path: Path) -> Problems:
+    """Write a plan document to the file `path`. Gives what is wrong when that fails."""
     try:
         path.write_bytes(document + b"\n")
     except OSError as error:

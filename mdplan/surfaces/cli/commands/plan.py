@@ -7,7 +7,7 @@ import click
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.report import PlanReport
 from mdplan.surfaces.cli.json_input import batch_argument, override_options, read_json, with_overrides
-from mdplan.surfaces.cli.plan_view import print_diff, print_summary, write_document
+from mdplan.surfaces.cli.plan_view import print_summary, write_diff, write_document
 from mdplan.surfaces.cli.session import Session, engine_command
 
 
@@ -34,13 +34,14 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     if isinstance(data, Diagnostic):
         return session.refuse(data)
     engine = session.open_engine()
-    report = engine.plan(with_overrides(data, overrides))
+    draft = engine.draft(with_overrides(data, overrides))
+    report = draft.report
     if not report.ok:
         return session.finish(report)
-    problems = write_document(engine, report, output) if output else ()
-    problems = problems or print_diff(session, engine, report)
+    problems = write_document(draft.document, output) if output else ()
     if problems:
         return session.refuse(*problems)
+    write_diff(session, draft.diff)
     session.finish(report)
     print_summary(session, report, output)
     return Exit.WOULD_CHANGE if check and not report.no_op else Exit.DONE

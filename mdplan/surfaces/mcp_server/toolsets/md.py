@@ -1,12 +1,8 @@
 """The toolset `md`: look at a file's structure, preview edits, apply them."""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, Final
 
-from pydantic.alias_generators import to_camel
-
-from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine import Engine
 from mdplan.reading.stat_request import DETAILS, INVENTORIES, StatRequest, read_stat_request
 from mdplan.reading.stat_text import stat_text
@@ -22,7 +18,7 @@ from mdplan.surfaces.mcp_server.flat_schema import (
 )
 from mdplan.surfaces.mcp_server.result import answer, plan_answer
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
-from mdplan.wire import fold_names, unknown_fields
+from mdplan.wire import fold_names
 
 INSTRUCTIONS: Final = """\
 Edits Markdown and text files by small declared edits: bytes that no edit names never change. Look first: \
@@ -62,7 +58,6 @@ _AS_IN_APPLY: Final[Schema] = {
     "items": {"type": "object"},
     "description": "Edits as in md_apply.",
 }
-_ABOUT_PLANS: Final = frozenset({"planId", "baseSha256", "dryRun", "accept", "onStale"})
 
 
 def md_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
@@ -106,28 +101,7 @@ def _stat(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
 
 def _apply(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     request = fold_names(arguments, {})
-    problems = _beside_plan_id(request) if "planId" in request else ()
-    return plan_answer(refusal(ApplyReport, problems) if problems else engine.apply(request))
-
-
-def _beside_plan_id(request: Mapping[str, Any]) -> Problems:
-    """What may not stand beside `planId`: edits, which would be ignored, and unknown names.
-
-    A preview may be handed back as it is, so the fields of its report are known.
-    """
-    files = request.get("files")
-    entries = files if isinstance(files, list) else []
-    if "edits" in request or any(isinstance(entry, Mapping) and "edits" in entry for entry in entries):
-        return (
-            Diagnostic(
-                code=Code.INVALID_ARGUMENT,
-                message="edits stand beside planId, and the plan holds its own edits",
-                hint="send planId to apply the preview, or edits to plan anew",
-            ),
-        )
-    of_reports = {to_camel(field.name) for field in fields(ApplyReport)}
-    unknown = {name: value for name, value in request.items() if name not in of_reports}
-    return tuple(unknown_fields(unknown, sorted(_ABOUT_PLANS), "a request with planId"))
+    return plan_answer(engine.apply(request))
 
 
 def _stat_schema() -> Schema:

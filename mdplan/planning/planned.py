@@ -1,0 +1,59 @@
+"""A plan together with what it was made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mdplan.plan import Plan
+from mdplan.planning.build import BuiltFile
+from mdplan.planning.summary import report_fields
+from mdplan.report import PlanReport
+from mdplan.text.diff import format_diff
+from mdplan.text.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A plan; of a subset, also the indexes in the batch that it was asked of."""
+
+    plan: Plan
+    accepted: tuple[int, ...] | None = None
+    rejected: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan as it was chosen, and the files that it was made of."""
+
+    chosen: Chosen
+    files: Sequence[BuiltFile]
+    rebased: bool | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        return self.chosen.plan
+
+    @property
+    def bases(self) -> list[Source]:
+        """The bases of its files."""
+        return [built.base.source for built in self.files]
+
+    @property
+    def diff(self) -> bytes:
+        """The exact unified diff."""
+        return b"".join(format_diff(built.file.relative, built.hunks) for built in self.files)
+
+    def report_fields(self) -> dict[str, Any]:
+        """What a report says of it."""
+        fields = report_fields(self.plan, self.diff)
+        return fields | {"accepted": self.chosen.accepted, "rejected": self.chosen.rejected}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A report on a new plan, with the exact bytes of its diff and its document; empty for a refusal."""
+
+    report: PlanReport
+    diff: bytes = b""
+    document: bytes = b""
