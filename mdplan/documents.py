@@ -9,6 +9,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.document_format import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.plan import Plan
+from mdplan.planning.build import BuiltFile
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.stale import stale_base
 from mdplan.reading.open_document import decode_document
@@ -65,6 +66,24 @@ class Documents:
         if len({name.root for name in names}) > 1:
             problems.append(_SEVERAL_ROOTS)
         return files, problems
+
+    def within_limits(self, built: BuiltFile) -> BuiltFile | Problems:
+        """`built`, unless nobody could read its result again. Errors: FILE_TOO_LARGE."""
+        result, path = built.result.source, built.file.path
+        if result.lines.count > self.max_lines:
+            size = f"{result.lines.count} lines, and the limit is {self.max_lines}"
+        elif len(result.data) > self.max_file_bytes:
+            size = f"{len(result.data)} bytes, and the limit is {self.max_file_bytes}"
+        else:
+            return built
+        return (
+            Diagnostic(
+                code=Code.FILE_TOO_LARGE,
+                message=f"the result of `{path}` would have {size}",
+                hint="write less, or raise the limit",
+                file=path,
+            ),
+        )
 
     def sources_of(self, plan: Plan) -> list[Source] | Problems:
         """The files of `plan` as they are now, in its order. Errors: those of reading."""

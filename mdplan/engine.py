@@ -164,6 +164,8 @@ class Engine:
         for file in snapshot:
             built = _build_in_sequence(file, batch) if batch.sequential else _build(file, batch)
             if isinstance(built, BuiltFile):
+                built = self.documents.within_limits(built)
+            if isinstance(built, BuiltFile):
                 built_files.append(built)
             else:
                 problems += built

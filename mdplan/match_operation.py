@@ -242,8 +242,9 @@ class MatchOperation(SectionTargeted):
 
 
 def _undecided(count: int) -> Diagnostic:
+    which = "1 match was left out because its" if count == 1 else f"{count} matches were left out because their"
     return warning(
         Code.UNDECIDED_NODE,
-        f"{count} matches were left out because their place in the Markdown could not be proven",
-        "use replace_range for them",
+        f"{which} place in the Markdown could not be proven",
+        "use replace_range there",
     )

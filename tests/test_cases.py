@@ -151,8 +151,9 @@ def write_expected(case: Case, outcome: Outcome) -> None:
 
 @needs_git
 def test_git_applies_the_diffs_of_all_cases() -> None:
-    """One call for all: each case is a folder of one tree."""
-    trees = {case: (case.before_tree(), case.after_tree()) for case in ALL if case.is_accepted}
+    """One call for all: each case that is planned is a folder of one tree."""
+    planned_cases = [case for case in ALL if case.is_accepted and (case.folder / "batch.json").exists()]
+    trees = {case: (case.before_tree(), case.after_tree()) for case in planned_cases}
     diff = b"".join(
         re.sub(
             rb"(?m)^diff --git a/(.*) b/\1\n--- a/\1(\t?)\n\+\+\+ b/\1(\t?)\n",

@@ -15,11 +15,11 @@ def unpinned(built_files: Sequence[BuiltFile]) -> Problems:
             continue
         loose = [item.index for item in built.resolved if not item.resolution.is_evidence]
         if loose:
-            listed = ", ".join(map(str, loose[:10]))
+            listed = f"{'edit' if len(loose) == 1 else 'edits'} {', '.join(map(str, loose[:10]))}"
             problems.append(
                 Diagnostic(
                     code=Code.PRECONDITION_REQUIRED,
-                    message=f"nothing pins `{built.file.path}` to what you saw (edits {listed})",
+                    message=f"nothing pins `{built.file.path}` to what you saw ({listed})",
                     hint=f'add `"baseSha256": "{built.base.source.sha256}"` if you saw this file, '
                     "or dry-run the batch and apply its planId",
                     file=built.file.path,
