@@ -1,0 +1,86 @@
+"""The law of the outline, judged by text edits alone: what no edit touched stands where it stood."""
+
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.section import Section
+from mdplan.text.edit import EditList
+from mdplan.text.span import Span
+
+# With these the headings around the target may get another parent.
+MOVES_PARENTS = frozenset({"set_heading_level", "delete_section"})
+
+
+def check_outline(base: Outline, result: Outline, edits: EditList, ops: frozenset[str]) -> None:
+    """Untouched headings keep level and parent, and every other heading of the result was written."""
+    headings = {section.span.start: section for section in result.every_section() if section.heading}
+    kept: dict[int, Section] = {}
+    for section in base.every_section():
+        if not section.heading or _is_touched(_lines_of(base, section), edits, base.source.text):
+            continue
+        found = _same(section, base, result, edits, headings)
+        assert found is not None, f"the heading {section.title!r} is gone"
+        assert (found.level, found.nested) == (section.level, section.nested), "another level"
+        kept[section.span.start] = found
+    if not ops & MOVES_PARENTS:
+        _check_parents(base, result, kept)
+    _check_gained(base, result, edits, headings)
+
+
+def _same(
+    section: Section, base: Outline, result: Outline, edits: EditList, headings: dict[int, Section]
+) -> Section | None:
+    """The heading of the result with the lines of `section`, where the edits have put them."""
+    text = base.text_of(_lines_of(base, section))
+    for after in (True, False):
+        start = edits.map_offset(section.span.start, after=after)
+        found = headings.get(start) if start is not None else None
+        if found is not None and result.text_of(_lines_of(result, found)) == text:
+            return found
+    return None
+
+
+def _check_parents(base: Outline, result: Outline, kept: dict[int, Section]) -> None:
+    for section in base.every_section():
+        parent, now = base.parent(section), kept.get(section.span.start)
+        if now is None or parent is None:
+            continue
+        wanted = kept.get(parent.span.start) if parent.heading else None
+        if parent.heading and wanted is None:
+            continue
+        found = result.parent(now)
+        assert found is not None
+        is_same = found.span == wanted.span if wanted is not None else found.is_root
+        assert is_same, f"the heading {section.title!r} has another parent"
+
+
+def _check_gained(base: Outline, result: Outline, edits: EditList, headings: dict[int, Section]) -> None:
+    written = edits.result_spans()
+    known = {
+        start
+        for section in base.every_section()
+        if section.heading
+        for after in (True, False)
+        if (start := edits.map_offset(section.span.start, after=after)) is not None
+    }
+    for start, section in headings.items():
+        lines = _lines_of(result, section)
+        is_written = any(span.contains(lines) for span in written)
+        assert start in known or is_written, f"the heading {section.title!r} was not written by an edit"
+
+
+def _lines_of(outline: Outline, section: Section) -> Span:
+    assert section.heading is not None
+    return Span(section.heading.span.start, outline.source.lines.content_end(section.heading.last_line))
+
+
+def _is_touched(lines: Span, edits: EditList, text: str) -> bool:
+    """Whether an edit changes text of `lines`, or glues text to their start or end."""
+    for edit in edits:
+        if edit.span.overlaps(lines) or lines.start < edit.span.start < lines.end:
+            return True
+        before = edit.new_text or text[: edit.span.start]
+        if edit.span.end == lines.start and before and before[-1] not in "\r\n":
+            return True
+        behind = edit.new_text or text[edit.span.end :]
+        if edit.span.start == lines.end and behind and behind[0] not in "\r\n":
+            return True
+    return False

@@ -1,0 +1,250 @@
+"""Random documents and batches of all operations: the laws of every plan and of every write.
+
+One machine owns one file. It plans batches on what the file holds, applies them, repeats them, takes them
+back behind the engine's back, and comes again with old plans.
+"""
+
+import json
+import shutil
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, event, note, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from mdplan.diagnostics import Code
+from mdplan.engine import Engine
+from mdplan.markdown.outline import Outline
+from mdplan.plan import edit_list_from_json
+from mdplan.report import PlanReport, to_wire
+from mdplan.settings import Settings
+from mdplan.storage.commit import Durability
+from mdplan.text.edit import EditList, Overlap
+from mdplan.text.source import Source, sha256_hex
+from tests.conftest import FULL
+from tests.properties.batches import batches, documents
+from tests.properties.outline_law import check_outline
+from tests.strict_patch import apply_strictly
+
+NAME = "doc.md"
+BACK = "back.md"
+SETTINGS = settings(
+    settings.get_profile("full" if FULL else "default"),
+    max_examples=2000 if FULL else 40,
+    stateful_step_count=12 if FULL else 8,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def decoded(data: bytes) -> Source:
+    source = Source.decode(data, "utf-8" if b"\0" in data else None)
+    assert isinstance(source, Source), source
+    return source
+
+
+class Machine(RuleBasedStateMachine):
+    """One file, the engine over its folder, and the plans that were made of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.path = self.folder / NAME
+        self.engine = Engine.open([self.folder], settings=Settings(durability=Durability.PROCESS))
+        self.plans: list[tuple[str, bytes, bytes]] = []
+
+    def teardown(self) -> None:
+        self.engine.workspace.close()
+        shutil.rmtree(self.folder)
+
+    @property
+    def content(self) -> bytes:
+        return self.path.read_bytes()
+
+    @initialize(text=documents())
+    def write(self, text: str) -> None:
+        """The file as its author left it."""
+        data = text.encode("utf-8", "surrogateescape")
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            data = data.replace(b"\0", b"")
+        self.path.write_bytes(data)
+
+    @rule(data=st.data())
+    def edit(self, data: st.DataObject) -> None:
+        """Plan a batch, look at the plan from all sides, apply it, and send the batch again.
+
+        Of a batch that is refused the edits go on that nothing is said against.
+        """
+        base = self.content
+        outline = Outline(decoded(base))
+        batch = data.draw(batches(outline, NAME), "batch") | ({"encoding": "utf-8"} if b"\0" in base else {})
+        note(repr(base))
+        plan = self.plan(batch)
+        while not plan.ok:
+            self.check_refused(plan, batch)
+            wrong = {found.edit_index for found in plan.diagnostics} or {0}
+            rest = [edit for index, edit in enumerate(batch["edits"]) if index not in wrong]
+            if not rest or len(rest) == len(batch["edits"]):
+                return
+            batch = batch | {"edits": rest}
+            plan = self.plan(batch)
+        result = self.check_plan(plan, batch, outline)
+        check_single_edits(self, batch, outline)
+        self.check_apply(plan, batch, result)
+        self.plans.append((plan.plan_id or "", base, result))
+
+    @rule(data=st.data(), restores=st.booleans())
+    def come_again(self, data: st.DataObject, restores: bool) -> None:
+        """An old plan writes what it wrote then, or says that it is applied, or is refused."""
+        if not self.plans:
+            return
+        plan_id, base, result = data.draw(st.sampled_from(self.plans))
+        if restores:
+            self.path.write_bytes(base)
+        before = self.content
+        report = self.engine.apply({"planId": plan_id})
+        if before == result:
+            assert report.ok
+            assert bool(report.already_applied) is (base != result)
+        if before in {base, result}:
+            assert report.ok, report.error
+            assert self.content == result
+        else:
+            assert report.error
+            assert report.error.code is Code.STALE_BASE
+            assert self.content == before
+
+    def plan(self, batch: dict[str, Any]) -> PlanReport:
+        """Plan of `batch`, which wrote nothing and is fit to be sent."""
+        before = self.content
+        plan = self.engine.plan(batch)
+        assert self.content == before, "planning wrote"
+        check_wire(plan)
+        event(f"{len(batch['edits'])} edits planned" if plan.error is None else f"refused: {plan.error.code}")
+        return plan
+
+    def check_refused(self, plan: PlanReport, batch: dict[str, Any]) -> None:
+        """A refusal names its edits, and apply says the same and writes nothing."""
+        before = self.content
+        assert plan.error is not None
+        assert plan.plan_id is None
+        assert plan.diff is None
+        assert all((found.edit_index or 0) < len(batch["edits"]) for found in plan.diagnostics)
+        report = self.engine.apply(batch)
+        assert not report.ok
+        assert to_wire(report.diagnostics) == to_wire(plan.diagnostics)
+        assert self.content == before, "a refused batch wrote"
+
+    def check_plan(self, plan: PlanReport, batch: dict[str, Any], outline: Outline) -> bytes:
+        """Result bytes of `plan`, after all that can be said of it without writing."""
+        base, source = outline.source.data, outline.source
+        edits = self.edits_of(plan)
+        result = spliced(source, edits)
+        (file,) = plan.files
+        assert file.base_sha256 == sha256_hex(base)
+        assert file.result_sha256 == sha256_hex(result)
+        assert apply_strictly(base, self.engine.diff_bytes(plan.plan_id)) == result
+        text = edits.apply(source.text)
+        assert spliced(decoded(result), edits.invert(source.text)) == base
+        assert decoded(result).text == text
+        assert plan.no_op is (result == base)
+        assert [found.edit_index for found in plan.edit_results] == list(range(len(batch["edits"])))
+        if not batch.get("allowOutlineChange"):
+            ops = frozenset(edit["op"] for edit in batch["edits"])
+            check_outline(outline, Outline(decoded(result)), edits, ops)
+        return result
+
+    def check_apply(self, plan: PlanReport, batch: dict[str, Any], result: bytes) -> None:
+        """What was planned is written, once."""
+        base = self.content
+        dry = self.engine.apply(batch | {"dryRun": True})
+        assert (dry.plan_id, dry.diff, self.content) == (plan.plan_id, plan.diff, base)
+        report = self.engine.apply({"planId": plan.plan_id})
+        check_wire(report)
+        assert report.ok, report.error
+        assert self.content == result
+        again = self.engine.apply({"planId": plan.plan_id})
+        assert again.ok, again.error
+        assert bool(again.already_applied) is (result != base)
+        twice = self.engine.apply(batch)
+        if result != base:
+            assert twice.error, "the same batch was applied twice"
+            assert twice.error.code is Code.STALE_BASE
+        assert self.content == result, "a second copy"
+
+    def edits_of(self, plan: PlanReport) -> EditList:
+        """Text edits of the plan's document."""
+        document = self.engine.export(plan.plan_id)
+        assert isinstance(document, bytes), document
+        return edit_list_from_json(json.loads(document)["files"][0]["textEdits"])
+
+
+def check_wire(report: PlanReport) -> None:
+    """A report is JSON and valid Unicode."""
+    json.dumps(to_wire(report), ensure_ascii=False).encode()
+
+
+def spliced(source: Source, edits: EditList) -> bytes:
+    """Bytes of `source` with `edits` done, everything else copied."""
+
+    def encoded(text: str) -> bytes:
+        return text.encode("utf-8", "surrogateescape")
+
+    pieces, at = [source.bom], 0
+    for edit in edits:
+        pieces += [encoded(source.text[at : edit.span.start]), encoded(edit.new_text)]
+        at = edit.span.end
+    return b"".join([*pieces, encoded(source.text[at:])])
+
+
+def check_single_edits(machine: Machine, batch: dict[str, Any], outline: Outline) -> None:
+    """Edits of a snapshot batch that lie apart do together what each of them does alone."""
+    if batch.get("sequential") or len(batch["edits"]) == 1:
+        return
+    free = batch | {"allowOutlineChange": True, "allowDuplicateHeadings": True}
+    whole = machine.edits_of(machine.engine.plan(free))
+    plans = [machine.engine.plan(free | {"edits": [edit]}) for edit in batch["edits"]]
+    assert all(plan.ok for plan in plans), [plan.error for plan in plans]
+    singles = [machine.edits_of(plan) for plan in plans]
+    every = [each for edits in singles for each in edits]
+    if len({each.span.start for each in every}) < len(every) or isinstance(EditList.of(every), Overlap):
+        return
+    assert EditList.of(every) == whole
+    check_from_the_back(machine, free, outline, plans, singles)
+
+
+def check_from_the_back(
+    machine: Machine,
+    batch: dict[str, Any],
+    outline: Outline,
+    plans: list[PlanReport],
+    singles: list[EditList],
+) -> None:
+    """They come to the same one by one, from the end of the file, while their addresses mean the same."""
+    order = sorted((edits.edits, index) for index, edits in enumerate(singles) if edits)
+    is_apart = all(left[-1].span.end < right[0].span.start for (left, _), (right, _) in pairwise(order))
+    # The level of a section fits its neighbours, and these may have another one by then.
+    if not is_apart or any(edit["op"] == "set_heading_level" for edit in batch["edits"]):
+        return
+    data, text = outline.source.data, outline.source.text
+    for _, index in reversed(order):
+        (machine.folder / BACK).write_bytes(data)
+        edit = {name: value for name, value in batch["edits"][index].items() if name != "sectionSha256"}
+        alone = batch | {"file": BACK, "baseSha256": sha256_hex(data), "edits": [edit]}
+        plan = machine.engine.plan(alone)
+        if not plan.ok or plan.edit_results[0].ranges != plans[index].edit_results[0].ranges:
+            return
+        assert machine.edits_of(plan) == singles[index]
+        text = singles[index].apply(text)
+        assert machine.engine.apply(alone).ok
+        data = (machine.folder / BACK).read_bytes()
+        assert decoded(data).text == text
+    event("from the back")
+
+
+TestMachine = Machine.TestCase
+TestMachine.settings = SETTINGS
