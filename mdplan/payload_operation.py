@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload, fit_levels, read_payload
 from mdplan.markdown.section import Section
@@ -14,6 +14,7 @@ from mdplan.operation import BlockInsertion, Claim, InsertOrder, InsertRank, Res
 from mdplan.text.span import Span
 
 SectionPosition = Literal["before", "after", "firstChild", "lastChild"]
+BodyEdge = Literal["start", "end", "very end"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,14 @@ class Place:
     def order(self) -> InsertOrder:
         """Order among the insertions at the same offset."""
         return InsertOrder.into(self.parent, self.rank)
+
+
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    """A section and the payload for it."""
+
+    section: Section
+    payload: Payload
 
 
 class LevelFitting(SectionTargeted):
@@ -60,6 +69,16 @@ class PayloadOperation(LevelFitting):
 
     markdown: str = Field(description="Text to write; headings in it are levelled to fit.")
 
+    def addressed(self, outline: Outline) -> Addressed | Problems:
+        """The section and the payload, or what is wrong with either.
+
+        Errors: those of `find_section` and `read_payload`.
+        """
+        section, payload = self.find_section(outline), self.read_payload()
+        if isinstance(section, Section) and isinstance(payload, Payload):
+            return Addressed(section, payload)
+        return tuple(problem for problem in (section, payload) if isinstance(problem, Diagnostic))
+
     def read_payload(self) -> Payload | Diagnostic:
         """The payload. Errors: EMPTY_CONTENT; OUTLINE_CHANGED where it leaves a fence or comment open."""
         payload = read_payload(self.markdown)
@@ -76,6 +95,20 @@ class PayloadOperation(LevelFitting):
             )
         return payload
 
+    def write_into(
+        self, outline: Outline, to: Addressed, child: Literal["firstChild", "lastChild"], edge: BodyEdge
+    ) -> Resolution | Problems:
+        """Insertion of a payload into its section: as its first or last `child` if it starts with a heading.
+
+        Other text goes to an `edge` of the body. Errors: HEADING_LEVEL_OVERFLOW.
+        """
+        if to.payload.starts_with_heading:
+            place = place_beside(outline, to.section, child)
+        else:
+            place = place_in_body(outline, to.section, edge)
+        fitted = self.fitted(to.payload, place.level)
+        return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, to.section)
+
     def insertion(self, payload: Payload, place: Place, section: Section) -> Resolution:
         """Insertion of `payload` at `place`; `section` was addressed."""
         return Resolution(
@@ -86,7 +119,7 @@ class PayloadOperation(LevelFitting):
         )
 
 
-def place_in_body(outline: Outline, section: Section, edge: Literal["start", "end", "very end"]) -> Place:
+def place_in_body(outline: Outline, section: Section, edge: BodyEdge) -> Place:
     """Place for plain text: the start or end of the own body of `section`, or the end of all of it."""
     match edge:
         case "start":

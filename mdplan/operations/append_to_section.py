@@ -4,10 +4,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.diagnostics import Problems
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Resolution
-from mdplan.payload_operation import PayloadOperation, place_beside, place_in_body
+from mdplan.payload_operation import Addressed, PayloadOperation
 
 
 class AppendToSection(PayloadOperation):
@@ -37,14 +37,7 @@ class AppendToSection(PayloadOperation):
 
         Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW.
         """
-        section = self.find_section(outline)
-        payload = self.read_payload()
-        problems = tuple(problem for problem in (section, payload) if isinstance(problem, Diagnostic))
-        if isinstance(section, Diagnostic) or isinstance(payload, Diagnostic):
-            return problems
-        if payload.starts_with_heading:
-            place = place_beside(outline, section, "lastChild")
-        else:
-            place = place_in_body(outline, section, "very end" if self.extent == "subtree" else "end")
-        fitted = self.fitted(payload, place.level)
-        return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, section)
+        found = self.addressed(outline)
+        if not isinstance(found, Addressed):
+            return found
+        return self.write_into(outline, found, "lastChild", "very end" if self.extent == "subtree" else "end")

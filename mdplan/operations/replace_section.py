@@ -4,10 +4,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.diagnostics import Problems
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Resolution
-from mdplan.payload_operation import PayloadOperation
+from mdplan.payload_operation import Addressed, PayloadOperation
 from mdplan.section_replacement import replace_section
 
 
@@ -39,9 +39,7 @@ class ReplaceSection(PayloadOperation):
         INVALID_ARGUMENT for a payload with another heading at or above the target's level;
         DUPLICATE_HEADING for one that repeats some of the subsections.
         """
-        section = self.find_section(outline)
-        payload = self.read_payload()
-        problems = tuple(problem for problem in (section, payload) if isinstance(problem, Diagnostic))
-        if isinstance(section, Diagnostic) or isinstance(payload, Diagnostic):
-            return problems
-        return replace_section(self, outline, section, payload, self.keep_subsections)
+        found = self.addressed(outline)
+        if not isinstance(found, Addressed):
+            return found
+        return replace_section(self, outline, found.section, found.payload, self.keep_subsections)

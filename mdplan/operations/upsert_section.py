@@ -9,7 +9,7 @@ from mdplan.markdown.heading_path import find_by_path
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload, read_payload
 from mdplan.operation import Resolution
-from mdplan.payload_operation import PayloadOperation, place_beside, place_in_body
+from mdplan.payload_operation import Addressed, PayloadOperation, place_beside
 from mdplan.section_replacement import replace_section
 
 
@@ -64,12 +64,10 @@ class UpsertSection(PayloadOperation):
             return self._create(outline, payload) if self._may_create(section) else (section,)
         if self.mode == "replace":
             return replace_section(self, outline, section, payload, self.keep_subsections)
-        if payload.starts_with_heading:
-            place = place_beside(outline, section, "lastChild" if self.mode == "append" else "firstChild")
-        else:
-            place = place_in_body(outline, section, "end" if self.mode == "append" else "start")
-        fitted = self.fitted(payload, place.level)
-        return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, section)
+        to = Addressed(section, payload)
+        if self.mode == "append":
+            return self.write_into(outline, to, "lastChild", "end")
+        return self.write_into(outline, to, "firstChild", "start")
 
     def _may_create(self, problem: Diagnostic) -> bool:
         named = self.heading_path or ((self.heading,) if self.heading is not None else ())
