@@ -21,7 +21,8 @@ from mdplan.wire_match import fold_match_options
 
 _FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
 _EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
-_SYNONYMS: Final = {**_FILE_SYNONYMS, **_EDIT_SYNONYMS}
+_BATCH_SYNONYMS: Final = {**_FILE_SYNONYMS, "allowOverlappingEdits": "sequential"}
+_SYNONYMS: Final = {**_BATCH_SYNONYMS, **_EDIT_SYNONYMS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     problem = _not_readable(decoded)
     if problem:
         return (problem,)
-    fields = fold_names(decoded, _FILE_SYNONYMS)
+    fields = fold_names(decoded, _BATCH_SYNONYMS)
     files = _decoded(fields.pop("files", None))
     known = _wire_names(Batch)
     is_one_file = files is None
@@ -55,7 +56,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
         files = [{name: fields.pop(name) for name in list(fields) if name in _wire_names(FileEdits)}]
     elif "edits" in fields or "file" in fields:
         return (_invalid("files stands beside file or edits", "send one file, or a list of files"),)
-    problems = list(unknown_fields(fields, known, "the batch"))
+    problems = [*_drop_references(fields), *unknown_fields(fields, known, "the batch")]
     if not isinstance(files, list):
         return (*problems, _invalid("files is not a list", 'send "files": [{"file": …, "edits": […]}]'))
     too_large = _too_large(files, limits)
@@ -116,6 +117,16 @@ def unknown_fields(fields: Mapping[str, Any], known: Sequence[str], where: str) 
         )
 
 
+def _drop_references(fields: dict[str, Any]) -> Iterator[Diagnostic]:
+    """Take `updateReferences` out of `fields`: links stay as they are, and any other wish is refused."""
+    wish = fields.pop("updateReferences", "none")
+    if wish is not False and wish != "none":
+        yield _invalid(
+            "updateReferences is not `none`, and links cannot be updated yet",
+            "leave it out: BROKEN_LINK warnings name the links that an edit of their own has to change",
+        )
+
+
 def _read_file(entry: object, where: str, first_index: int) -> FileEdits | Problems:
     """Edits of one file. `where` names the entry in the list of files; it is empty for a batch of one."""
     entry = _decoded(entry)
@@ -164,7 +175,7 @@ def _read_edit(edit: object, index: int) -> Operation | Problems:
     fields = {name: _decoded(value) if name in _STRUCTURED else value for name, value in fields.items()}
     if isinstance(fields.get("headingPath"), str):
         fields["headingPath"] = [fields["headingPath"]]
-    problems = tuple(unknown_fields(fields, known, str(op)))
+    problems = (*_drop_references(fields), *unknown_fields(fields, known, str(op)))
     if problems:
         return tuple(problem.at(edit_index=index) for problem in problems)
     validated = _validated(model, fields, "")

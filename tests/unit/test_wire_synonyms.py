@@ -1,0 +1,42 @@
+"""Names that requirement 05 uses for fields of a batch."""
+
+from typing import Any
+
+import pytest
+
+from mdplan.batch import Batch
+from mdplan.diagnostics import Code
+from mdplan.wire import read_batch
+
+RENAME = {"op": "rename_heading", "heading": "A", "newTitle": "B"}
+
+
+def batch(edit: dict[str, Any], **fields: object) -> object:
+    return read_batch({"file": "a.md", "edits": [edit], **fields})
+
+
+@pytest.mark.parametrize("name", ["sequential", "allowOverlappingEdits", "allow_overlapping_edits"])
+def test_overlapping_edits_are_sequential_ones(name: str) -> None:
+    read = batch(RENAME, **{name: True})
+
+    assert isinstance(read, Batch)
+    assert read.sequential
+
+
+def test_both_names_at_once_are_refused() -> None:
+    read = batch(RENAME, sequential=True, allowOverlappingEdits=False)
+
+    assert isinstance(read, tuple)
+    assert [problem.code for problem in read] == [Code.INVALID_ARGUMENT]
+
+
+@pytest.mark.parametrize("wish", [False, "none"])
+def test_references_may_be_left_alone_in_so_many_words(wish: object) -> None:
+    assert batch({**RENAME, "updateReferences": wish}, update_references=wish) == batch(RENAME)
+
+
+@pytest.mark.parametrize("wish", [True, "file", "workspace", None, 0])
+def test_another_wish_for_references_is_refused(wish: object) -> None:
+    for read in (batch({**RENAME, "updateReferences": wish}), batch(RENAME, updateReferences=wish)):
+        assert isinstance(read, tuple)
+        assert [problem.code for problem in read] == [Code.INVALID_ARGUMENT]
