@@ -53,18 +53,20 @@ def _check_parents(base: Outline, result: Outline, kept: dict[int, Section]) -> 
 
 
 def _check_gained(base: Outline, result: Outline, edits: EditList, headings: dict[int, Section]) -> None:
+    """What of a heading of the result was not written was a part of a heading in the base."""
     written = edits.result_spans()
-    known = {
-        start
-        for section in base.every_section()
-        if section.heading
-        for after in (True, False)
-        if (start := edits.map_offset(section.span.start, after=after)) is not None
-    }
-    for start, section in headings.items():
+    before = [_lines_of(base, section) for section in base.every_section() if section.heading]
+    for section in headings.values():
         lines = _lines_of(result, section)
-        is_written = any(span.contains(lines) for span in written)
-        assert start in known or is_written, f"the heading {section.title!r} was not written by an edit"
+        rest = [
+            edits.unmap_offset(offset)
+            for offset in range(lines.start, lines.end)
+            if not any(span.start <= offset < span.end for span in written)
+        ]
+        of_headings = all(
+            any(span.start <= at < span.end for span in before) for at in rest if at is not None
+        )
+        assert of_headings, f"the heading {section.title!r} was not written by an edit"
 
 
 def _lines_of(outline: Outline, section: Section) -> Span:
