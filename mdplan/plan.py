@@ -47,6 +47,11 @@ class EditResult:
 
     `ranges` are the places in the base that it replaces, `result_lines` the lines that it writes, in the
     result. `matches` is capped; `matches_found` is exact.
+
+    `section_id` names the section that it addressed, in the base. `new_section_id` is the ID of the first
+    section that it inserts; for an edit that inserts none, the ID that the addressed section has afterwards,
+    if that is another one. `new_section_sha256` is the hash of that new section, else of the addressed one
+    as it is afterwards: it pins the next edit.
     """
 
     edit_index: int
@@ -57,6 +62,7 @@ class EditResult:
     result_lines: tuple[Lines, ...] = ()
     section_id: str | None = None
     new_section_id: str | None = None
+    new_section_sha256: str | None = None
     matches_found: int | None = None
     matches_replaced: int | None = None
     matches: tuple[MatchResult, ...] = ()

@@ -77,15 +77,58 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LineShift:
+    """Lines of a base that are still there: what was line n is now line n + `shift`.
+
+    Lines are 1-based and inclusive.
+    """
+
+    start_line: int
+    end_line: int
+    shift: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextBlock:
+    """Text of whole lines of a result; their numbers are 1-based and inclusive.
+
+    Where context is cut off, the last block may end inside of its last line.
+    """
+
+    start_line: int
+    end_line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFile:
+    """One file that was just written: what the next edit of it needs to know.
+
+    `line_map` says where the lines of the base are now: ranges in order, and lines of the base in none of
+    them were replaced or deleted. `context` has the lines around each change as they are now: three before
+    and behind it, and the first and last three of its own. Where a report would hold too much of either, the
+    later ones are left out, and `line_map_truncated` or `context_truncated` is true.
+    """
+
+    file: str
+    line_map: tuple[LineShift, ...]
+    context: tuple[ContextBlock, ...]
+    line_map_truncated: bool | None = None
+    context_truncated: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyReport(PlanReport):
     """Of `apply`. `applied` says whether the files now have their result; `receipt` is of the transaction.
 
-    With `rebased` the files had moved on, and the same edits were planned on them anew.
+    With `rebased` the files had moved on, and the same edits were planned on them anew. `written` is of the
+    files that this call changed.
     """
 
     already_applied: bool | None = None
     rebased: bool | None = None
     receipt: Receipt | Mapping[str, Any] | None = None
+    written: tuple[WrittenFile, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,6 +139,7 @@ def _result_of_json(entry: Mapping[str, Any]) -> EditResult:
         result_lines=tuple(Lines(start=lines["start"], end=lines["end"]) for lines in entry["resultLines"]),
         section_id=entry.get("sectionId"),
         new_section_id=entry.get("newSectionId"),
+        new_section_sha256=entry.get("newSectionSha256"),
         matches_found=entry.get("matchesFound"),
         matches_replaced=entry.get("matchesReplaced"),
         matches=tuple(

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.section import Section
 from mdplan.operation import MatchReport
 from mdplan.plan import EditResult, Lines, MatchResult, Range
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.resolve import ResolvedEdit
+from mdplan.planning.section_after import SectionAfter, sections_after
 from mdplan.text.source import visible
 from mdplan.text.span import Span
 
@@ -17,10 +17,11 @@ _MATCH_TEXT = 200
 
 def edit_results(built: BuiltFile) -> tuple[EditResult, ...]:
     """One result an edit of `built`, in batch order."""
-    return tuple(_result(built, item) for item in built.resolved)
+    after = sections_after(built)
+    return tuple(_result(built, item, after.get(item.index)) for item in built.resolved)
 
 
-def _result(built: BuiltFile, item: ResolvedEdit) -> EditResult:
+def _result(built: BuiltFile, item: ResolvedEdit, after: SectionAfter | None) -> EditResult:
     resolution = item.resolution
     matches = resolution.matches
     section = resolution.section
@@ -33,7 +34,8 @@ def _result(built: BuiltFile, item: ResolvedEdit) -> EditResult:
         ranges=tuple(_range(item.outline, claim.span) for claim in resolution.claims[:MOST_MATCHES]),
         result_lines=_lines(built.result, written[:MOST_MATCHES]),
         section_id=section.section_id if section else None,
-        new_section_id=_new_section_id(built, item, section),
+        new_section_id=after.new_id if after else None,
+        new_section_sha256=after.sha256 if after else None,
         matches_found=matches.found if matches else None,
         matches_replaced=matches.replaced if matches else None,
         matches=_matches(item.outline, matches) if matches else (),
@@ -43,18 +45,6 @@ def _result(built: BuiltFile, item: ResolvedEdit) -> EditResult:
             warning.at(file=built.file.path, edit_index=item.index) for warning in resolution.warnings
         ),
     )
-
-
-def _new_section_id(built: BuiltFile, item: ResolvedEdit, section: Section | None) -> str | None:
-    """ID that `section` has in the result, where it is another one."""
-    if section is None or section.heading is None:
-        return None
-    for after in (False, True):
-        start = built.edits_after(item.index).map_offset(section.span.start, after=after)
-        found = built.result_headings.get(start) if start is not None else None
-        if found is not None:
-            return found.section_id if found.section_id != section.section_id else None
-    return None
 
 
 def _matches(base: Outline, report: MatchReport) -> tuple[MatchResult, ...]:

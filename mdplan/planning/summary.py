@@ -9,6 +9,7 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.effects import effects_of
+from mdplan.planning.large_deletion import large_deletions
 from mdplan.planning.references import broken_links
 from mdplan.planning.results import edit_results
 from mdplan.report import FileReport
@@ -19,7 +20,7 @@ def plan_of(built_files: Sequence[BuiltFile], batch: Batch) -> Plan:
     """The plan that makes `built_files` of `batch`, with the warnings that the whole of it gives."""
     warnings: list[Diagnostic] = []
     for built in built_files:
-        warnings += broken_links(built)
+        warnings += (*large_deletions(built), *broken_links(built))
     return Plan.of(
         files=[_change(built) for built in built_files],
         requested=[normalized_edits(built.file.requested) for built in built_files],

@@ -47,7 +47,7 @@ class LineComparison:
 def _gaps(old: list[Line], new: list[Line]) -> Iterator[Block]:
     """Blocks that differ, between the lines that have only one possible counterpart."""
     whole = _trimmed(old, new, Block(0, len(old), 0, len(new)))
-    pairs = _anchors(old, new, whole) if whole.comparisons > 1 else []
+    pairs: list[tuple[int, int]] = _anchors(old, new, whole) if whole.comparisons > 1 else []
     old_at, new_at = whole.old_start, whole.new_start
     for old_line, new_line in (*pairs, (whole.old_end, whole.new_end)):
         gap = _trimmed(old, new, Block(old_at, old_line, new_at, new_line))

@@ -115,7 +115,7 @@ def test_plan_text_is_complete() -> None:
         "Planned, nothing was written: 1 edit, 1 file changed, +2 -1 lines. "
         'To apply exactly this: md_apply {"planId": "sha256-p"}\n'
         "a.md: +2 -1, baseSha256 bbbbbbbbbbbbbbbb, resultSha256 cccccccccccccccc\n"
-        "edit 0 rename_heading in a.md: writes lines 3, 5-6; sectionId sha256-old is now sha256-new; "
+        "edit 0 rename_heading in a.md: writes lines 3, 5-6; newSectionId sha256-new; "
         "line ends differ from the file's and were converted\n"
         "warning BROKEN_LINK: a link breaks\n"
         "\n"

@@ -101,7 +101,7 @@ def _edit_row(result: EditResult) -> str:
             f"writes lines {', '.join(places[:_MOST_ROWS])}{', …' if len(places) > _MOST_ROWS else ''}"
         )
     if result.new_section_id is not None:
-        parts.append(f"sectionId {result.section_id} is now {result.new_section_id}")
+        parts.append(f"newSectionId {result.new_section_id}")
     if result.line_ends_normalized:
         parts.append("line ends differ from the file's and were converted")
     row = f"edit {result.edit_index} {result.op} in {result.file}: {'; '.join(parts) or 'done'}"
