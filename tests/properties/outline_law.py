@@ -55,18 +55,22 @@ def _check_parents(base: Outline, result: Outline, kept: dict[int, Section]) -> 
 def _check_gained(base: Outline, result: Outline, edits: EditList, headings: dict[int, Section]) -> None:
     """What of a heading of the result was not written was a part of a heading in the base."""
     written = edits.result_spans()
-    before = [_lines_of(base, section) for section in base.every_section() if section.heading]
+    were_headings = {
+        edits.map_offset(offset, after=True)
+        for section in base.every_section()
+        if section.heading
+        for offset in range(*_bounds(_lines_of(base, section)))
+    }
     for section in headings.values():
-        lines = _lines_of(result, section)
-        rest = [
-            edits.unmap_offset(offset)
-            for offset in range(lines.start, lines.end)
-            if not any(span.start <= offset < span.end for span in written)
-        ]
-        of_headings = all(
-            any(span.start <= at < span.end for span in before) for at in rest if at is not None
+        is_accounted_for = all(
+            offset in were_headings or any(span.start <= offset < span.end for span in written)
+            for offset in range(*_bounds(_lines_of(result, section)))
         )
-        assert of_headings, f"the heading {section.title!r} was not written by an edit"
+        assert is_accounted_for, f"the heading {section.title!r} was not written by an edit"
+
+
+def _bounds(span: Span) -> tuple[int, int]:
+    return span.start, span.end
 
 
 def _lines_of(outline: Outline, section: Section) -> Span:
