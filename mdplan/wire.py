@@ -8,9 +8,10 @@ import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from functools import cache
+from typing import Any, Final, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 
 from mdplan.batch import Batch, FileEdits
@@ -73,6 +74,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
         first_index += _edit_count(entry)
     if problems:
         return tuple(problems)
+    fields = _with_decoded_fields(Batch, fields)
     batch: Batch | Problems = _validated(Batch, {**fields, "files": tuple(read)}, "")
     return batch
 
@@ -167,14 +169,12 @@ def _read_edit(edit: object, index: int) -> Operation | Problems:
         return (_unknown_operation(op).at(edit_index=index),)
     known = _wire_names(model)
     fields = fold_names(edit, {old: new for old, new in _EDIT_SYNONYMS.items() if new in known})
+    fields = _with_decoded_fields(model, fields)
     if "matchType" in known:
         folded = fold_match_options(fields)
         if isinstance(folded, Diagnostic):
             return (folded.at(edit_index=index),)
-        fields = folded
-    fields = {name: _decoded(value) if name in _STRUCTURED else value for name, value in fields.items()}
-    if isinstance(fields.get("headingPath"), str):
-        fields["headingPath"] = [fields["headingPath"]]
+        fields = _with_decoded_fields(model, folded)
     problems = (*_drop_references(fields), *unknown_fields(fields, known, str(op)))
     if problems:
         return tuple(problem.at(edit_index=index) for problem in problems)
@@ -184,8 +184,36 @@ def _read_edit(edit: object, index: int) -> Operation | Problems:
     return tuple(problem.at(edit_index=index) for problem in validated)
 
 
-# Fields of edits that hold arrays or objects, which some clients send as JSON text.
-_STRUCTURED: Final = frozenset({"headingPath", "range", "lines", "include", "exclude", "occurrence"})
+# Forms of match options that become flat ones; see `wire_match`.
+_RICH_FIELDS: Final = frozenset(
+    {"expectedMatchCount", "matchSelection", "flags", "nodeExclusions", "scope"},
+)
+
+
+def _with_decoded_fields(model: type[BaseModel], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """`fields` with arrays and objects where they belong and came as JSON text; a path may be one heading."""
+    structured, paths = _structured_fields(model)
+    decoded = dict(fields)
+    for name, value in fields.items():
+        if name in structured or name in _RICH_FIELDS:
+            decoded[name] = _decoded(value)
+        if name in paths and isinstance(decoded[name], str):
+            decoded[name] = [decoded[name]]
+    return decoded
+
+
+@cache
+def _structured_fields(model: type[BaseModel]) -> tuple[frozenset[str], frozenset[str]]:
+    """Wire names of the fields that hold arrays or objects, and of those that hold heading paths."""
+    structured: set[str] = set()
+    paths: set[str] = set()
+    for name, field in model.model_fields.items():
+        for each in (field.annotation, *get_args(field.annotation)):
+            if get_origin(each) is tuple or hasattr(each, "model_fields"):
+                structured.add(field.alias or name)
+            if each == tuple[str, ...]:
+                paths.add(field.alias or name)
+    return frozenset(structured), frozenset(paths)
 
 
 def _unknown_operation(op: object) -> Diagnostic:
@@ -205,31 +233,54 @@ def _validated(model: type[Any], fields: Mapping[str, Any], where: str) -> Any: 
 
 
 def _of_pydantic(error: Mapping[str, Any], model: type[Any], where: str) -> Diagnostic:
-    name = where + _path(error["loc"])
+    name = f"`{where}{_path(error['loc'])}`"
     if error["type"] == "extra_forbidden":
         *parents, unknown = error["loc"]
         inside = f"`{where}{_path(parents)}`"
         return next(unknown_fields({str(unknown): None}, _wire_names(_model_at(model, parents)), inside))
-    if error["type"] == "missing":
-        return _invalid(f"`{name}` is missing", f"give `{name}`")
-    if error["type"] == "too_short":
-        return _invalid(f"`{name}` is empty", f"give at least one entry in `{name}`")
-    message = str(error["msg"]).removeprefix("Value error, ")
-    return _invalid(f"`{name}`: {message}" if name else message, _hint(error))
+    if error["type"] == "value_error":
+        about = f"{name}: " if error["loc"] else ""
+        return _invalid(about + str(error["msg"]).removeprefix("Value error, "), _SEE_SCHEMA)
+    is_what, advice = _in_words(str(error["type"]), error.get("ctx", {}), str(error["msg"]))
+    return _invalid(f"{name} {is_what}", f"{advice} {name}" if error["type"] == "missing" else advice)
 
 
-def _hint(error: Mapping[str, Any]) -> str:
-    match error["type"]:
-        case "string_type":
-            return "send a string"
-        case "int_type" | "int_parsing":
-            return "send a whole number"
-        case "tuple_type" | "list_type":
-            return "send a list"
-        case "model_type" | "model_attributes_type":
-            return "send an object"
+def _in_words(kind: str, context: Mapping[str, Any], message: str) -> tuple[str, str]:
+    """What is wrong with a value, as the end of a sentence about it, and what to do."""
+    match kind:
+        case "missing":
+            words = "is missing", "give"
+        case "too_short":
+            words = "is empty", "give at least one entry"
+        case "string_too_short":
+            words = "is empty", "give at least one character"
+        case "greater_than_equal":
+            words = f"is less than {context['ge']}", f"send {context['ge']} or more"
+        case "less_than_equal":
+            words = f"is more than {context['le']}", f"send {context['le']} or less"
+        case "enum" | "literal_error":
+            words = f"is not one of {context['expected']}", "use one of them"
+        case "string_pattern_mismatch":
+            words = f"does not match `{context['pattern']}`", "send it in that form"
+        case _ if kind in _KINDS:
+            words = f"is not {_KINDS[kind]}", f"send {_KINDS[kind]}"
         case _:
-            return "see `mdplan schema batch` for what is allowed"
+            words = f"is refused: {message}", _SEE_SCHEMA
+    return words
+
+
+_SEE_SCHEMA: Final = "see `mdplan schema batch` for what is allowed"
+_KINDS: Final = {
+    "string_type": "a string",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "tuple_type": "a list",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+}
 
 
 def _path(location: Sequence[str | int]) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pydantic.alias_generators import to_camel
+
 from mdplan.diagnostics import Code, Diagnostic
 
 _FLAGS: Final = {"i": ("caseSensitive", False), "m": ("multiline", True), "s": ("dotAll", True)}
@@ -34,7 +36,7 @@ def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any] | Diagnostic
             message=str(contradiction),
             hint="give each option once, in its flat form",
         )
-    if "occurrence" in folded and not {"heading", "headingPath"} & folded.keys():
+    if folded.get("occurrence") is not None and not {"heading", "headingPath"} & folded.keys():
         return Diagnostic(
             code=Code.INVALID_ARGUMENT,
             message="occurrence picks one of several equal headings, not a match",
@@ -44,7 +46,7 @@ def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any] | Diagnostic
 
 
 def _set(fields: dict[str, Any], name: str, value: object, form: str) -> None:
-    if name in fields and fields[name] != value:
+    if fields.get(name) is not None and fields[name] != value:
         msg = f"{form} and {name} contradict each other"
         raise _ContradictionError(msg)
     fields[name] = value
@@ -65,9 +67,11 @@ def _fold_selection(fields: dict[str, Any]) -> None:
     match fields.get("matchSelection"):
         case bool():
             return
-        case int(index) | {"index": int(index)}:
+        case int(index):
             fields["matchSelection"] = str(index)
-        case {"range": {"start": int(start), "end": int(end)}}:
+        case {"index": int(index), **rest} if not rest:
+            fields["matchSelection"] = str(index)
+        case {"range": {"start": int(start), "end": int(end), **more}, **rest} if not rest and not more:
             fields["matchSelection"] = f"{start}-{end}"
         case _:
             return
@@ -76,12 +80,15 @@ def _fold_selection(fields: dict[str, Any]) -> None:
 def _fold_literal_and_flags(fields: dict[str, Any]) -> None:
     literal = fields.pop("literal", None)
     if literal is not None:
+        if not isinstance(literal, bool):
+            msg = "literal is neither true nor false"
+            raise _ContradictionError(msg)
         _set(fields, "matchType", "literal" if literal else "regex", "literal")
     flags = fields.pop("flags", None)
     if flags is None:
         return
     for flag in flags if isinstance(flags, str | list) else ("?",):
-        if flag not in _FLAGS:
+        if not isinstance(flag, str) or flag not in _FLAGS:
             msg = "flags holds something else than i, m and s"
             raise _ContradictionError(msg)
         _set(fields, *_FLAGS[flag], "flags")
@@ -91,25 +98,39 @@ def _fold_exclusions(fields: dict[str, Any]) -> None:
     exclusions = fields.pop("nodeExclusions", None)
     if exclusions is None:
         return
-    if not isinstance(exclusions, dict) or not set(exclusions.values()) <= {"include", "exclude"}:
+    if not isinstance(exclusions, dict) or any(
+        choice not in ("include", "exclude") for choice in exclusions.values()
+    ):
         msg = "nodeExclusions is not an object of include and exclude"
         raise _ContradictionError(msg)
-    for kind, choice in exclusions.items():
+    lists = {choice: _list_in(fields, choice) for choice in ("include", "exclude")}
+    for name, choice in exclusions.items():
+        kind = to_camel(name)
         other = "exclude" if choice == "include" else "include"
-        if kind in fields.get(other, ()):
+        if kind in lists[other]:
             msg = f"nodeExclusions and {other} contradict each other"
             raise _ContradictionError(msg)
-        fields[choice] = [*(name for name in fields.get(choice, ()) if name != kind), kind]
+        if kind not in lists[choice]:
+            lists[choice].append(kind)
+    fields |= lists
+
+
+def _list_in(fields: Mapping[str, Any], name: str) -> list[Any]:
+    value = fields.get(name, [])
+    if not isinstance(value, list):
+        msg = f"{name} is not a list"
+        raise _ContradictionError(msg)
+    return list(value)
 
 
 def _fold_scope(fields: dict[str, Any]) -> None:
     scope = fields.get("scope")
     if scope is None or (isinstance(scope, str) and scope in _WHOLE):
         fields.pop("scope", None)
-    elif isinstance(scope, dict) and scope.keys() <= _SCOPE_FIELDS:
+    elif isinstance(scope, dict) and {to_camel(name) for name in scope} <= _SCOPE_FIELDS:
         del fields["scope"]
         for name, value in scope.items():
-            _set(fields, name, value, "scope")
+            _set(fields, to_camel(name), value, "scope")
     else:
         msg = "scope is neither a section, lines, nor the document"
         raise _ContradictionError(msg)
