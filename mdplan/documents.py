@@ -91,6 +91,22 @@ class Documents:
         problems = tuple(source for source in found if isinstance(source, Diagnostic))
         return problems or [source for source in found if isinstance(source, Source)]
 
+    def state_of(self, batch: Batch) -> list[tuple[str, str]] | None:
+        """Path and SHA-256 of every file of `batch` as it is now, in its order.
+
+        None where one cannot be read, or is the very base that the batch names for it.
+        """
+        state: list[tuple[str, str]] = []
+        for file in batch.files:
+            name = self.workspace.locate(file.file)
+            source = name if isinstance(name, Diagnostic) else self.read(name, file.encoding)
+            if isinstance(source, Diagnostic):
+                return None
+            if file.base_sha256 is not None and source.sha256.startswith(file.base_sha256.lower()):
+                return None
+            state.append((str(name), source.sha256))
+        return state
+
     def relative_paths(self, plan: Plan) -> list[str]:
         """Paths of the files of `plan` without the name of their root."""
         return [name.path for name in self._names(plan)]

@@ -25,6 +25,7 @@ from mdplan.planning.pinning import other_base, unpinned
 from mdplan.planning.plan_document import is_document, read_document, write_document
 from mdplan.planning.planned import Chosen, Draft, Planned
 from mdplan.planning.rebase import numeric_addresses, other_effects, request_of
+from mdplan.planning.repetition import is_same_request, may_repeat, state_id
 from mdplan.planning.replay import Replay, is_applied, replay, stale_files
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.sequential import build_in_sequence
@@ -179,18 +180,31 @@ class Engine:
             return refusal(ApplyReport, batch)
         if batch.dry_run:
             return _as_apply_report(self.plan(data))
-        planned = self._plan_pinned(batch)
+        planned = self._repeated(batch) or self._plan_pinned(batch)
         if not isinstance(planned, Planned):
-            return refusal(ApplyReport, planned)
+            return planned if isinstance(planned, ApplyReport) else refusal(ApplyReport, planned)
         with locked(self._root_of(planned.plan), self.settings.lock_timeout) as lock:
             sources = self.documents.sources_of(planned.plan)
             if not isinstance(sources, list) or stale_files(planned.plan, sources):
                 # Another writer was faster: what pins the batch is looked at again.
-                planned = self._plan_pinned(batch)
+                planned = self._repeated(batch) or self._plan_pinned(batch)
             if not isinstance(planned, Planned):
-                return refusal(ApplyReport, planned)
+                return planned if isinstance(planned, ApplyReport) else refusal(ApplyReport, planned)
             self._save(planned.plan)
             return self._commit(lock, planned.plan, planned.bases, rebased=planned.rebased)
+
+    def _repeated(self, batch: Batch) -> ApplyReport | None:
+        """Report of the last commit on the files of `batch`, if it was this batch and its result stands."""
+        state = self.documents.state_of(batch) if may_repeat(batch) else None
+        last = self.library.last_plan(state_id(state)) if state else None
+        if last is None or not is_same_request(last[0], batch):
+            return None
+        return self._applied_already(*last)
+
+    def _applied_already(self, plan: Plan, root: Root) -> ApplyReport:
+        receipt = self.library.receipt_of(root, plan)
+        fields = report_fields(plan, None)
+        return ApplyReport(ok=True, applied=True, already_applied=True, receipt=receipt, **fields)
 
     def _plan_pinned(self, batch: Batch) -> Planned | Problems:
         """Plan of a batch that is pinned by base hashes or by the evidence of its edits.
@@ -232,9 +246,7 @@ class Engine:
         if not isinstance(sources, list):
             return refusal(ApplyReport, sources)
         if is_applied(plan, sources):
-            receipt = self.library.receipt_of(lock.root, plan)
-            fields = report_fields(plan, None)
-            return ApplyReport(ok=True, applied=True, already_applied=True, receipt=receipt, **fields)
+            return self._applied_already(plan, lock.root)
         stale = stale_files(plan, sources)
         if not stale:
             return self._commit(lock, plan, sources)
@@ -280,7 +292,7 @@ class Engine:
             durability=self.settings.durability,
             cas=facts.cas,
         )
-        self.library.save_receipt(lock.root, receipt, now)
+        self.library.save_receipt(lock.root, plan, receipt, now)
         fields["warnings"] = (*fields["warnings"], *facts.warnings)
         written = written_files(plan, bases)
         return ApplyReport(ok=True, applied=True, rebased=rebased, receipt=receipt, written=written, **fields)
