@@ -175,6 +175,22 @@ class Machine(RuleBasedStateMachine):
             assert twice.error, "the same batch was applied twice"
             assert twice.error.code is Code.STALE_BASE
         assert self.content == result, "a second copy"
+        self.path.write_bytes(base)
+        self.check_evidence({name: value for name, value in batch.items() if name != "baseSha256"}, result)
+        self.path.write_bytes(result)
+
+    def check_evidence(self, batch: dict[str, Any], result: bytes) -> None:
+        """A batch that is pinned by its evidence alone, or refused, makes no second copy either."""
+        base = self.content
+        first = self.engine.apply(batch)
+        if not first.ok:
+            assert first.error.code is Code.PRECONDITION_REQUIRED
+            return
+        again = self.engine.apply(batch)
+        assert again.ok, again.error
+        assert bool(again.already_applied) is (result != base)
+        assert self.content == result, "a second copy by evidence"
+        event("pinned by evidence")
 
     def edits_of(self, plan: PlanReport) -> EditList:
         """Text edits of the plan's document."""
