@@ -76,7 +76,7 @@ def build_file(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> BuiltFil
     byte_edits = source.byte_edits(edits)
     if isinstance(byte_edits, EncodeProblem):
         return (_unencodable(file, byte_edits, edits, parts),)
-    result = source if not edits else _decoded(source, splice(source.data, byte_edits))
+    result = source if not edits else _decoded(file, splice(source.data, byte_edits))
     if isinstance(result, DecodeProblem):
         return (_no_text(file, result),)
     return BuiltFile(
@@ -112,9 +112,10 @@ def _insertions(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[_Par
     return parts
 
 
-def _decoded(source: Source, data: bytes) -> Source | DecodeProblem:
-    """The result's bytes as text, in the encoding of the base."""
-    by_default = source.bom or source.encoding == "utf-8"
+def _decoded(file: SnapshotFile, data: bytes) -> Source | DecodeProblem:
+    """The result's bytes as text, in the encoding of the base; one that was given allows NUL."""
+    source = file.outline.source
+    by_default = source.bom or (source.encoding == "utf-8" and file.requested.encoding is None)
     return Source.decode(data, None if by_default else source.encoding)
 
 
