@@ -186,6 +186,10 @@ class Machine(RuleBasedStateMachine):
         if not first.ok:
             assert first.error.code is Code.PRECONDITION_REQUIRED
             return
+        if first.already_applied:
+            # The base itself was left by this very batch.
+            assert self.content == base
+            return
         again = self.engine.apply(batch)
         assert again.ok, again.error
         assert bool(again.already_applied) is (result != base)
