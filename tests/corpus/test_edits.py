@@ -42,8 +42,8 @@ SHARDS = 64 if FULL else 4
 # Without MDPLAN_FULL=1: one file of so many, and of each so many sections.
 FILES = 12
 SECTIONS = 4
-NEW_TEXT = "Text that a test appends to section {}."
-NEW_PARAGRAPH = re.compile(r"<p>Text that a test appends to section (\d+)\.</p>\n")
+NEW_TEXT = "Text that a test appends\nto section {}."
+NEW_PARAGRAPH = re.compile(r"<p>Text that a test appends\nto section (\d+)\.</p>\n")
 HEADING = re.compile(r"<h[1-6]>")
 NEW_TITLE = "Title that a test gives to section {}"
 
@@ -345,7 +345,9 @@ def check_appended(trials: Trials, document: Document, built: BuiltFile, section
     page = Page.of(result)
     found = list(NEW_PARAGRAPH.finditer(page.body))
     removed, added = changed_lines(format_diff("a.md", built.hunks))
-    new_lines = {NEW_TEXT.format(section.index).encode() for section in sections}
+    new_lines = {
+        line for section in sections for line in NEW_TEXT.format(section.index).encode().split(b"\n")
+    }
     expect({int(match[1]) for match in found} == {section.index for section in sections}, "no new paragraph")
     expect(NEW_PARAGRAPH.sub("", page.body) == document.page.body, "the page changed elsewhere")
     expect(not removed and added.keys() - {b""} == new_lines, "the diff has other lines")
