@@ -4,6 +4,7 @@ cmark-gfm, which is no part of mdplan, renders base and result: the pages must b
 text. `make test` takes a sample of files and sections, MDPLAN_FULL=1 all of them.
 """
 
+import gc
 import html
 import re
 import sys
@@ -225,6 +226,15 @@ def some(sections: Sequence[Section]) -> Sequence[Section]:
 each_shard = pytest.mark.parametrize("shard", range(SHARDS))
 
 
+@pytest.fixture(autouse=True)
+def _seldom_collected() -> Iterator[None]:
+    """Parsing makes many objects that no cycle holds: looking for cycles takes a quarter of the time."""
+    usual = gc.get_threshold()
+    gc.set_threshold(100_000)
+    yield
+    gc.set_threshold(*usual)
+
+
 # The tests.
 
 
@@ -286,8 +296,9 @@ def test_each_heading_takes_a_new_title_and_nothing_else_changes(
         for section in some(document.headings):
             outcome = document.plan(rename(section, section.index))
             for built in trials.add(document, outcome, "rename", section.path):
-                check_renamed(trials, document, built, {section.first_line: section.index})
-                check_warnings(trials, document, built, section)
+                page = Page.of(built.result.source.data)
+                check_renamed(trials, document, built, page, {section.first_line: section.index})
+                check_warnings(trials, document, built, page, section)
 
     trials.problems += refused_by_git(trials.diffs, tmp_path)
     trials.judge(capsys, f"rename, shard {shard}")
@@ -303,7 +314,7 @@ def test_all_headings_take_a_new_title_at_once_and_nothing_else_changes(
         edits = [rename(section, number) for number, section in enumerate(document.headings)]
         for built in trials.add(document, document.plan(*edits), "rename all", "") if edits else ():
             numbers = {section.first_line: number for number, section in enumerate(document.headings)}
-            check_renamed(trials, document, built, numbers)
+            check_renamed(trials, document, built, Page.of(built.result.source.data), numbers)
 
     trials.problems += refused_by_git(trials.diffs, tmp_path)
     trials.judge(capsys, f"rename all, shard {shard}")
@@ -363,7 +374,9 @@ def check_appended(trials: Trials, document: Document, built: BuiltFile, section
         expect(number == section.index or len(found) == 1, "the order is another", section.path)
 
 
-def check_renamed(trials: Trials, document: Document, built: BuiltFile, numbers: dict[int, int]) -> None:
+def check_renamed(
+    trials: Trials, document: Document, built: BuiltFile, page: Page, numbers: dict[int, int]
+) -> None:
     """The page has new titles for the headings at the lines `numbers`, and is the same otherwise."""
 
     def expect(holds: bool, otherwise: object) -> None:
@@ -372,15 +385,17 @@ def check_renamed(trials: Trials, document: Document, built: BuiltFile, numbers:
     result = built.result.source.data
     titles = {document.heading_numbers[line]: NEW_TITLE.format(number) for line, number in numbers.items()}
     removed, added = changed_lines(format_diff("a.md", built.hunks))
-    expect(Page.of(result).body == document.page.with_titles(titles), "the page changed elsewhere")
+    expect(page.body == document.page.with_titles(titles), "the page changed elsewhere")
     expect(removed.keys() <= document.heading_lines(numbers), "the diff takes other lines")
     expect(all(NEW_TITLE.format("").encode() in line for line in added), "the diff brings other lines")
     expect(are_ended_alike(document.data, result), "line ends, byte order mark or final newline changed")
 
 
-def check_warnings(trials: Trials, document: Document, built: BuiltFile, section: Section) -> None:
+def check_warnings(
+    trials: Trials, document: Document, built: BuiltFile, page: Page, section: Section
+) -> None:
     """The links that resolve worse are those that the plan warns of: no fewer and no other ones."""
-    worse = Counter(Page.of(built.result.source.data).unresolved) - Counter(document.page.unresolved)
+    worse = Counter(page.unresolved) - Counter(document.page.unresolved)
     fragments = {f"#{readable(fragment)}" for fragment in worse}
     lines = [warning.place.line for warning in broken_links(built) if warning.place]
     warned = [readable(built.result.source.lines.content(line)) for line in lines]
