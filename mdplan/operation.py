@@ -137,8 +137,9 @@ class Claim:
 class Resolution:
     """Text edits of one operation against one outline.
 
-    `section` is the section that the edit addressed. `is_evidence` says that the edit's own guards fix
-    every byte that it removes and the owner of what it inserts, so that it needs no file hash.
+    `section` is the section that the edit addressed. `is_evidence` says that the edit's own guards, but
+    for `sectionSha256`, fix every byte that it removes and the owner of what it inserts, so that it needs no
+    file hash.
     `may_change_outline` says that headings around the edit may change level or parent: it was asked to.
     """
 
@@ -206,6 +207,9 @@ class SectionTargeted(Operation):
         if self.occurrence is not None and self.heading is None and self.heading_path is None:
             msg = "occurrence goes with heading or headingPath"
             raise ValueError(msg)
+        if self.section_sha256 is not None and not given:
+            msg = "sectionSha256 goes with a section: sectionId, headingPath, heading or anchor"
+            raise ValueError(msg)
         return self
 
     def _given_targets(self) -> list[str]:
@@ -232,7 +236,7 @@ class SectionTargeted(Operation):
                 message=f"the heading at line {section.first_line} is in a quote or list: it has no section",
                 hint="nested headings can be renamed; for other text use replace_match or replace_range",
             )
-        if self.section_sha256 and not outline.matches_sha256(section, self.section_sha256):
+        if self.section_sha256 and outline.hashed_part(section, self.section_sha256) is None:
             return Diagnostic(
                 code=Code.SECTION_CHANGED,
                 message=f"the section at lines {section.first_line}-{section.last_line} has changed",

@@ -115,7 +115,6 @@ class PayloadOperation(LevelFitting):
             claims=(Claim(span=Span(place.offset, place.offset), owner=place.parent.index),),
             insertions=(BlockInsertion(offset=place.offset, payload=payload, order=place.order),),
             section=section,
-            is_evidence=self.section_sha256 is not None,
         )
 
 

@@ -41,7 +41,6 @@ def replace_section(
         claims=(Claim(span=declared, owner=section.index, takes=members[:1] if keeps else members),),
         edits=replace_blocks(outline, Span(start, max(start, end)), fitted),
         section=section,
-        is_evidence=operation.section_sha256 is not None,
     )
 
 

@@ -131,13 +131,18 @@ class Outline:
         start, end = self._bounds[section.span.start], self._bounds[section.span.end]
         return sha256_hex(self.source.data[start:end])[:_SHORT_HASH]
 
-    def matches_sha256(self, section: Section, expected: str) -> bool:
-        """Whether `expected` (16 hex digits or more) is the hash of `section` or of its own body."""
+    def body_sha256(self, section: Section) -> str:
+        """The same of its own body."""
+        start, end = self._bounds[section.body.start], self._bounds[section.body.end]
+        return sha256_hex(self.source.data[start:end])[:_SHORT_HASH]
+
+    def hashed_part(self, section: Section, expected: str) -> Span | None:
+        """What of `section` has the hash `expected` (16 hex digits or more): all of it, else its own body."""
         for span in (section.span, section.body):
             data = self.source.data[self._bounds[span.start] : self._bounds[span.end]]
             if sha256_hex(data).startswith(expected.lower()):
-                return True
-        return False
+                return span
+        return None
 
     def own_hashes(self) -> dict[str, str]:
         """Hash of each top-level section's own text, heading and body, by section ID."""

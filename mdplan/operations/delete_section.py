@@ -36,7 +36,6 @@ class DeleteSection(SectionTargeted):
             claims=(Claim(span=span, owner=section.index, takes=self._taken(outline, section)),),
             edits=delete_blocks(outline, span),
             section=section,
-            is_evidence=self.section_sha256 is not None,
             may_change_outline=self.part == "heading",
         )
 

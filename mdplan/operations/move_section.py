@@ -61,17 +61,15 @@ class MoveSection(LevelFitting):
         if not isinstance(fitted, Payload):
             return (fitted,)
         taken = Claim(span=section.span, owner=section.index, takes=outline.members(section))
-        evidence = self.section_sha256 is not None
         if section.span.start <= place.offset <= section.span.end:
             # It stays where it is, and its levels may have to change.
             edits = replace_blocks(outline, text, fitted)
-            return Resolution(claims=(taken,), edits=edits, section=section, is_evidence=evidence)
+            return Resolution(claims=(taken,), edits=edits, section=section)
         return Resolution(
             claims=(taken, Claim(span=Span(place.offset, place.offset), owner=place.parent.index)),
             edits=delete_blocks(outline, section.span),
             insertions=(BlockInsertion(offset=place.offset, payload=fitted, order=place.order),),
             section=section,
-            is_evidence=evidence,
         )
 
     def _find_destination(self, outline: Outline) -> Section | Diagnostic:

@@ -58,7 +58,6 @@ class RenameHeading(SectionTargeted):
             claims=(Claim(span=edit.span, owner=None),),
             edits=() if unchanged else (edit,),
             section=section,
-            is_evidence=self.section_sha256 is not None,
         )
 
 

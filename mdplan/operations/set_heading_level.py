@@ -63,6 +63,5 @@ class SetHeadingLevel(SectionTargeted):
             + tuple(Claim(span=edit.span, owner=None) for edit in edits[1:]),
             edits=edits,
             section=section,
-            is_evidence=self.section_sha256 is not None,
             may_change_outline=True,
         )

@@ -68,7 +68,7 @@ def _carried_guard(
     current: Outline,
     section: Section | None,
 ) -> dict[str, Any] | Diagnostic:
-    """`section_sha256` as it reads on `current`: the section's hash there, if that of the base held."""
+    """`section_sha256` as it reads on `current`: the hash there, if that of the base held."""
     if operation.section_sha256 is None:
         return {}
     bare = operation.model_copy(
@@ -81,13 +81,15 @@ def _carried_guard(
     of_base = base.section_at(start) if start is not None else None
     if of_base is None or of_base.span.start != start:
         return {}
-    if not base.matches_sha256(of_base, operation.section_sha256):
+    part = base.hashed_part(of_base, operation.section_sha256)
+    if part is None:
         return Diagnostic(
             code=Code.SECTION_CHANGED,
             message=f"the section at lines {of_base.first_line}-{of_base.last_line} has changed",
             hint=f"read it again; its sectionSha256 is now {base.section_sha256(of_base)}",
         )
-    return {"section_sha256": current.section_sha256(found)}
+    of_all = part == of_base.span
+    return {"section_sha256": current.section_sha256(found) if of_all else current.body_sha256(found)}
 
 
 def _lines(value: LinesField, base: Outline, edits: EditList, current: Outline) -> LinesField | None:

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.operation import SectionTargeted
 from mdplan.plan import Plan
 from mdplan.planning.build import BuiltFile
+from mdplan.planning.resolve import ResolvedEdit
+from mdplan.text.span import Span
 
 
 def unpinned(built_files: Sequence[BuiltFile]) -> Problems:
@@ -13,7 +16,7 @@ def unpinned(built_files: Sequence[BuiltFile]) -> Problems:
     for built in built_files:
         if built.file.requested.base_sha256 is not None:
             continue
-        loose = [item.index for item in built.resolved if not item.resolution.is_evidence]
+        loose = [item.index for item in built.resolved if not _has_evidence(item)]
         if loose:
             listed = f"{'edit' if len(loose) == 1 else 'edits'} {', '.join(map(str, loose[:10]))}"
             problems.append(
@@ -27,6 +30,28 @@ def unpinned(built_files: Sequence[BuiltFile]) -> Problems:
                 )
             )
     return tuple(problems)
+
+
+def _has_evidence(item: ResolvedEdit) -> bool:
+    """Whether the guards of an edit fix what it removes, and the section that it inserts into.
+
+    The hash of a section's own body says nothing of its heading and its subsections.
+    """
+    operation, section = item.operation, item.resolution.section
+    if item.resolution.is_evidence:
+        return True
+    if not isinstance(operation, SectionTargeted) or operation.section_sha256 is None or section is None:
+        return False
+    part = item.outline.hashed_part(section, operation.section_sha256)
+    removed = (_without_blanks(item.outline.source.text, edit.span) for edit in item.resolution.edits)
+    return part is not None and all(part.contains(span) for span in removed if len(span))
+
+
+def _without_blanks(text: str, span: Span) -> Span:
+    """`span` without the white space at its edges: the blank lines around a section come and go with it."""
+    removed = text[span.start : span.end]
+    start = span.start + len(removed) - len(removed.lstrip())
+    return Span(start, max(start, span.start + len(removed.rstrip())))
 
 
 def other_base(plan: Plan, given: str | None) -> Diagnostic | None:
