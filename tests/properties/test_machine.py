@@ -237,6 +237,12 @@ def check_single_edits(machine: Machine, batch: dict[str, Any], outline: Outline
     check_from_the_back(machine, free, outline, plans, singles)
 
 
+def touches_headings(edit: dict[str, Any]) -> bool:
+    """Whether other sections may have other neighbours after `edit`, to which new levels are fitted."""
+    ops = {"set_heading_level", "delete_section", "move_section", "insert_section", "upsert_section"}
+    return edit["op"] in ops or any(mark in edit.get("markdown", "") for mark in ("#", "=", "--"))
+
+
 def check_from_the_back(
     machine: Machine,
     batch: dict[str, Any],
@@ -247,8 +253,7 @@ def check_from_the_back(
     """They come to the same one by one, from the end of the file, while their addresses mean the same."""
     order = sorted((edits.edits, index) for index, edits in enumerate(singles) if edits)
     is_apart = all(left[-1].span.end < right[0].span.start for (left, _), (right, _) in pairwise(order))
-    # The level of a section fits its neighbours, and these may have another one by then.
-    if not is_apart or any(edit["op"] == "set_heading_level" for edit in batch["edits"]):
+    if not is_apart or any(map(touches_headings, batch["edits"])):
         return
     data, text = outline.source.data, outline.source.text
     for _, index in reversed(order):
