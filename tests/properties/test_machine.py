@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, event, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
@@ -29,11 +30,12 @@ from tests.properties.batches import batches, documents
 from tests.properties.outline_law import check_outline
 from tests.strict_patch import apply_strictly
 
+pytestmark = pytest.mark.timeout(7200 if FULL else 240)
+
 NAME = "doc.md"
 BACK = "back.md"
 SETTINGS = settings(
-    settings.get_profile("full" if FULL else "default"),
-    max_examples=2000 if FULL else 40,
+    max_examples=2000 if FULL else 80,
     stateful_step_count=12 if FULL else 8,
     suppress_health_check=list(HealthCheck),
 )
