@@ -83,7 +83,12 @@ class _Places:
         if after is not None and after in self.result_headings:
             return after
         before = self._edits.map_offset(offset)
-        return before if before is not None and before in self.result_headings else after
+        grown = self.result_headings.get(before) if before is not None else None
+        if grown is None or grown.heading is None:
+            return after
+        # A heading that was inserted whole is another one.
+        is_whole = after is not None and grown.heading.span.end <= after
+        return after if is_whole else before
 
     def is_written(self, heading: Span) -> bool:
         """Whether all text of `heading`, in the result, was written by one edit."""
