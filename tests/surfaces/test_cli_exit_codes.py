@@ -96,7 +96,7 @@ def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     def plan(engine: Engine, data: object) -> None:
         raise error
 
-    monkeypatch.setattr(Engine, "plan", plan)
+    monkeypatch.setattr(Engine, "draft", plan)
 
 
 def test_bug_says_where_it_happened_and_no_text(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
