@@ -21,7 +21,8 @@ from mdplan.operations.replace_section import ReplaceSection
 from mdplan.planning.build import BuiltFile
 from mdplan.text.edit import EditList
 from tests.conftest import FULL
-from tests.corpus.test_edits import Document, as_it_is, with_crlf
+from tests.corpus.test_edits import as_it_is, with_crlf
+from tests.edit_trials import Document
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 120)
 
