@@ -1,0 +1,270 @@
+"""Near misses: what differs is named, with its place, and no text of the file is told."""
+
+import pytest
+
+from mdplan.text.folded_search import Wanted
+from mdplan.text.folded_text import FoldedText
+from mdplan.text.near_misses import NearMiss, find_near_misses, told
+from mdplan.text.span import Span
+
+TEXT = """\
+# Guide
+
+It’s a “quoted” word – and\u00a0more.
+The quick brown fox jumps  over
+\tthe lazy dog.\x20\x20
+Café au lait\u200b here, ﬁnd it.
+
+Use the `--flag` option and **bold** text.
+- item one
+- item two
+
+```
+code(a,b)
+```
+Installation of the Server
+First line
+
+Second line
+A\u3000wide and a \u202fnarrow space
+A full\uff0dwidth ＡＢＣ
+pages 3–4 of 10 − 2
+soft\u00adhyphen and e\u0301te\u0301
+trailing tab\t
+  \t
+last — line
+"""
+
+
+def near(text: str, wanted: Wanted | str, within: Span | None = None) -> list[tuple[int, int, int, str]]:
+    if isinstance(wanted, str):
+        wanted = Wanted(text=wanted)
+    found = find_near_misses(FoldedText(text), wanted, within or Span(0, len(text)))
+    return [(miss.line, miss.col, miss.end_line, miss.differs) for miss in found]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "place", "differs"),
+    [
+        # Quotes.
+        ("It's a", (3, 1, 3), "curly quotes (U+2019, not U+0027) at column 3"),
+        ('a "quoted" word', (3, 6, 3), "curly quotes (U+201C, not U+0022) at column 8 and 1 other place"),
+        ("a quoted word", (3, 6, 3), "curly quotes (U+201C, not nothing) at column 8 and 1 other place"),
+        ('fox "jumps"', (4, 17, 4), "quotes (nothing, not U+0022) at column 21 and 1 other place"),
+        # Dashes.
+        ("word - and", (3, 17, 3), "dashes (U+2013, not U+002D) at column 22"),
+        ("last -- line", (25, 1, 25), "dashes (U+2014, not U+002D U+002D) at column 6"),
+        ("10 - 2", (21, 14, 21), "dashes (U+2212, not U+002D) at column 17"),
+        ("A full-width", (20, 1, 20), "dashes (U+FF0D, not U+002D) at column 7"),
+        # Blanks that are no plain ones.
+        ("and more.", (3, 24, 3), "a non-breaking space (U+00A0, not U+0020) at column 27"),
+        ("brown\u00a0fox", (4, 11, 4), "a non-breaking space (U+0020, not U+00A0) at column 16"),
+        ("A wide and", (19, 1, 19), "an ideographic space (U+3000, not U+0020) at column 2"),
+        ("a narrow", (19, 12, 19), "a narrow no-break space (U+202F, not nothing) at column 14"),
+        # Characters that show as nothing.
+        ("lait here", (6, 9, 6), "a zero width space (U+200B, not nothing) at column 13"),
+        ("the\ufeff lazy", (5, 2, 5), "a zero width no-break space (nothing, not U+FEFF) at column 6"),
+        ("softhyphen", (22, 1, 22), "a soft hyphen (U+00AD, not nothing) at column 5"),
+        # The amount of blanks.
+        ("jumps over", (4, 21, 4), "blanks (2, not 1) at column 27"),
+        ("quick  brown", (4, 5, 4), "blanks (1, not 2) at column 11"),
+        ("code(a, b)", (13, 1, 13), "blanks (none, not 1) at column 8"),
+        ("quick\tbrown", (4, 5, 4), "blanks (1 blank, not 1 tab) at column 10"),
+        ("lazy dog.\nCafé", (5, 6, 6), "trailing blanks (2, not none) at column 15"),
+        ("trailing tab\n", (23, 1, 23), "trailing blanks (1 tab, not none) at column 13"),
+        ("over  \n\tthe", (4, 28, 5), "trailing blanks (none, not 2) at column 32"),
+        ("over\n  the lazy", (4, 28, 5), "indentation (1 tab, not 2 blanks) at 5:1"),
+        ("dog.\n\tCafé", (5, 11, 6),
+         "trailing blanks (2, not none) at column 15, indentation (none, not 1 tab) at 6:1"),
+        ("tab\t\n\nlast", (23, 10, 25), "blanks on an empty line (1 tab and 2 blanks, not none) at 24:1"),
+        # Line breaks.
+        ("over the lazy", (4, 28, 5), "line breaks (1, not none) at column 32"),
+        ("quick\nbrown", (4, 5, 4), "line breaks (none, not 1) at column 10"),
+        ("First line\nSecond line", (16, 1, 18), "blank lines (1, not none) at 17:1"),
+        ("Second line\n\n\nA", (18, 1, 19), "blank lines (none, not 2) at 19:1"),
+        # Letters.
+        ("installation OF the", (15, 1, 15), "case at column 1 and 1 other place"),
+        ("Cafe\u0301 au", (6, 1, 6), "Unicode normalization (composed, not decomposed) at column 4"),
+        ("\u00e9te\u0301", (22, 17, 22), "Unicode normalization (decomposed, not composed) at column 17"),
+        ("Cafe au", (6, 1, 6), "accents at column 4"),
+        ("find it", (6, 21, 6), "another form of a character (U+FB01, not U+0066 U+0069) at column 21"),
+        ("ABC", (20, 14, 20), "another form of a character (U+FF21, not U+0041) at column 14"),
+        # Markup.
+        ("Use the --flag option", (8, 1, 8), "markup (1 character, not none) at column 9 and 1 other place"),
+        ("and bold text", (8, 25, 8), "markup (2 characters, not none) at column 29 and 1 other place"),
+        ("and _bold", (8, 25, 8), "markup (2 characters, not 1) at column 29"),
+        ("and __bold", (8, 25, 8), "markup (U+002A U+002A, not U+005F U+005F) at column 29"),
+        ("* item one\n* item", (9, 1, 10), "markup (U+002D, not U+002A) at column 1 and 1 other place"),
+        ("the **quick** fox", None, None),
+        # Escapes.
+        ("over\\n\\tthe", (4, 28, 5), "escapes (given as a backslash and a letter)"),
+        ("OVER\\n\\tthe", (4, 28, 5), "escapes (given as a backslash and a letter), case at column 28"),
+        ("lazy\\_dog.", (5, 6, 5), "blanks (1, not none) at column 10, markup (none, not 2) at column 11"),
+        # Several at once.
+        ("it's a “quoted", (3, 1, 3), "case at column 1, curly quotes (U+2019, not U+0027) at column 3"),
+        # Similar text.
+        ("instalation of the server", (15, 1, 15), "about 1 of 22 characters, from column 7 on"),
+        ("The fast brown fox jumps over", (4, 1, 4), "about 5 of 24 characters, from column 5 on"),
+        ("The quick brown fox jumps oven", (4, 1, 4), "about 1 of 25 characters, from column 31 on"),
+        ("the lazy cat.", None, None),
+        # Nothing like it.
+        ("Nowhere to be seen", None, None),
+        ("xyz", None, None),
+        ("  \n ", None, None),
+    ],
+)  # fmt: skip
+def test_difference_is_named_with_its_place(
+    wanted: str, place: tuple[int, int, int] | None, differs: str | None
+) -> None:
+    assert near(TEXT, wanted) == ([(*place, differs)] if place is not None else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "expected"),
+    [
+        ("one\ntwo\nthree\n", "two", [(2, 1, 2, "nothing but the place")]),
+        ("one\ntwo\nthree\n", "two\nthree", [(2, 1, 3, "nothing but the place")]),
+        ("one\ntwo\n\nthree\n", "two\n", [(2, 1, 3, "nothing but the place")]),
+        ("a\n---\nb\n", "---", [(2, 1, 2, "nothing but the place")]),
+        ("a\n-----\nb\n", "---", []),
+        ("a\n  two\nb\n", "two", [(2, 1, 2, "indentation (2, not none) at column 1")]),
+        ("a\ntwo  \nb\n", "two", [(2, 1, 2, "trailing blanks (2, not none) at column 4")]),
+        ("a\ntwo", "two ", [(2, 1, 2, "trailing blanks (none, not 1) at column 4")]),
+        ("a\nor two\nb\n", "two", [(2, 4, 2, "more text before it at column 1")]),
+        ("a\ntwo of\nb\n", "two", [(2, 1, 2, "more text behind it at column 4")]),
+        ("a\n> two\nb\n", "two", [(2, 3, 2, "more text before it at column 1")]),
+        ("-two\n", "two", [(1, 1, 1, "dashes (U+002D, not nothing) at column 1")]),
+        ("one\n\n\ntwo\n", "one\n\ntwo", [(1, 1, 4, "blank lines (2, not 1) at 3:1")]),
+        ("an entirly new\n", "an entirely new!", [(1, 1, 1, "about 2 of 14 characters, from column 9 on")]),
+    ],
+)  # fmt: skip
+def test_lines_are_found_as_whole_lines(
+    text: str, wanted: str, expected: list[tuple[int, int, int, str]]
+) -> None:
+    assert near(text, Wanted(text=wanted, whole_lines=True)) == expected
+
+
+def test_at_most_three_places_are_named_and_those_that_differ_least_first() -> None:
+    text = "Run  It Now\nrun it now.\nRUN  it  now\nRun it\tnow\nrun It now\n"
+
+    assert near(text, "Run it now") == [
+        (2, 1, 2, "case at column 1"),
+        (4, 1, 4, "blanks (1 tab, not 1 blank) at column 7"),
+        (5, 1, 5, "case at column 1 and 1 other place"),
+    ]
+
+
+def test_place_that_was_meant_comes_first_then_the_closest() -> None:
+    text = "same\n" * 5 + "Same  \n" + "same\n" * 5
+    meant = Span(25, 31)
+
+    assert near(text, Wanted(text="same", whole_lines=True, addressed=meant)) == [
+        (6, 1, 6, "case at column 1, trailing blanks (2, not none) at column 5"),
+        (5, 1, 5, "nothing but the place"),
+        (7, 1, 7, "nothing but the place"),
+    ]
+
+
+def test_place_that_was_meant_is_looked_at_among_many_others() -> None:
+    text = "same line here\n" * 400 + "same  line here\n" + "same line here\n" * 400
+    meant = Span(6000, 6015)
+
+    assert near(text, Wanted(text="same line here", addressed=meant, or_exact=False)) == [
+        (401, 1, 401, "blanks (2, not 1) at column 6")
+    ]
+
+
+def test_short_text_is_near_only_as_a_whole_word() -> None:
+    assert near("an Option, options and a co-Opt\n", "opt") == [(1, 29, 1, "case at column 29")]
+
+
+def test_text_of_a_script_without_case_needs_no_word_ends() -> None:
+    assert near("これは 日本語\u3000です。", "語です") == [
+        (1, 7, 1, "an ideographic space (U+3000, not nothing) at column 8")
+    ]
+
+
+def test_case_is_no_difference_where_it_does_not_matter() -> None:
+    text = "Big  Apple\nbig apple\n"
+
+    assert near(text, Wanted(text="BIG APPLE", any_case=True, or_exact=False)) == [
+        (1, 1, 1, "blanks (2, not 1) at column 5")
+    ]
+
+
+def test_very_text_is_no_near_miss_unless_asked_for() -> None:
+    assert near("one two three\n", Wanted(text="two", or_exact=False)) == []
+    assert near("one two three\n", Wanted(text="two")) == [(1, 5, 1, "nothing but the place")]
+
+
+def test_only_the_searched_part_counts() -> None:
+    text = "First  part\nfirst part\nFIRST part\n"
+
+    assert near(text, "First part", Span(12, 23)) == [(2, 1, 2, "case at column 1")]
+
+
+def test_edges_of_the_searched_part_are_edges() -> None:
+    assert near("word   and\n", "word    and", Span(0, 5)) == []
+    assert near("word   and\n", "WORD  ", Span(0, 5)) == [
+        (1, 1, 1, "case at column 1, blanks (1, not 2) at column 6")
+    ]
+
+
+def test_places_with_a_remark_come_last() -> None:
+    text = "Good\ngood  one\n"
+    found = find_near_misses(
+        FoldedText(text),
+        Wanted(text="gooD"),
+        Span(0, len(text)),
+        lambda span: "in code" if span.start == 0 else "",
+    )
+
+    assert [(miss.line, miss.differs) for miss in found] == [
+        (2, "case at column 4"),
+        (1, "case at column 1 and 1 other place (in code)"),
+    ]
+
+
+def test_many_kinds_of_difference_are_cut_short() -> None:
+    ((_, _, _, differs),) = near("“A – big”\u200b  café\u00a0Market", '"a - big" cafe market')
+
+    assert differs == (
+        "curly quotes (U+201C, not U+0022) at column 1 and 1 other place, "
+        "case at column 2 and 1 other place, dashes (U+2013, not U+002D) at column 4, "
+        "a zero width space (U+200B, not nothing) at column 10, and more"
+    )
+
+
+def test_no_text_of_the_file_is_told() -> None:
+    secret = "Passw\u00f6rd\u2019s  “hunter2”\u00a0– ok"
+    for wanted in ("passw\u00f6rd's hunter2 - ok", "Passwords 'hunter3' ok", "passwOrd’s hunter2 – okay"):
+        (miss,) = near(f"x\n{secret}\ny\n", wanted)
+        assert not any(word in miss[3].casefold() for word in ("passw", "hunter", "ok"))
+
+
+def test_bytes_that_are_no_text_are_compared_like_any_character() -> None:
+    assert near("caf\udce9  au lait", "caf\udce9 au lait") == [(1, 1, 1, "blanks (2, not 1) at column 6")]
+    assert near("caf\udce9 au lait", "caf\u00e9 au lait") == [
+        (1, 1, 1, "about 1 of 10 characters, from column 4 on")
+    ]
+
+
+def test_very_long_text_is_not_looked_for() -> None:
+    text = "word " * 4_001
+
+    assert near(text.upper(), text) == []
+
+
+def test_near_misses_are_told_in_one_hint() -> None:
+    misses = (
+        NearMiss(line=12, col=5, end_line=12, differs="case at column 9"),
+        NearMiss(line=40, col=1, end_line=40, differs="nothing but the place"),
+        NearMiss(line=50, col=1, end_line=52, differs="accents at 51:2"),
+        NearMiss(line=60, col=7, end_line=61, differs="accents at 61:2"),
+    )
+
+    assert told(misses) == (
+        "nearest: line 12:5 differs in case at column 9; line 40 differs in nothing but the place; "
+        "lines 50-52 differ in accents at 51:2; lines 60:7-61 differ in accents at 61:2"
+    )
+    assert told(()) == ""
