@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from typing import Self
 
+from mdplan.text.near_misses import NearMiss
 from mdplan.text.span import Position
 
 
@@ -113,7 +114,8 @@ class Diagnostic:
     """One problem, or one warning.
 
     `message` says what and where and holds no file text; `hint` is the next step, with values that can be
-    pasted. `edit_index` is 0-based through the whole batch; `place` is 1-based.
+    pasted. `edit_index` is 0-based through the whole batch; `place` is 1-based. `near` are the places that
+    come closest to a text that was not found; None where there are none.
     """
 
     code: Code
@@ -124,6 +126,7 @@ class Diagnostic:
     edit_index: int | None = None
     place: Position | None = None
     candidates: tuple[Candidate, ...] = ()
+    near: tuple[NearMiss, ...] | None = None
 
     def at(self, *, file: str | None = None, edit_index: int | None = None) -> "Diagnostic":
         """The same diagnostic, tied to a file or edit where it is not tied to one yet."""

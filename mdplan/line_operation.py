@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.expected_text import with_nearest_lines
 from mdplan.markdown.outline import Outline
 from mdplan.operation import LinesField, Operation
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
@@ -20,20 +21,22 @@ class LineOperation(Operation):
         """Span of `lines`, with their line ends. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
         table = outline.source.lines
         if lines.end > table.count:
-            return Diagnostic(
+            problem = Diagnostic(
                 code=Code.RANGE_OUT_OF_BOUNDS,
                 message=f"lines {lines.start}-{lines.end} are not in the file",
                 hint=f"the file has {table.count} lines",
             )
+            return with_nearest_lines(outline, problem, self.expected_text or "", None)
         span = table.span(lines.start, lines.end)
         current = to_lf(outline.text_of(Span(span.start, table.content_end(lines.end))))
         if self.expected_text is not None and to_lf(self.expected_text).removesuffix("\n") != current:
-            return Diagnostic(
+            problem = Diagnostic(
                 code=Code.TEXT_MISMATCH,
                 message=f"lines {lines.start}-{lines.end} are not expectedText",
                 hint="read the lines again, or use replace_match, which finds the text itself",
                 place=table.position(span.start),
             )
+            return with_nearest_lines(outline, problem, self.expected_text, span)
         return span
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Final
 
 from pydantic import Field, field_validator, model_validator
@@ -15,6 +15,7 @@ from mdplan.markdown.matches import (
     Matches,
     NodeKind,
     find_matches,
+    kept_out_by,
 )
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
@@ -25,7 +26,9 @@ from mdplan.operation import (
     MatchReport,
     SectionTargeted,
 )
+from mdplan.text.folded_search import Wanted
 from mdplan.text.line_end_view import to_lf
+from mdplan.text.near_misses import NearMiss, find_near_misses, told
 from mdplan.text.pattern import MatchType, Pattern, PatternFailure, PatternProblem
 from mdplan.text.span import Span
 
@@ -146,7 +149,7 @@ class MatchOperation(SectionTargeted):
             return (Diagnostic(code=code, message=f"pattern: {matches.reason}", hint=hint),)
         selected = self._selected(len(matches.eligible))
         if not self._count_is_expected(len(matches.eligible)) or selected is None:
-            return (self._count_mismatch(outline, matches),)
+            return (self._count_mismatch(outline, scope, matches),)
         return Selection(section, matches, selected)
 
     def compiled(self) -> Pattern:
@@ -205,8 +208,9 @@ class MatchOperation(SectionTargeted):
         literal = self.match_type is MatchType.LITERAL and self.case_sensitive
         return literal and exact_count and self.lines is None
 
-    def _count_mismatch(self, outline: Outline, matches: Matches) -> Diagnostic:
+    def _count_mismatch(self, outline: Outline, scope: Span, matches: Matches) -> Diagnostic:
         found = len(matches.eligible)
+        near = self._near_misses(outline, scope, matches) if not found else ()
         places = [outline.source.lines.position(match.span.start) for match in matches.eligible[:_LISTED]]
         listing = ", ".join(f"{place.line}:{place.col}" for place in places)
         message = f"the pattern has {found} {'match' if found == 1 else 'matches'}"
@@ -214,8 +218,34 @@ class MatchOperation(SectionTargeted):
         return Diagnostic(
             code=Code.MATCH_COUNT_MISMATCH,
             message=f"{message}, {self._expectation()}",
-            hint=self._count_hint(found, matches.excluded),
+            hint=self._count_hint(found, matches.excluded, near),
             place=places[0] if places else None,
+            near=near or None,
+        )
+
+    def _near_misses(self, outline: Outline, scope: Span, matches: Matches) -> tuple[NearMiss, ...]:
+        """Places that come closest to the pattern: in the `scope`, else anywhere."""
+        view, pattern = outline.view, to_lf(self.pattern)
+        everywhere, inside = Span(0, len(view.text)), view.span_in_view(scope)
+        if self.match_type is not MatchType.LITERAL:
+            at = view.text.find(pattern, inside.start, inside.end)
+            return (_literal(outline, Span(at, at + len(pattern))),) if at >= 0 else ()
+        folded = outline.folded
+
+        def in_excluded_node(span: Span) -> str:
+            kind = kept_out_by(outline, view.span_in_text(span), self._excluded_kinds())
+            return f"left out: in {kind}" if kind else ""
+
+        wanted = Wanted(text=pattern, any_case=not self.case_sensitive, or_exact=False)
+        near = find_near_misses(folded, wanted, inside, in_excluded_node)
+        if near or matches.excluded or inside == everywhere:
+            return near
+        scope_is = "lines" if self.lines is not None else "section"
+        return find_near_misses(
+            folded,
+            replace(wanted, or_exact=True),
+            everywhere,
+            lambda _: f"not inside of the given {scope_is}",
         )
 
     def _expectation(self) -> str:
@@ -230,19 +260,35 @@ class MatchOperation(SectionTargeted):
             return f'matchSelection is "{self.match_selection}"'
         return "exactly one is required"
 
-    def _count_hint(self, found: int, excluded: Mapping[str, int]) -> str:
+    def _count_hint(self, found: int, excluded: Mapping[str, int], near: tuple[NearMiss, ...]) -> str:
         left_out = ", ".join(f"{count} in {kind}" for kind, count in sorted(excluded.items()))
         if left_out:
             kinds = [kind for kind in sorted(excluded) if kind != UNDECIDED]
             advice = f'; add `"include": ["{kinds[0]}"]` to match there' if kinds else ""
-            return f"left out: {left_out}{advice}"
+            return f"left out: {left_out}{advice}" + (f"; {told(near)}" if near else "")
+        if near:
+            return told(near)
         if found > 1 and self._expectation() == "exactly one is required":
             return 'use a longer pattern, a section, or `"matchSelection": "all"` or "1" (1-based)'
         return "check spelling and case against the file" if not found else "correct the expected count"
 
 
+def _literal(outline: Outline, found: Span) -> NearMiss:
+    """The place `found` in the view at which a regular expression that matches nothing stands as it is."""
+    span, lines = outline.view.span_in_text(found), outline.source.lines
+    start = lines.position(span.start)
+    return NearMiss(
+        line=start.line,
+        col=start.col,
+        end_line=lines.line_at(span.end - 1),
+        differs="matchType (the pattern stands there as literal text)",
+    )
+
+
 def _undecided(count: int) -> Diagnostic:
-    which = "1 match was left out because its" if count == 1 else f"{count} matches were left out because their"
+    which = (
+        "1 match was left out because its" if count == 1 else f"{count} matches were left out because their"
+    )
     return warning(
         Code.UNDECIDED_NODE,
         f"{which} place in the Markdown could not be proven",

@@ -1,8 +1,9 @@
 """Finding sections by heading path, section ID or anchor."""
 
 import difflib
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +17,8 @@ MAX_LEVEL: Final = 6
 _QUALIFIED: Final = re.compile(r"(#{1,6})[ \t]+(.*)", re.DOTALL)
 _MOST_SHOWN: Final = 300
 _NEAREST: Final = 3
-_MOST_COMPARED: Final = 2_000
+_MOST_LIKELY: Final = 50
+_SEPARATORS: Final = (" > ", ">", " / ", "/", " » ", " → ", "::")
 _MOST_CANDIDATES: Final = 10
 
 
@@ -86,7 +88,7 @@ def find_by_anchor(outline: Outline, anchor: str) -> Section | Diagnostic:
     section = outline.by_anchor.get(name)
     if section is not None:
         return section
-    nearest = _nearest(name, outline.by_anchor)
+    nearest = outline.anchor_names.nearest(name)
     return Diagnostic(
         code=Code.ANCHOR_NOT_FOUND,
         message="no heading has that anchor",
@@ -217,19 +219,22 @@ def _invalid(path: Sequence[str]) -> Diagnostic | None:
 
 
 def _not_found(outline: Outline, path: Sequence[str]) -> Diagnostic:
-    wanted = canonical_heading(heading_title(path[-1].lstrip("# \t")))
-    titles: dict[str, list[Section]] = {}
-    for section in outline.every_section():
-        if not section.is_root:
-            titles.setdefault(canonical_heading(section.title), []).append(section)
-    near = [section for title in _nearest(wanted, titles) for section in titles[title]][:_NEAREST]
-    if near:
-        places = (f"{_shown(section.path)} (line {section.first_line})" for section in near)
-        hint = f"nearest: {'; '.join(places)}"
-    elif titles:
-        hint = "run md_stat for the headings of this file"
+    near: list[Section] = []
+    apart = _as_several(outline, path)
+    if apart is not None:
+        near = [apart]
+        hint = f'give each heading by itself: "headingPath": {_shown(apart.path)}'
     else:
-        hint = "this file has no headings; headingPath [] is the text before the first heading"
+        wanted = canonical_heading(heading_title(path[-1].lstrip("# \t")))
+        names = [wanted] if (None, wanted) in outline.by_heading else outline.heading_names.nearest(wanted)
+        near = [section for name in names for section in _likely(outline, name, path)][:_NEAREST]
+        places = "; ".join(f"{_shown(section.path)} ({_place(section, path)})" for section in near)
+        if near:
+            hint = f"headings of that name: {places}" if names == [wanted] else f"nearest: {places}"
+        elif len(outline.sections) > 1 or outline.nested:
+            hint = "run md_stat for the headings of this file"
+        else:
+            hint = "this file has no headings; headingPath [] is the text before the first heading"
     return Diagnostic(
         code=Code.SECTION_NOT_FOUND,
         message=f"no section matches heading path {_shown(path)}",
@@ -238,14 +243,38 @@ def _not_found(outline: Outline, path: Sequence[str]) -> Diagnostic:
     )
 
 
-def _nearest(wanted: str, known: Iterable[str]) -> list[str]:
-    """Up to three of `known` that are similar to `wanted`, best first; those that contain it count."""
-    pool = list(known)[:_MOST_COMPARED]
-    near = difflib.get_close_matches(wanted, pool, n=_NEAREST)
-    near += [name for name in pool if len(wanted) > 2 and wanted in name and name not in near]
-    return near[:_NEAREST]
+def _as_several(outline: Outline, path: Sequence[str]) -> Section | None:
+    """The section whose headings the only element of `path` holds all, as in ``Guide > Install``."""
+    if len(path) != 1:
+        return None
+    for separator in _SEPARATORS:
+        elements = [element.strip() for element in path[0].split(separator)]
+        if 1 < len(elements) <= MAX_LEVEL and all(elements):
+            found = find_by_path(outline, elements)
+            if isinstance(found, Section):
+                return found
+    return None
+
+
+def _place(section: Section, path: Sequence[str]) -> str:
+    """Where `section` is, with its level where `path` asks for levels."""
+    line = f"line {section.first_line}"
+    asks = any(_QUALIFIED.match(element.strip()) for element in path)
+    return f"{line}, level {section.level}" if asks else line
+
+
+def _likely(outline: Outline, name: str, path: Sequence[str]) -> list[Section]:
+    """Sections of the canonical heading `name`; those whose outer headings are like `path` come first."""
+    outer = difflib.SequenceMatcher(b=" ".join(canonical_heading(element) for element in path[:-1]))
+
+    def unlike(section: Section) -> float:
+        outer.set_seq1(" ".join(canonical_heading(title) for title in section.path[:-1]))
+        return -outer.ratio()
+
+    sections = [section for section in outline.by_heading[None, name] if not section.is_root][:_MOST_LIKELY]
+    return sorted(sections, key=unlike) if len(path) > 1 and len(sections) > 1 else sections
 
 
 def _shown(path: Sequence[str]) -> str:
-    text = "[" + ", ".join(f'"{element}"' for element in path) + "]"
+    text = json.dumps(list(path), ensure_ascii=False)
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"

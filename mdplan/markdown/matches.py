@@ -81,12 +81,22 @@ def find_matches(
     for match in found:
         span = view.span_in_text(match.span)
         normalized = normalized or len(span) != len(match.span)
-        reason = _reason(outline, span, excluded_kinds)
+        reason = kept_out_by(outline, span, excluded_kinds)
         if reason is None:
             eligible.append(Eligible(span, match))
         else:
             excluded[reason] += 1
     return Matches(eligible=tuple(eligible), excluded=dict(excluded), line_ends_normalized=normalized)
+
+
+def kept_out_by(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> str | None:
+    """What keeps `match` out: the kind of the first protected text that it lies in or cuts, or undecided."""
+    found = next((each for each in _protected_blocks(outline, match, kinds) if each.keeps_out(match)), None)
+    if found is None and kinds & _INLINE_KINDS:
+        found = next(
+            (each for each in _protected_nodes(outline, match, kinds) if each.keeps_out(match)), None
+        )
+    return found.kind if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +119,6 @@ class _Protected:
         if self.whole is None:
             return self.span.overlaps(match) and (match == self.span or not match.contains(self.span))
         return self.span.overlaps(match) and not match.contains(self.whole)
-
-
-def _reason(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> str | None:
-    """What keeps `match` out: the first protected text that it lies in or cuts."""
-    found = next((each for each in _protected_blocks(outline, match, kinds) if each.keeps_out(match)), None)
-    if found is None and kinds & _INLINE_KINDS:
-        found = next(
-            (each for each in _protected_nodes(outline, match, kinds) if each.keeps_out(match)), None
-        )
-    return found.kind if found else None
 
 
 def _protected_blocks(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> Iterator[_Protected]:

@@ -15,8 +15,10 @@ from mdplan.markdown.inline_nodes import InlineMap
 from mdplan.markdown.rendered_text import heading_title, render_text
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import canonical_heading, folded, section_id
+from mdplan.text.folded_text import FoldedText
 from mdplan.text.line_end_view import LineEndView
 from mdplan.text.lines import LineIndex
+from mdplan.text.similar_names import NameIndex
 from mdplan.text.source import Source, sha256_hex
 from mdplan.text.span import Span
 
@@ -65,6 +67,11 @@ class Outline:
         return LineEndView(self.source.text, self.source.lines)
 
     @cached_property
+    def folded(self) -> FoldedText:
+        """The same view, in which texts that were not found are looked for once more."""
+        return FoldedText(self.view.text)
+
+    @cached_property
     def by_digits(self) -> dict[str, Section]:
         """Sections by the 16 hex digits of their IDs."""
         return {section.section_id.removeprefix("sha256-"): section for section in self.every_section()}
@@ -91,6 +98,16 @@ class Outline:
     def by_anchor(self) -> dict[str, Section]:
         """Sections by the anchor that their heading generates."""
         return {section.anchor: section for section in self.every_section() if section.anchor}
+
+    @cached_property
+    def heading_names(self) -> NameIndex:
+        """Canonical headings, among which the nearest is found."""
+        return NameIndex(leaf for parent, leaf in self.by_heading if parent is None and leaf)
+
+    @cached_property
+    def anchor_names(self) -> NameIndex:
+        """Anchors of headings, among which the nearest is found."""
+        return NameIndex(self.by_anchor)
 
     def parent(self, section: Section) -> Section | None:
         """Section around `section`; None for the preamble."""

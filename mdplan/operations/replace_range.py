@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.expected_text import with_nearest_ranges
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Claim, Operation, PositionField, RangeField, Resolution
 from mdplan.text.edit import TextEdit
@@ -50,10 +51,11 @@ class ReplaceRange(Operation):
         """
         span = self._span(outline)
         if isinstance(span, Diagnostic):
-            return (span,)
+            return (with_nearest_ranges(outline, span, self.expected_text or "", None),)
         current = outline.text_of(span)
         if self.expected_text is not None and to_lf(current) != to_lf(self.expected_text):
-            return (self._mismatch(current, self.expected_text),)
+            problem = self._mismatch(current, self.expected_text)
+            return (with_nearest_ranges(outline, problem, self.expected_text, span),)
         line_end = line_end_around(outline.source.lines, span.start)
         new_text = with_line_ends(self.replacement, line_end)
         if to_lf(current) == to_lf(self.replacement):
