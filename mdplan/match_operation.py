@@ -34,6 +34,7 @@ from mdplan.text.span import Span
 
 _SELECTION: Final = re.compile(r"all|([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
 _LISTED: Final = 10
+_ONE: Final = "exactly one is required"
 _PROBLEM_CODES: Final = {
     PatternFailure.INVALID: (Code.INVALID_REGEX, "mend the pattern, or use matchType literal"),
     PatternFailure.TIMEOUT: (Code.REGEX_TIMEOUT, "avoid nested repetition, or give a smaller scope"),
@@ -258,18 +259,19 @@ class MatchOperation(SectionTargeted):
             return f"from {least} to {most} are expected"
         if self.match_selection is not None:
             return f'matchSelection is "{self.match_selection}"'
-        return "exactly one is required"
+        return _ONE
 
     def _count_hint(self, found: int, excluded: Mapping[str, int], near: tuple[NearMiss, ...]) -> str:
         left_out = ", ".join(f"{count} in {kind}" for kind, count in sorted(excluded.items()))
+        if found > 1 and self._expectation() == _ONE:
+            also = f"; left out besides: {left_out}" if left_out else ""
+            return f'use a longer pattern, a section, or `"matchSelection": "all"` or "1" (1-based){also}'
         if left_out:
             kinds = [kind for kind in sorted(excluded) if kind != UNDECIDED]
             advice = f'; add `"include": ["{kinds[0]}"]` to match there' if kinds else ""
             return f"left out: {left_out}{advice}" + (f"; {told(near)}" if near else "")
         if near:
             return told(near)
-        if found > 1 and self._expectation() == "exactly one is required":
-            return 'use a longer pattern, a section, or `"matchSelection": "all"` or "1" (1-based)'
         return "check spelling and case against the file" if not found else "correct the expected count"
 
 

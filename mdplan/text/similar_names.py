@@ -64,7 +64,7 @@ def _runs(name: str) -> set[str]:
 
 
 def _likeness(matcher: SequenceMatcher[str], wanted: str, runs: set[str], name: str) -> float:
-    """How like `name` is to `wanted`, which `matcher` holds and which has `runs`: 1 at most, 0 for unlike."""
+    """How like `name` is to `wanted`, which `matcher` holds and which has `runs`: from 0 to 1."""
     matcher.set_seq1(name)
     similarity = 0.0
     if matcher.real_quick_ratio() >= _LEAST and matcher.quick_ratio() >= _LEAST:
