@@ -14,7 +14,7 @@ from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.text.diff import Hunk, find_hunks
 from mdplan.text.edit import EditList, Overlap, TextEdit
-from mdplan.text.source import ByteEdit, DecodeProblem, EncodeProblem, Source, splice
+from mdplan.text.source import ByteEdit, DecodeFailure, DecodeProblem, EncodeProblem, Source, splice
 from mdplan.text.span import Span
 
 
@@ -76,7 +76,7 @@ def build_file(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> BuiltFil
     byte_edits = source.byte_edits(edits)
     if isinstance(byte_edits, EncodeProblem):
         return (_unencodable(file, byte_edits, edits, parts),)
-    result = source if not edits else _decoded(file, splice(source.data, byte_edits))
+    result = source if not edits else _decoded(file, edits, byte_edits)
     if isinstance(result, DecodeProblem):
         return (_no_text(file, result),)
     return BuiltFile(
@@ -112,11 +112,19 @@ def _insertions(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[_Par
     return parts
 
 
-def _decoded(file: SnapshotFile, data: bytes) -> Source | DecodeProblem:
-    """The result's bytes as text, in the encoding of the base; one that was given allows NUL."""
+def _decoded(file: SnapshotFile, edits: EditList, byte_edits: Sequence[ByteEdit]) -> Source | DecodeProblem:
+    """The result's bytes as text, in the encoding of the base; one that was given allows NUL.
+
+    The text must be the one that `edits` make: a byte order mark at the start, or bytes beside each other
+    that were none of a character alone, would be read as something else.
+    """
     source = file.outline.source
     by_default = source.bom or (source.encoding == "utf-8" and file.requested.encoding is None)
-    return Source.decode(data, None if by_default else source.encoding)
+    data = splice(source.data, byte_edits)
+    result = Source.decode(data, None if by_default else source.encoding)
+    if isinstance(result, Source) and result.text != edits.apply(source.text):
+        return DecodeProblem(DecodeFailure.NOT_TEXT, "its bytes would be read as another text")
+    return result
 
 
 def _written(edits: EditList, parts: Sequence[_Part]) -> dict[int, tuple[Span, ...]]:
@@ -167,6 +175,6 @@ def _no_text(file: SnapshotFile, problem: DecodeProblem) -> Diagnostic:
     return Diagnostic(
         code=Code.NOT_A_TEXT_FILE,
         message=f"the result would not be a text file: {problem.reason}",
-        hint="leave NUL characters out of new text",
+        hint="leave NUL characters and byte order marks out of new text",
         file=file.path,
     )

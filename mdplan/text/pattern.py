@@ -7,8 +7,10 @@ Regular expressions are those of the `regex` package with V0 semantics, which ar
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from mdplan.text.pattern_cost import MOST_PARTS, has_too_many_parts
 from mdplan.text.span import Span
 
 if TYPE_CHECKING:
@@ -101,15 +103,22 @@ class Pattern:
         compiled = self._compiled()
         if isinstance(compiled, PatternProblem):
             return compiled
-        found: list[Found] = []
+        matches: list[regex.Match[str]] = []
         try:
             for match in compiled.finditer(text, within.start, within.end, timeout=TIME_LIMIT_SECONDS):
-                found.append(Found(Span(*match.span()), match))
-                if len(found) > MOST_MATCHES:
+                matches.append(match)
+                if len(matches) > MOST_MATCHES:
                     break
         except TimeoutError:
             return PatternProblem(PatternFailure.TIMEOUT, f"it ran for more than {TIME_LIMIT_SECONDS:g} s")
-        return tuple(found)
+        except MemoryError:
+            return PatternProblem(PatternFailure.TIMEOUT, "it needs too much memory")
+        # A pattern can ask to be searched backwards.
+        matches.sort(key=lambda match: match.span())
+        edges = [within.start, *(edge for match in matches for edge in match.span()), within.end]
+        if any(left > right for left, right in pairwise(edges)):
+            return PatternProblem(PatternFailure.INVALID, r"\K makes its matches overlap or leave the scope")
+        return tuple(Found(Span(*match.span()), match) for match in matches)
 
     def _compiled(self) -> "regex.Pattern[str] | PatternProblem":
         import regex
@@ -119,9 +128,13 @@ class Pattern:
         flags |= regex.MULTILINE if self.multiline else 0
         flags |= regex.DOTALL if self.dot_all else 0
         pattern = self.text if self.match_type is MatchType.REGEX else regex.escape(self.text)
+        if has_too_many_parts(pattern):
+            return PatternProblem(PatternFailure.INVALID, f"it comes to more than {MOST_PARTS} parts")
         try:
             return regex.compile(pattern, flags)
-        except (regex.error, OverflowError, RecursionError) as error:
+        except RecursionError:
+            return PatternProblem(PatternFailure.INVALID, "it is nested too deep")
+        except (regex.error, ValueError, OverflowError) as error:
             return PatternProblem(PatternFailure.INVALID, str(error))
 
 
