@@ -83,10 +83,11 @@ def _character_ends(
             there += 1
         if ahead == 0:
             break
-    return _accents_end(left, here, left_end), _accents_end(right, there, right_end)
+    return accents_end(left, here, left_end), accents_end(right, there, right_end)
 
 
-def _accents_end(text: str, at: int, end: int) -> int:
+def accents_end(text: str, at: int, end: int) -> int:
+    """Where the accents that belong to the character before `at` end, `end` at the latest."""
     while at < end and dropped_kind(text[at]) is Dropped.ACCENT:
         at += 1
     return at

@@ -6,7 +6,7 @@ from heapq import merge
 from itertools import islice
 from typing import Final
 
-from mdplan.text.differences import Difference, common_start, find_differences
+from mdplan.text.differences import Difference, accents_end, common_start, find_differences
 from mdplan.text.folded_text import Dropped, FoldedText, dropped_kind
 from mdplan.text.span import Span
 
@@ -121,10 +121,12 @@ class FoldedSearch:
         """`core` with what stands for the dropped characters around it, and the differences."""
         text, within, folding = self._folded.text, self._within, self._folded.folding
         before = folding.start_of(text[max(within.start, core.start - _FARTHEST) : core.start][::-1])
-        after = folding.start_of(text[core.end : min(within.end, core.end + _FARTHEST)])
-        lead, trail = folding.start_of(self._wanted.text), folding.start_of(self._wanted.text[::-1])
+        core_end = accents_end(text, core.end, within.end)
+        after = folding.start_of(text[core_end : min(within.end, core_end + _FARTHEST)])
+        wanted = self._wanted.text
+        lead, trail = folding.start_of(wanted), folding.start_of(wanted[::-1])[::-1]
         start = core.start - _counterpart(before, lead[::-1])
-        end = core.end + _counterpart(after, trail[::-1])
+        end = core_end + _counterpart(after, trail[accents_end(trail, 0, len(trail)) :])
         more: list[Difference] = []
         if self._wanted.whole_lines:
             lines = self._whole_lines(Span(start, end))

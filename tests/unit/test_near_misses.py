@@ -86,6 +86,7 @@ def near(text: str, wanted: Wanted | str, within: Span | None = None) -> list[tu
         ("installation OF the", (15, 1, 15), "case at column 1 and 1 other place"),
         ("Cafe\u0301 au", (6, 1, 6), "Unicode normalization (composed, not decomposed) at column 4"),
         ("\u00e9te\u0301", (22, 17, 22), "Unicode normalization (decomposed, not composed) at column 17"),
+        ("e\u0301t\u00e9", (22, 17, 22), "Unicode normalization (decomposed, not composed) at column 20"),
         ("Cafe au", (6, 1, 6), "accents at column 4"),
         ("find it", (6, 21, 6), "another form of a character (U+FB01, not U+0066 U+0069) at column 21"),
         ("ABC", (20, 14, 20), "another form of a character (U+FF21, not U+0041) at column 14"),
