@@ -58,10 +58,11 @@ def _setext_span(source: Source, heading: Block) -> Span | None:
     first, last = heading.first_line, heading.last_line - 1
     line = source.lines.content(first)
     start = source.lines.start(first) + len(line) - len(line.lstrip(" \t>"))
-    end = source.lines.start(last) + len(source.lines.content(last).rstrip())
+    end = source.lines.start(last) + len(source.lines.content(last).rstrip(" \t"))
     if heading.depth:
         # In a container only the one line that the content proves.
-        if first != last or not line.rstrip().endswith(heading.content):
+        line = line.rstrip(" \t")
+        if first != last or not heading.content or not line.endswith(heading.content):
             return None
         start = end - len(heading.content)
     return Span(start, end)

@@ -90,10 +90,17 @@ class _Places:
         is_whole = after is not None and grown.heading.span.end <= after
         return after if is_whole else before
 
-    def is_written(self, heading: Span) -> bool:
-        """Whether all text of `heading`, in the result, was written by one edit."""
-        index = bisect_right(self._written_starts, heading.start) - 1
-        return index >= 0 and heading.end <= self._written[index].end
+    def end_in_result(self, offset: int) -> int:
+        """Where the end `offset` of a heading of the base is in the result, at least."""
+        end = self._edits.map_offset(offset)
+        if end is not None:
+            return end
+        return self._written[bisect_right(self._starts, offset) - 1].end
+
+    def is_written(self, text: Span) -> bool:
+        """Whether all of `text`, in the result, was written by one edit."""
+        index = bisect_right(self._written_starts, text.start) - 1
+        return index >= 0 and text.end <= self._written[index].end
 
 
 def _headings_lost(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
@@ -134,17 +141,18 @@ def _is_kept(base: Outline, result: Outline, section: Section, places: _Places) 
 def _headings_gained(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
     base, result = built.base, built.result
     known = {
-        start
+        start: places.end_in_result(_text_of_heading(base, section).end)
         for section in base.every_section()
         if section.heading and (start := places.in_result(section.span.start)) is not None
     }
-    gained = [
-        section
-        for section in result.every_section()
-        if section.heading
-        and section.span.start not in known
-        and not places.is_written(_text_of_heading(result, section))
-    ]
+    gained = []
+    for section in result.every_section():
+        if section.heading:
+            text = _text_of_heading(result, section)
+            # A heading of the base may have become longer, but not by other lines of the base.
+            new = Span(min(known.get(text.start, text.start), text.end), text.end)
+            if len(new) and not places.is_written(new):
+                gained.append(section)
     if gained:
         yield _outline_changed(
             result,

@@ -433,5 +433,6 @@ def test_the_hash_of_a_section_is_that_of_its_bytes() -> None:
 
     section = document.sections[2]
     assert document.section_sha256(section) == alone.sha256[:16]
-    assert document.matches_sha256(section, alone.sha256.upper())
-    assert not document.matches_sha256(document.sections[1], alone.sha256)
+    assert document.hashed_part(section, alone.sha256.upper()) == section.span
+    assert document.hashed_part(section, document.body_sha256(section)) == section.body
+    assert document.hashed_part(document.sections[1], alone.sha256) is None
