@@ -130,28 +130,38 @@ def _effect_of_json(entry: Sequence[str]) -> Effect:
 
 
 def _result_of_json(entry: Mapping[str, Any]) -> EditResult:
+    excluded = entry.get("excludedMatches")
+    normalized = entry.get("lineEndsNormalized")
     return EditResult(
-        edit_index=entry["editIndex"],
-        op=entry["op"],
-        file=entry["file"],
-        no_op=entry["noOp"],
+        edit_index=int(entry["editIndex"]),
+        op=str(entry["op"]),
+        file=str(entry["file"]),
+        no_op=bool(entry["noOp"]),
         ranges=tuple(_range_of_json(place) for place in entry["ranges"]),
-        result_lines=tuple(Lines(start=lines["start"], end=lines["end"]) for lines in entry["resultLines"]),
-        section_id=entry.get("sectionId"),
-        new_section_id=entry.get("newSectionId"),
-        new_section_sha256=entry.get("newSectionSha256"),
-        matches_found=entry.get("matchesFound"),
-        matches_replaced=entry.get("matchesReplaced"),
-        matches=tuple(
-            MatchResult(
-                line=match["line"], col=match["col"], text=match["text"], range=_range_of_json(match["range"])
-            )
-            for match in entry["matches"]
-        ),
-        excluded_matches=entry.get("excludedMatches"),
-        line_ends_normalized=entry.get("lineEndsNormalized"),
+        result_lines=tuple(_lines_of_json(lines) for lines in entry["resultLines"]),
+        section_id=_text_or_none(entry.get("sectionId")),
+        new_section_id=_text_or_none(entry.get("newSectionId")),
+        new_section_sha256=_text_or_none(entry.get("newSectionSha256")),
+        matches_found=_number_or_none(entry.get("matchesFound")),
+        matches_replaced=_number_or_none(entry.get("matchesReplaced")),
+        matches=tuple(_match_of_json(match) for match in entry["matches"]),
+        excluded_matches=None if excluded is None else {str(kind): int(n) for kind, n in excluded.items()},
+        line_ends_normalized=None if normalized is None else bool(normalized),
         warnings=tuple(_diagnostic_of_json(warning) for warning in entry["warnings"]),
     )
+
+
+def _match_of_json(entry: Mapping[str, Any]) -> MatchResult:
+    place = _range_of_json(entry["range"])
+    return MatchResult(line=int(entry["line"]), col=int(entry["col"]), text=str(entry["text"]), range=place)
+
+
+def _lines_of_json(entry: Mapping[str, Any]) -> Lines:
+    return Lines(start=int(entry["start"]), end=int(entry["end"]))
+
+
+def _number_or_none(value: Any) -> int | None:  # noqa: ANN401 (any JSON)
+    return None if value is None else int(value)
 
 
 def _range_of_json(entry: Mapping[str, Any]) -> Range:

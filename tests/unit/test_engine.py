@@ -372,3 +372,17 @@ def test_each_edit_of_a_sequential_batch_sees_those_before_it(engine: Engine, fo
     assert report.ok
     engine.apply({"planId": report.plan_id})
     assert (folder / "a.md").read_bytes().endswith(b"## Usage\n\nUse it.\n\n### Deep\n\nDown.\n\nFurther.\n")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("excludedMatches", True), ("matchesFound", []), ("matches", 1), ("ranges", [{}]), ("warnings", [1])],
+)
+def test_plan_document_with_odd_results_is_refused_and_no_bug(
+    engine: Engine, folder: Path, field: str, value: object
+) -> None:
+    document = json.loads(engine.export(engine.plan(batch(REPLACE)).plan_id))
+    document["editResults"][0][field] = value
+
+    assert codes(engine.apply(document)) == [Code.PLAN_TAMPERED]
+    assert (folder / "a.md").read_bytes() == GUIDE
