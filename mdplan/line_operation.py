@@ -14,7 +14,7 @@ class LineOperation(Operation):
     """An operation on whole lines."""
 
     expected_text: str | None = Field(
-        default=None, description="What these lines hold now, without the last line end."
+        default=None, description="What these lines hold now; the last line end may be left out."
     )
 
     def guarded(self, outline: Outline, lines: LinesField) -> Span | Diagnostic:
@@ -29,7 +29,7 @@ class LineOperation(Operation):
             return with_nearest_lines(outline, problem, self.expected_text or "", None)
         span = table.span(lines.start, lines.end)
         current = to_lf(outline.text_of(Span(span.start, table.content_end(lines.end))))
-        if self.expected_text is not None and to_lf(self.expected_text).removesuffix("\n") != current:
+        if self.expected_text is not None and to_lf(self.expected_text) not in {current, current + "\n"}:
             problem = Diagnostic(
                 code=Code.TEXT_MISMATCH,
                 message=f"lines {lines.start}-{lines.end} are not expectedText",
@@ -44,3 +44,11 @@ def as_lines(outline: Outline, offset: int, text: str) -> str:
     """`text` as whole lines at `offset`, in the line ends of its surroundings."""
     whole = text if text.endswith(("\n", "\r")) else text + "\n"
     return with_line_ends(whole, line_end_around(outline.source.lines, offset))
+
+
+def without_last_line_end(text: str) -> str:
+    """`text` without the LF, CRLF or CR that it ends with."""
+    for line_end in ("\r\n", "\n", "\r"):
+        if text.endswith(line_end):
+            return text.removesuffix(line_end)
+    return text

@@ -37,8 +37,8 @@ class InsertLines(LineOperation):
         """One insertion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
         if not self.markdown:
             return (_EMPTY,)
-        if not outline.source.text and (self.line, self.position) == (1, "before"):
-            return self._insertion(outline, 0, self.markdown)
+        if not outline.source.text and (self.line, self.position) == (1, "before") and not self.expected_text:
+            return self._insertion(outline, 0, as_lines(outline, 0, self.markdown))
         span = self.guarded(outline, LinesField(start=self.line, end=self.line))
         if isinstance(span, Diagnostic):
             return (span,)
@@ -50,7 +50,7 @@ class InsertLines(LineOperation):
         return self._insertion(outline, span.end, text)
 
     def _insertion(self, outline: Outline, offset: int, text: str) -> Resolution:
-        section = outline.section_at(max(offset - 1, 0))
+        section = outline.section_at(offset - 1) if offset else outline.sections[0]
         return Resolution(
             claims=(Claim(span=Span(offset, offset), owner=section.index),),
             edits=(TextEdit.insert(offset, text),),

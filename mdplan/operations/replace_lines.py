@@ -5,18 +5,19 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.line_operation import LineOperation, as_lines
+from mdplan.line_operation import LineOperation, as_lines, without_last_line_end
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Claim, LinesField, Resolution
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import to_lf
+from mdplan.text.span import Span
 
 
 class ReplaceLines(LineOperation):
     """Replace whole lines, as they are: no blank lines are added, no levels fitted.
 
-    Lines are 1-based and inclusive. The last line end is that of the file, whether the payload has one or
-    not. `expectedText` proves that these are the lines you mean.
+    Lines are 1-based and inclusive. The last line end stays as it is, whether the payload has one or not.
+    `expectedText` proves that these are the lines you mean.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -39,16 +40,18 @@ class ReplaceLines(LineOperation):
             problems.append(_EMPTY)
         if problems or isinstance(span, Diagnostic):
             return tuple(problems)
-        current = outline.text_of(span)
+        table = outline.source.lines
+        content = Span(span.start, table.content_end(self.lines.end))
         new_text = as_lines(outline, span.start, self.markdown)
-        if current[-1:] not in {"\n", "\r"}:
+        if table.ending(self.lines.end):
+            new_text = without_last_line_end(new_text)
+        else:
             new_text = new_text.rstrip("\r\n")
-        if to_lf(new_text) == to_lf(current):
-            new_text = current
+        unchanged = to_lf(new_text) == to_lf(outline.text_of(content))
         section = outline.section_at(span.start)
         return Resolution(
             claims=(Claim(span=span, owner=section.index),),
-            edits=(TextEdit(span, new_text),) if new_text != current else (),
+            edits=() if unchanged else (TextEdit(content, new_text),),
             section=section,
             is_evidence=self.expected_text is not None,
         )
