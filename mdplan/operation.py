@@ -125,28 +125,33 @@ class Claim:
 
     `owner` is the index of the section that the text belongs to; None for the text of a heading, which goes
     along wherever its section goes. `takes` are the indexes of sections that are deleted, replaced, moved
-    or re-levelled: no other edit may own text in them.
+    or re-levelled, and `verb` says which: no other edit may own text in them.
     """
 
     span: Span
     owner: int | None
     takes: range = range(0)
+    verb: str = "writes into"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
     """Text edits of one operation against one outline.
 
-    `section` is the section that the edit addressed. `is_evidence` says that the edit's own guards, but
-    for `sectionSha256`, fix every byte that it removes and the owner of what it inserts, so that it needs no
-    file hash.
+    `deletions` are whole lines that go, and `insertions` blocks that come: the planner owns the blank lines
+    between what is left, also where several edits meet. `section` is the section that the edit addressed,
+    `destination` the one that it moves it to.
+    `is_evidence` says that the edit's own guards, but for `sectionSha256`, fix every byte that it removes
+    and the owner of what it inserts, so that it needs no file hash.
     `may_change_outline` says that headings around the edit may change level or parent: it was asked to.
     """
 
     claims: tuple[Claim, ...]
     edits: tuple[TextEdit, ...] = ()
+    deletions: tuple[Span, ...] = ()
     insertions: tuple[BlockInsertion, ...] = ()
     section: Section | None = None
+    destination: Section | None = None
     matches: MatchReport | None = None
     warnings: Problems = ()
     is_evidence: bool = False
@@ -252,9 +257,10 @@ class SectionTargeted(Operation):
         path = self.heading_path if self.heading_path is not None else (self.heading or "",)
         return find_by_path(outline, path, self.occurrence)
 
-    def needs_pin(self, section: Section) -> bool:
+    def needs_pin(self, resolution: Resolution) -> bool:
         """Whether the address counts equal headings, so that an edit elsewhere could shift it.
 
         DESIGN section 5: an edit through such an ID needs `baseSha256` or `sectionSha256`.
         """
-        return section.repeats > 1 and self.section_id is not None and self.section_sha256 is None
+        is_one_of_several = resolution.section is not None and resolution.section.repeats > 1
+        return is_one_of_several and self.section_id is not None and self.section_sha256 is None

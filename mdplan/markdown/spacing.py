@@ -6,7 +6,7 @@ What is missing between an inserted block and its neighbours is added, nothing i
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import Final
 
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree
@@ -14,8 +14,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload
 from mdplan.markdown.section import Section
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
-from mdplan.text.lines import LineIndex
+from mdplan.text.line_end_view import line_end_around, with_line_ends
 from mdplan.text.span import Span
 
 _TABLE_ROWS: Final = re.compile(r"(?: {0,3}\|.*(?:\n|\Z))+")
@@ -46,27 +45,27 @@ def end_of_subtree(outline: Outline, section: Section) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PlacedBlocks:
-    """One insertion of several blocks; `spans` are the places of the blocks in its new text."""
+    """One edit that writes several blocks; `spans` are the places of the blocks in its new text."""
 
     edit: TextEdit
     spans: tuple[Span, ...]
 
 
-def place_blocks(outline: Outline, offset: int, payloads: Sequence[Payload]) -> PlacedBlocks:
-    """Insertion of the blocks of `payloads` at `offset`, one after another.
+def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> PlacedBlocks:
+    """The blocks of `payloads`, one after another, in place of the whole lines of `span`, which may be empty.
 
-    `offset` is a line start or the end of the text. A payload that continues the list or table before it
+    It starts at a line start or the end of the text. A payload that continues the list or table before it
     takes that block's own spacing; elsewhere a blank line stands on both sides. The final newline of the
     file is left as it was; an empty file is ended by a line end.
     """
-    source = outline.source
+    source, offset = outline.source, span.start
     text, lines = source.text, source.lines
     line_end = line_end_around(lines, offset)
     new_text = ""
     spans: list[Span] = []
     if offset and text[offset - 1] not in "\r\n":
         new_text += line_end
-    if offset and _line_before_has_text(outline, offset):
+    if offset and line_before_has_text(outline, offset):
         new_text += "" if _continues(outline.tree, text, offset, payloads[0]) else line_end
     for index, payload in enumerate(payloads):
         if index:
@@ -76,13 +75,13 @@ def place_blocks(outline: Outline, offset: int, payloads: Sequence[Payload]) -> 
         block = with_line_ends(payload.text, line_end)
         spans.append(Span(len(new_text), len(new_text) + len(block)))
         new_text += block
-    if offset < len(text):
-        next_line = lines.content(lines.line_at(offset))
-        tight = not next_line.strip(" \t") or _leads_into(outline.tree, text, offset, payloads[-1])
+    if span.end < len(text):
+        tight = not line_has_text(outline, span.end)
+        tight = tight or _leads_into(outline.tree, text, span.end, payloads[-1])
         new_text += line_end if tight else line_end * 2
     elif not text or text[-1] in "\r\n":
         new_text += line_end
-    return PlacedBlocks(TextEdit.insert(offset, new_text), tuple(spans))
+    return PlacedBlocks(TextEdit(span, new_text), tuple(spans))
 
 
 def _behind_text(outline: Outline, span: Span) -> int:
@@ -95,9 +94,16 @@ def _behind_text(outline: Outline, span: Span) -> int:
     return lines.end(line) if line >= first else span.start
 
 
-def _line_before_has_text(outline: Outline, offset: int) -> bool:
+def line_before_has_text(outline: Outline, offset: int) -> bool:
+    """Whether the line that ends at the line start `offset`, or is cut by it, is not blank."""
     lines = outline.source.lines
     return bool(lines.content(lines.line_at(offset - 1)).strip(" \t"))
+
+
+def line_has_text(outline: Outline, offset: int) -> bool:
+    """Whether the line that starts at `offset` is not blank."""
+    lines = outline.source.lines
+    return bool(lines.content(lines.line_at(offset)).strip(" \t"))
 
 
 def _continues(tree: BlockTree, text: str, end: int, payload: Payload) -> bool:
@@ -135,72 +141,3 @@ def _is_loose(tree: BlockTree, listing: Block, text: str) -> bool:
         before.span.end < after.span.start and not text[before.span.end : after.span.start].strip()
         for before, after in pairwise(items)
     )
-
-
-def replace_blocks(outline: Outline, span: Span, payload: Payload) -> tuple[TextEdit, ...]:
-    """Edits that make the text of `payload` of the whole lines of `span`.
-
-    `span` ends behind text, not behind blank lines. Lines at its start and end that stay the same, but for
-    their line ends, are not touched. An empty span becomes an insertion.
-    """
-    old = outline.text_of(span)
-    if not old:
-        return (place_blocks(outline, span.start, [payload]).edit,)
-    line_end = line_end_around(outline.source.lines, span.start)
-    first, last = _lines_of(old), _lines_of(payload.text)
-    ends_file = old[-1] not in "\r\n"
-    if not ends_file:
-        last[-1] += "\n"
-    prefix = _common(first, last)
-    suffix = _common(first[prefix:][::-1], last[prefix:][::-1])
-    kept, gone = sum(map(len, first[:prefix])), sum(map(len, first[: len(first) - suffix]))
-    new = "".join(last[prefix : len(last) - suffix])
-    if kept == gone and not new:
-        return ()
-    if new and not prefix and span.start and _line_before_has_text(outline, span.start):
-        new = "\n" + new
-    if new and not suffix and span.end < len(outline.source.text) and _line_has_text(outline, span.end):
-        new += "\n"
-    return (TextEdit(Span(span.start + kept, span.start + gone), with_line_ends(new, line_end)),)
-
-
-def delete_blocks(outline: Outline, span: Span) -> tuple[TextEdit, ...]:
-    """Edits that remove the whole lines of `span` and leave one blank line between what they join.
-
-    At the end of the file, or before its trailing definitions, the blank lines before `span` go too, and
-    the final newline is left as it was.
-    """
-    if not len(span):
-        return ()
-    text, lines = outline.source.text, outline.source.lines
-    start = span.start
-    if span.end == len(text):
-        while start > outline.body_start and not lines.content(lines.line_at(start - 1)).strip(" \t"):
-            start = lines.start(lines.line_at(start - 1))
-        if text[-1] not in "\r\n" and start:
-            start = lines.content_end(lines.line_at(start - 1))
-        return (TextEdit.delete(Span(start, span.end)),)
-    end = span.end
-    if start > outline.body_start and _line_before_has_text(outline, start):
-        joins = _line_has_text(outline, end)
-        return (TextEdit(span, line_end_around(lines, start) if joins else ""),)
-    while end < len(text) and not _line_has_text(outline, end):
-        end = lines.end(lines.line_at(end))
-    return (TextEdit.delete(Span(start, end)),)
-
-
-def _line_has_text(outline: Outline, offset: int) -> bool:
-    lines = outline.source.lines
-    return bool(lines.content(lines.line_at(offset)).strip(" \t"))
-
-
-def _lines_of(text: str) -> list[str]:
-    """Lines of `text` with their line ends, which are LF, CRLF or CR."""
-    lines = LineIndex(text)
-    return [text[lines.start(line) : lines.end(line)] for line in range(1, lines.count + 1)]
-
-
-def _common(left: Sequence[str], right: Sequence[str]) -> int:
-    """How many lines at the start of both are the same but for their line ends."""
-    pairs = zip(left, right, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: to_lf(pair[0]) == to_lf(pair[1]), pairs))

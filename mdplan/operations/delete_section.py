@@ -7,7 +7,7 @@ from pydantic import Field
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
-from mdplan.markdown.spacing import delete_blocks
+from mdplan.markdown.spacing import end_of_body, end_of_subtree
 from mdplan.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.span import Span
 
@@ -31,24 +31,27 @@ class DeleteSection(SectionTargeted):
         section = self.find_section(outline)
         if isinstance(section, Diagnostic):
             return (section,)
-        span = self._span(section)
+        text, span = self._spans(outline, section)
         return Resolution(
-            claims=(Claim(span=span, owner=section.index, takes=self._taken(outline, section)),),
-            edits=delete_blocks(outline, span),
+            claims=(self._claim(outline, section, text),),
+            deletions=(span,) if len(text) else (),
             section=section,
             may_change_outline=self.part == "heading",
         )
 
-    def _taken(self, outline: Outline, section: Section) -> range:
+    def _claim(self, outline: Outline, section: Section, span: Span) -> Claim:
         members = outline.members(section)
-        return members if self.part == "whole" else members[:1]
+        if self.part == "whole":
+            return Claim(span=span, owner=section.index, takes=members, verb="deletes")
+        return Claim(span=span, owner=section.index, takes=members[:1], verb=f"deletes the {self.part} of")
 
-    def _span(self, section: Section) -> Span:
+    def _spans(self, outline: Outline, section: Section) -> tuple[Span, Span]:
+        """What goes, without and with the blank lines behind it."""
         assert section.heading is not None
         match self.part:
             case "whole":
-                return section.span
+                return Span(section.span.start, end_of_subtree(outline, section)), section.span
             case "heading":
-                return section.heading.span
+                return section.heading.span, section.heading.span
             case "body":
-                return section.body
+                return Span(section.body.start, end_of_body(outline, section)), section.body

@@ -5,11 +5,12 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.block_edits import end_of_text_before, replace_blocks
 from mdplan.markdown.heading_path import find_by_id, find_by_path
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload, read_payload
 from mdplan.markdown.section import Section
-from mdplan.markdown.spacing import delete_blocks, end_of_subtree, replace_blocks
+from mdplan.markdown.spacing import end_of_subtree
 from mdplan.operation import BlockInsertion, Claim, Resolution
 from mdplan.payload_operation import LevelFitting, SectionPosition, place_beside
 from mdplan.text.span import Span
@@ -52,7 +53,7 @@ class MoveSection(LevelFitting):
         problems = tuple(problem for problem in (section, to) if isinstance(problem, Diagnostic))
         if isinstance(section, Diagnostic) or isinstance(to, Diagnostic):
             return problems
-        wrong = self._wrong_place(section, to)
+        wrong = self._wrong_place(outline, section, to)
         if wrong:
             return (wrong,)
         place = place_beside(outline, to, self.position)
@@ -60,31 +61,38 @@ class MoveSection(LevelFitting):
         fitted = self.fitted(read_payload(outline.text_of(text)), place.level)
         if not isinstance(fitted, Payload):
             return (fitted,)
-        taken = Claim(span=section.span, owner=section.index, takes=outline.members(section))
-        if section.span.start <= place.offset <= section.span.end:
+        taken = Claim(span=text, owner=section.index, takes=outline.members(section), verb="moves")
+        if end_of_text_before(outline, section.span.start) <= place.offset <= section.span.end:
             # It stays where it is, and its levels may have to change.
             edits = replace_blocks(outline, text, fitted)
-            return Resolution(claims=(taken,), edits=edits, section=section)
+            return Resolution(claims=(taken,), edits=edits, section=section, destination=to)
         return Resolution(
             claims=(taken, Claim(span=Span(place.offset, place.offset), owner=place.parent.index)),
-            edits=delete_blocks(outline, section.span),
+            deletions=(section.span,),
             insertions=(BlockInsertion(offset=place.offset, payload=fitted, order=place.order),),
             section=section,
+            destination=to,
         )
+
+    def needs_pin(self, resolution: Resolution) -> bool:
+        """The same of the destination."""
+        to = resolution.destination
+        is_counted = self.to_section_id is not None and to is not None and to.repeats > 1
+        return is_counted or super().needs_pin(resolution)
 
     def _find_destination(self, outline: Outline) -> Section | Diagnostic:
         if self.to_section_id is not None:
             return find_by_id(outline, self.to_section_id)
         return find_by_path(outline, self.to_heading_path or ())
 
-    def _wrong_place(self, section: Section, to: Section) -> Diagnostic | None:
+    def _wrong_place(self, outline: Outline, section: Section, to: Section) -> Diagnostic | None:
         if to.nested or (to.is_root and self.position in {"before", "after"}):
             return Diagnostic(
                 code=Code.INVALID_ARGUMENT,
                 message="no section can stand there",
                 hint="name a section of its own, or use firstChild or lastChild with toHeadingPath []",
             )
-        is_inside = section.span.contains(to.span) and not to.is_root
+        is_inside = to.index in outline.members(section)
         if is_inside and (to.index != section.index or self.position in {"firstChild", "lastChild"}):
             return Diagnostic(
                 code=Code.INVALID_ARGUMENT,

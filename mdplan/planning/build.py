@@ -8,12 +8,11 @@ from functools import cached_property
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
-from mdplan.markdown.spacing import place_blocks
-from mdplan.operation import BlockInsertion
+from mdplan.planning.parts import Part, parts_of
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.text.diff import Hunk, find_hunks
-from mdplan.text.edit import EditList, Overlap, TextEdit
+from mdplan.text.edit import EditList, Overlap
 from mdplan.text.source import ByteEdit, DecodeFailure, DecodeProblem, EncodeProblem, Source, splice
 from mdplan.text.span import Span
 
@@ -54,20 +53,12 @@ class BuiltFile:
         return find_hunks(self.base.source.data, self.byte_edits)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A text edit and where the new text of which batch edits stands in it."""
-
-    edit: TextEdit
-    pieces: tuple[tuple[int, Span], ...]
-
-
 def build_file(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> BuiltFile | Problems:
     """Result of `resolved` on `file`; parses the result once.
 
     Errors: CONFLICTING_EDITS, UNENCODABLE_TEXT, ENCODING_UNKNOWN, NOT_A_TEXT_FILE.
     """
-    parts = [*_replacements(resolved), *_insertions(file.outline, resolved)]
+    parts = parts_of(file.outline, resolved)
     edits = EditList.of(part.edit for part in parts)
     if isinstance(edits, Overlap):
         first, second = parts[edits.first], parts[edits.second]
@@ -89,29 +80,6 @@ def build_file(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> BuiltFil
     )
 
 
-def _replacements(resolved: Sequence[ResolvedEdit]) -> list[_Part]:
-    return [
-        _Part(edit, ((item.index, Span(0, len(edit.new_text))),))
-        for item in resolved
-        for edit in item.resolution.edits
-    ]
-
-
-def _insertions(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[_Part]:
-    """One text edit for all blocks that go to one place, so that the space between them is made once."""
-    by_offset: defaultdict[int, list[tuple[BlockInsertion, int]]] = defaultdict(list)
-    for item in resolved:
-        for insertion in item.resolution.insertions:
-            by_offset[insertion.offset].append((insertion, item.index))
-    parts: list[_Part] = []
-    for offset, blocks in by_offset.items():
-        blocks.sort(key=lambda block: (block[0].order, block[1]))
-        placed = place_blocks(outline, offset, [insertion.payload for insertion, _ in blocks])
-        indexes = (index for _, index in blocks)
-        parts.append(_Part(placed.edit, tuple(zip(indexes, placed.spans, strict=True))))
-    return parts
-
-
 def _decoded(file: SnapshotFile, edits: EditList, byte_edits: Sequence[ByteEdit]) -> Source | DecodeProblem:
     """The result's bytes as text, in the encoding of the base; one that was given allows NUL.
 
@@ -127,7 +95,7 @@ def _decoded(file: SnapshotFile, edits: EditList, byte_edits: Sequence[ByteEdit]
     return result
 
 
-def _written(edits: EditList, parts: Sequence[_Part]) -> dict[int, tuple[Span, ...]]:
+def _written(edits: EditList, parts: Sequence[Part]) -> dict[int, tuple[Span, ...]]:
     starts = {id(edit): span.start for edit, span in zip(edits, edits.result_spans(), strict=True)}
     written: defaultdict[int, list[Span]] = defaultdict(list)
     for part in parts:
@@ -137,7 +105,7 @@ def _written(edits: EditList, parts: Sequence[_Part]) -> dict[int, tuple[Span, .
     return {index: tuple(sorted(spans)) for index, spans in written.items()}
 
 
-def _overlap(file: SnapshotFile, first: _Part, second: _Part) -> Diagnostic:
+def _overlap(file: SnapshotFile, first: Part, second: Part) -> Diagnostic:
     indexes = sorted({index for part in (first, second) for index, _ in part.pieces})
     return Diagnostic(
         code=Code.CONFLICTING_EDITS,
@@ -150,7 +118,7 @@ def _overlap(file: SnapshotFile, first: _Part, second: _Part) -> Diagnostic:
 
 
 def _unencodable(
-    file: SnapshotFile, problem: EncodeProblem, edits: EditList, parts: Sequence[_Part]
+    file: SnapshotFile, problem: EncodeProblem, edits: EditList, parts: Sequence[Part]
 ) -> Diagnostic:
     edit = edits.edits[problem.edit]
     index = next(part.pieces[0][0] for part in parts if part.edit is edit)

@@ -17,6 +17,7 @@ def effects_of(built: BuiltFile) -> tuple[tuple[Effect, ...], ...]:
 def _effects(item: ResolvedEdit) -> tuple[Effect, ...]:
     resolution = item.resolution
     texts = [(edit.span, edit.new_text) for edit in resolution.edits]
+    texts += [(span, "") for span in resolution.deletions]
     texts += [(Span(each.offset, each.offset), each.payload.text) for each in resolution.insertions]
     return tuple(_effect(item.outline, span, text) for span, text in texts)
 

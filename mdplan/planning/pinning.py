@@ -35,15 +35,17 @@ def unpinned(built_files: Sequence[BuiltFile]) -> Problems:
 def _has_evidence(item: ResolvedEdit) -> bool:
     """Whether the guards of an edit fix what it removes, and the section that it inserts into.
 
-    The hash of a section's own body says nothing of its heading and its subsections.
+    The hash of a section's own body says nothing of its heading and its subsections, and that of a section
+    that moves nothing of where it goes.
     """
     operation, section = item.operation, item.resolution.section
-    if item.resolution.is_evidence:
-        return True
+    if item.resolution.is_evidence or item.resolution.destination is not None:
+        return item.resolution.is_evidence
     if not isinstance(operation, SectionTargeted) or operation.section_sha256 is None or section is None:
         return False
     part = item.outline.hashed_part(section, operation.section_sha256)
-    removed = (_without_blanks(item.outline.source.text, edit.span) for edit in item.resolution.edits)
+    spans = (*(edit.span for edit in item.resolution.edits), *item.resolution.deletions)
+    removed = (_without_blanks(item.outline.source.text, span) for span in spans)
     return part is not None and all(part.contains(span) for span in removed if len(span))
 
 

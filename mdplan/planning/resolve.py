@@ -63,7 +63,6 @@ def _resolve(operation: Operation, file: SnapshotFile) -> Resolution | Problems:
 def _lacks_pin(operation: Operation, resolution: Resolution, file: SnapshotFile) -> bool:
     return (
         isinstance(operation, SectionTargeted)
-        and resolution.section is not None
         and file.requested.base_sha256 is None
-        and operation.needs_pin(resolution.section)
+        and operation.needs_pin(resolution)
     )

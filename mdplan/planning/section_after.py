@@ -42,7 +42,7 @@ def sections_after(built: BuiltFile) -> dict[int, SectionAfter]:
 def _made_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
     """The first section that `item` makes, if it inserts blocks and replaces nothing."""
     resolution = item.resolution
-    if not resolution.insertions or resolution.edits:
+    if not resolution.insertions or resolution.edits or resolution.deletions:
         return None
     return _first_written(built, item)
 
