@@ -47,21 +47,16 @@ class LevelFitting(SectionTargeted):
         default="fit", description="fit: push headings down to their place; verbatim: leave them."
     )
 
-    def fitted(self, payload: Payload, shallowest: int, *, skipped: int = 0) -> Payload | Diagnostic:
-        """`payload` with its headings at `shallowest` or deeper, all but the first `skipped`.
+    def fitted(
+        self, payload: Payload, shallowest: int, *, own_level: int | None = None
+    ) -> Payload | Diagnostic:
+        """`payload` with its headings at `shallowest` or deeper; the first at `own_level` if that is given.
 
         Errors: HEADING_LEVEL_OVERFLOW.
         """
         if self.levels == "verbatim":
             return payload
-        fitted = fit_levels(payload, shallowest, skipped=skipped)
-        if isinstance(fitted, Payload):
-            return fitted
-        return Diagnostic(
-            code=Code.HEADING_LEVEL_OVERFLOW,
-            message=f"a heading would be at level {fitted}, and levels end at 6",
-            hint='use fewer heading levels, or `"levels": "verbatim"`',
-        )
+        return not_too_deep(fit_levels(payload, shallowest, own_level=own_level))
 
 
 class PayloadOperation(LevelFitting):
@@ -116,6 +111,17 @@ class PayloadOperation(LevelFitting):
             insertions=(BlockInsertion(offset=place.offset, payload=payload, order=place.order),),
             section=section,
         )
+
+
+def not_too_deep(fitted: Payload | int) -> Payload | Diagnostic:
+    """`fitted`, or HEADING_LEVEL_OVERFLOW where it is the level that a heading would have."""
+    if isinstance(fitted, Payload):
+        return fitted
+    return Diagnostic(
+        code=Code.HEADING_LEVEL_OVERFLOW,
+        message=f"a heading would be at level {fitted}, and levels end at 6",
+        hint='use fewer heading levels, or `"levels": "verbatim"`',
+    )
 
 
 def place_in_body(outline: Outline, section: Section, edge: BodyEdge) -> Place:

@@ -3,15 +3,18 @@
 from collections.abc import Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.block_edits import replace_blocks
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload
 from mdplan.markdown.rendered_text import render_text
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import folded
-from mdplan.markdown.spacing import end_of_body, end_of_subtree, replace_blocks, start_of_body
+from mdplan.markdown.spacing import end_of_body, end_of_subtree, start_of_body
 from mdplan.operation import Claim, Resolution
 from mdplan.payload_operation import LevelFitting
 from mdplan.text.span import Span
+
+_Path = tuple[str, ...]
 
 
 def replace_section(
@@ -29,17 +32,24 @@ def replace_section(
     has_heading = _has_heading_of(section, payload)
     keeps = _keeps_subsections(outline, section, payload, keep_subsections)
     other = _other_heading(section, payload, has_heading=has_heading)
-    fitted = operation.fitted(payload, section.level + 1, skipped=int(has_heading))
-    problems = tuple(problem for problem in (other, keeps, fitted) if isinstance(problem, Diagnostic))
-    if problems or isinstance(fitted, Diagnostic):
+    problems = tuple(problem for problem in (other, keeps) if isinstance(problem, Diagnostic))
+    if problems:
         return problems
+    fitted = operation.fitted(
+        payload,
+        _level_of_subsections(outline, section) if keeps else section.level + 1,
+        own_level=section.level if has_heading else None,
+    )
+    if isinstance(fitted, Diagnostic):
+        return (fitted,)
     start = section.span.start if has_heading else start_of_body(outline, section)
-    end = end_of_body(outline, section) if keeps else end_of_subtree(outline, section)
+    end = max(start, end_of_body(outline, section) if keeps else end_of_subtree(outline, section))
+    declared = Span(section.span.start if has_heading else section.body.start, end)
     members = outline.members(section)
-    declared = Span(section.span.start, section.body.end if keeps else section.span.end)
+    taken = members[:1] if keeps else members
     return Resolution(
-        claims=(Claim(span=declared, owner=section.index, takes=members[:1] if keeps else members),),
-        edits=replace_blocks(outline, Span(start, max(start, end)), fitted),
+        claims=(Claim(span=declared, owner=section.index, takes=taken, verb="replaces"),),
+        edits=replace_blocks(outline, Span(start, end), fitted),
         section=section,
     )
 
@@ -50,22 +60,43 @@ def _keeps_subsections(
     payload: Payload,
     asked: bool | None,  # noqa: FBT001 (a field of the edit, handed on)
 ) -> bool | Diagnostic:
-    if section.is_root:
-        return True
     if asked is not None:
         return asked
-    children = [folded(child.title) for child in outline.children(section)]
-    given = [folded(render_text(heading.content)) for heading in payload.headings]
-    repeated = set(children) & set(given)
+    wanted = [
+        tuple(folded(title) for title in outline.sections[index].path[len(section.path) :])
+        for index in outline.members(section)
+        if index != section.index
+    ]
+    given = _paths_in(payload, behind_own_heading=_has_heading_of(section, payload))
+    repeated = set(wanted) & set(given)
     if not repeated:
         return True
-    if _is_subsequence(children, given):
+    if _is_subsequence(wanted, given):
         return False
     return Diagnostic(
         code=Code.DUPLICATE_HEADING,
-        message=f"the payload repeats {len(repeated)} of {len(set(children))} subsections",
+        message=f"the payload repeats {len(repeated)} of {len(set(wanted))} subsections",
         hint="repeat all of them in order, or none; or say it with keepSubsections",
     )
+
+
+def _paths_in(payload: Payload, *, behind_own_heading: bool) -> list[_Path]:
+    """Path of each heading of `payload`, by folded titles, as it stands among the others."""
+    paths: list[_Path] = []
+    above: list[tuple[int, _Path]] = [(0, ())]
+    for block in payload.headings[int(behind_own_heading) :]:
+        while above[-1][0] >= block.level:
+            above.pop()
+        path = (*above[-1][1], folded(render_text(block.content)))
+        above.append((block.level, path))
+        paths.append(path)
+    return paths
+
+
+def _level_of_subsections(outline: Outline, section: Section) -> int:
+    """Level for new subsections before those that stay: they must not become the parent of one."""
+    first = next(outline.children(section), None)
+    return max(section.level + 1, first.level if first else 0)
 
 
 def _has_heading_of(section: Section, payload: Payload) -> bool:
@@ -91,6 +122,6 @@ def _other_heading(section: Section, payload: Payload, *, has_heading: bool) -> 
     )
 
 
-def _is_subsequence(wanted: Sequence[str], given: Sequence[str]) -> bool:
+def _is_subsequence(wanted: Sequence[_Path], given: Sequence[_Path]) -> bool:
     rest = iter(given)
-    return all(any(title == found for found in rest) for title in wanted)
+    return all(any(path == found for found in rest) for path in wanted)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mdplan.markdown.blocks import Block
-from mdplan.markdown.heading_source import title_span
+from mdplan.markdown.heading_source import atx_heading, title_span
 from mdplan.text.edit import TextEdit
 from mdplan.text.source import Source
 from mdplan.text.span import Span
@@ -27,14 +27,7 @@ def with_level(source: Source, heading: Block, level: int) -> tuple[TextEdit, ..
     underline = _underline(source, heading)
     if level <= len(_SETEXT_MARKS):
         return (TextEdit(underline, _SETEXT_MARKS[level - 1] * len(underline)),)
-    title = title_span(source, heading)
-    if title is None or heading.first_line != heading.last_line - 1:
-        return None
-    line_end = source.lines.content_end(heading.last_line - 1)
-    return (
-        TextEdit(Span(source.lines.start(heading.first_line), title.start), "#" * level + " "),
-        TextEdit.delete(Span(line_end, source.lines.content_end(heading.last_line))),
-    )
+    return _as_atx(source, heading, level)
 
 
 def shift_levels(source: Source, headings: Sequence[Block], shift: int) -> tuple[TextEdit, ...] | Block:
@@ -55,3 +48,20 @@ def _underline(source: Source, heading: Block) -> Span:
     marks = line.strip(" \t")
     at = start + line.index(marks)
     return Span(at, at + len(marks))
+
+
+def _as_atx(source: Source, heading: Block, level: int) -> tuple[TextEdit, ...] | None:
+    """Edits that make an ATX heading of the setext `heading`; None for one of several lines."""
+    title = title_span(source, heading)
+    if title is None or heading.first_line != heading.last_line - 1:
+        return None
+    raw = source.text[title.start : title.end]
+    as_atx, marks = atx_heading(level, raw), "#" * level + " "
+    if as_atx is None:
+        return None
+    closing = as_atx.removeprefix(marks + raw)
+    line_end = title.end if closing else source.lines.content_end(heading.first_line)
+    return (
+        TextEdit(Span(source.lines.start(heading.first_line), title.start), marks),
+        TextEdit(Span(line_end, source.lines.content_end(heading.last_line)), closing),
+    )

@@ -54,6 +54,17 @@ def with_title(source: Source, heading: Block, title: str) -> TextEdit | None:
     return None
 
 
+def atx_heading(level: int, title: str) -> str | None:
+    """Source of an ATX heading with the raw text `title`; None where no heading says that.
+
+    A title that ends in marks gets closing marks, for its own would be taken for them.
+    """
+    marks = "#" * level
+    return next(
+        (text for text in (f"{marks} {title}", f"{marks} {title} #") if _reads_as(text, level, title)), None
+    )
+
+
 def _setext_span(source: Source, heading: Block) -> Span | None:
     first, last = heading.first_line, heading.last_line - 1
     line = source.lines.content(first)
@@ -71,9 +82,8 @@ def _setext_span(source: Source, heading: Block) -> Span | None:
 def _setext_edit(source: Source, heading: Block, span: Span, title: str) -> TextEdit | None:
     if _reads_as(f"{title}\n{heading.markup * 3}", heading.level, title):
         return TextEdit(span, title)
-    closing = "" if _reads_as(f"{'#' * heading.level} {title}", heading.level, title) else " #"
-    text = f"{'#' * heading.level} {title}{closing}"
-    if heading.depth or not _reads_as(text, heading.level, title):
+    text = atx_heading(heading.level, title)
+    if heading.depth or text is None:
         return None
     end = source.lines.content_end(heading.last_line)
     return TextEdit(Span(source.lines.start(heading.first_line), end), text)

@@ -1,11 +1,13 @@
 """Markdown that a caller wants to insert: its headings, and their levels fitted to the place."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree, is_left_open, parse_blocks
 from mdplan.markdown.heading_path import MAX_LEVEL
+from mdplan.markdown.heading_source import atx_heading
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import LineIndex
 
@@ -48,27 +50,33 @@ def read_payload(markdown: str) -> Payload:
     return Payload(text, parse_blocks(text, LineIndex(text)))
 
 
-def fit_levels(payload: Payload, shallowest: int, *, skipped: int = 0) -> Payload | int:
-    """`payload` with one number added to the levels of its headings, all but the first `skipped`.
+def fit_levels(payload: Payload, shallowest: int, *, own_level: int | None = None) -> Payload | int:
+    """`payload` with one number added to the levels of its headings.
 
     Headings are never lifted. The number is just enough that the shallowest of them is at level
-    `shallowest` or deeper. Where that takes a heading below level 6, the level that it would have is
-    returned. A setext heading that goes below level 2 becomes ATX.
+    `shallowest` or deeper. With `own_level` the first heading is brought to that level, and is no part of
+    this. Where a heading would go below level 6, the level that it would have is returned. A setext heading
+    that goes below level 2 becomes ATX.
     """
-    headings = payload.headings[skipped:]
-    shift = max(0, shallowest - min((block.level for block in headings), default=shallowest))
-    deepest = max((block.level for block in headings), default=0) + shift
+    levels = [block.level for block in payload.headings]
+    own = [own_level] if own_level is not None else []
+    shift = max(0, shallowest - min(levels[len(own) :], default=shallowest))
+    return _with_levels(payload, [*own, *(level + shift for level in levels[len(own) :])])
+
+
+def _with_levels(payload: Payload, levels: Sequence[int]) -> Payload | int:
+    """`payload` with its headings at `levels`; the deepest of these where it is below level 6."""
+    deepest = max(levels, default=0)
     if deepest > MAX_LEVEL:
         return deepest
-    if not shift:
-        return payload
     pieces: list[str] = []
     at = 0
-    for block in headings:
-        pieces += (payload.text[at : block.span.start], _at_level(block, payload.text, block.level + shift))
-        at = block.span.end
+    for block, level in zip(payload.headings, levels, strict=True):
+        if level != block.level:
+            pieces += (payload.text[at : block.span.start], _at_level(block, payload.text, level))
+            at = block.span.end
     pieces.append(payload.text[at:])
-    return read_payload("".join(pieces))
+    return read_payload("".join(pieces)) if at else payload
 
 
 def _without_blank_lines_around(text: str) -> str:
@@ -90,4 +98,4 @@ def _at_level(block: Block, text: str, level: int) -> str:
         lines = source.rstrip("\n").split("\n")
         return "\n".join([*lines[:-1], ("=" if level == 1 else "-") * len(lines[-1].strip())]) + line_end
     title = " ".join(line.strip() for line in block.content.split("\n"))
-    return f"{'#' * level} {title}{line_end}"
+    return f"{atx_heading(level, title) or '#' * level + ' ' + title}{line_end}"

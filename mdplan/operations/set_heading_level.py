@@ -9,6 +9,7 @@ from mdplan.markdown.heading_level import shift_levels
 from mdplan.markdown.heading_path import MAX_LEVEL
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Claim, Resolution, SectionTargeted
+from mdplan.text.span import Span
 
 
 class SetHeadingLevel(SectionTargeted):
@@ -58,9 +59,13 @@ class SetHeadingLevel(SectionTargeted):
                     hint="rename it to one line first",
                 ),
             )
+        start = section.heading.span.start
+        first, *others = [edit.span for edit in edits] or [Span(start, start)]
         return Resolution(
-            claims=tuple(Claim(span=edit.span, owner=None, takes=taken) for edit in edits[:1])
-            + tuple(Claim(span=edit.span, owner=None) for edit in edits[1:]),
+            claims=(
+                Claim(span=first, owner=None, takes=taken, verb="changes the level of"),
+                *(Claim(span=span, owner=None) for span in others),
+            ),
             edits=edits,
             section=section,
             may_change_outline=True,

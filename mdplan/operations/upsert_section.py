@@ -6,10 +6,11 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.heading_path import find_by_path
+from mdplan.markdown.heading_source import atx_heading
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.payload import Payload, read_payload
+from mdplan.markdown.payload import Payload, fit_levels, read_payload
 from mdplan.operation import Resolution
-from mdplan.payload_operation import Addressed, PayloadOperation, place_beside
+from mdplan.payload_operation import Addressed, PayloadOperation, not_too_deep, place_beside
 from mdplan.section_replacement import replace_section
 
 
@@ -18,7 +19,8 @@ class UpsertSection(PayloadOperation):
 
     An existing section is replaced, appended to or prepended to, as `mode` says. A missing one becomes the
     last subsection of `parentPath`, else of the path above it, which must exist; it gets the payload's
-    heading, else the last element of `headingPath`. A `sectionId` never creates.
+    heading, else the last element of `headingPath`. A `sectionId` never creates, and neither does an edit
+    with `sectionSha256`, which is of a section that was there.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -53,7 +55,8 @@ class UpsertSection(PayloadOperation):
         """One replacement or insertion.
 
         Errors: those of the target and of `replace_section`, `append_to_section` or `prepend_to_section`;
-        SECTION_NOT_FOUND for a parent that does not exist either.
+        SECTION_NOT_FOUND for a parent that does not exist either; INVALID_ARGUMENT for a path element that
+        gives the new section no heading, or another level than its place.
         """
         section = self.find_section(outline)
         payload = self.read_payload()
@@ -71,7 +74,8 @@ class UpsertSection(PayloadOperation):
 
     def _may_create(self, problem: Diagnostic) -> bool:
         named = self.heading_path or ((self.heading,) if self.heading is not None else ())
-        return self.create_if_missing and bool(named) and problem.code is Code.SECTION_NOT_FOUND
+        may_create = self.create_if_missing and self.section_sha256 is None
+        return may_create and bool(named) and problem.code is Code.SECTION_NOT_FOUND
 
     def _create(self, outline: Outline, payload: Payload) -> Resolution | Problems:
         path = self.heading_path if self.heading_path is not None else (self.heading or "",)
@@ -80,15 +84,44 @@ class UpsertSection(PayloadOperation):
             return (parent,)
         if parent.nested:
             return (_NESTED_PARENT,)
-        whole = payload if payload.starts_with_heading else _under_heading(path[-1], payload)
         place = place_beside(outline, parent, "lastChild")
-        fitted = self.fitted(whole, place.level)
+        fitted = self._fitted_below(path[-1], payload, place.level)
         return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, parent)
 
+    def _fitted_below(self, element: str, payload: Payload, level: int) -> Payload | Diagnostic:
+        if payload.starts_with_heading:
+            return self.fitted(payload, level)
+        whole = _under_heading(element, payload, level)
+        if isinstance(whole, Diagnostic):
+            return whole
+        shallowest = 1 if self.levels == "verbatim" else level + 1
+        return not_too_deep(fit_levels(whole, shallowest, own_level=level))
 
-def _under_heading(title: str, payload: Payload) -> Payload:
-    """`payload` below a heading of level 1, whose place decides what becomes of it."""
-    return read_payload(f"# {title.lstrip('#').strip()}\n\n{payload.text}")
+
+def _under_heading(element: str, payload: Payload, level: int) -> Payload | Diagnostic:
+    """`payload` below a heading of level 1, which is to go to `level`.
+
+    `element` is the title as one line of Markdown; it may carry its level.
+    """
+    headings = read_payload(element).headings
+    given, title = (headings[0].level, headings[0].content) if headings else (level, element.strip())
+    if not title:
+        return _NO_TITLE
+    if given != level:
+        return Diagnostic(
+            code=Code.INVALID_ARGUMENT,
+            message=f"headingPath gives the new section level {given}, and its place has level {level}",
+            hint="give the heading without marks, or another parent",
+        )
+    heading = atx_heading(1, title)
+    return _NO_TITLE if heading is None else read_payload(f"{heading}\n\n{payload.text}")
+
+
+_NO_TITLE = Diagnostic(
+    code=Code.INVALID_ARGUMENT,
+    message="the last element of headingPath gives the new section no title",
+    hint="name the section, or start markdown with its heading",
+)
 
 
 _NESTED_PARENT = Diagnostic(
