@@ -2,55 +2,94 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.operation import Claim
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.text.span import Span
 
 
 def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Problems:
-    """CONFLICTING_EDITS for every edit whose claim overlaps one that starts before it, naming both.
+    """CONFLICTING_EDITS for every two edits that cannot both be made, naming both.
 
-    An insertion strictly inside of another edit's span conflicts too; at its edge it does not, unless its
-    owner is a section that the other edit deletes, replaces, moves or re-levels, or whose whole heading it
-    replaces as text.
+    Their claims overlap; or one owns text in a section that the other deletes, replaces, moves or re-levels,
+    or whose whole heading it replaces as text. An insertion strictly inside of another edit's span overlaps
+    it; at its edge it does not.
     """
-    claims = sorted(
-        ((claim.span, edit.index) for edit in resolved for claim in edit.resolution.claims),
-    )
-    problems: list[Diagnostic] = []
-    widest: tuple[Span, int] | None = None
-    for span, index in claims:
-        if widest is not None and span.start < widest[0].end and index != widest[1]:
-            problems.append(_conflict(file, widest[1], index, span))
-        if widest is None or span.end > widest[0].end:
-            widest = (span, index)
-    reported = {problem.edit_index for problem in problems}
-    for problem in (*_of_owners(file, resolved), *_of_headings(file, resolved)):
-        if problem.edit_index not in reported:
-            reported.add(problem.edit_index)
-            problems.append(problem)
-    return tuple(problems)
+    found: dict[frozenset[int], Diagnostic] = {}
+    for conflict in (
+        *_of_takers(file, resolved),
+        *_of_owners(file, resolved),
+        *_of_headings(file, resolved),
+        *_of_spans(file, resolved),
+    ):
+        found.setdefault(frozenset((conflict.edit, conflict.other)), conflict.told(file))
+    return tuple(found.values())
 
 
-def _of_owners(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[Diagnostic]:
-    takers: dict[int, int] = {}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Conflict:
+    """Two edits, by their indexes, and why `edit`, which wants `span`, does not go with the `other`."""
+
+    edit: int
+    other: int
+    span: Span
+    why: str
+
+    def told(self, file: SnapshotFile) -> Diagnostic:
+        return Diagnostic(
+            code=Code.CONFLICTING_EDITS,
+            message=self.why,
+            hint="make one edit of them, or send them one after the other",
+            file=file.path,
+            edit_index=self.edit,
+            place=file.outline.source.lines.position(self.span.start),
+        )
+
+
+def _of_takers(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+    """Edits that want one whole section."""
+    takers: dict[int, tuple[int, Claim]] = {}
     for edit in resolved:
         for claim in edit.resolution.claims:
             for section in claim.takes:
-                if takers.setdefault(section, edit.index) != edit.index:
-                    yield _conflict(file, takers[section], edit.index, claim.span)
+                other, taken = takers.setdefault(section, (edit.index, claim))
+                if other != edit.index:
+                    line = file.outline.sections[section].first_line
+                    why = (
+                        f"edit {other} {taken.verb} the section at line {line}, "
+                        f"and edit {edit.index} {claim.verb} it too"
+                    )
+                    yield _Conflict(edit=edit.index, other=other, span=claim.span, why=why)
                     break
+
+
+def _of_owners(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+    """Edits that write into a section that another edit takes whole."""
+    takers = {
+        section: (edit.index, claim)
+        for edit in reversed(resolved)
+        for claim in edit.resolution.claims
+        for section in claim.takes
+    }
     for edit in resolved:
         for claim in edit.resolution.claims:
-            taker = takers.get(claim.owner, edit.index) if claim.owner is not None else edit.index
-            if taker != edit.index:
-                yield _conflict(file, taker, edit.index, claim.span)
+            if claim.owner is None or claim.owner not in takers:
+                continue
+            other, taken = takers[claim.owner]
+            if other != edit.index:
+                line = file.outline.sections[claim.owner].first_line
+                why = (
+                    f"edit {other} {taken.verb} the section at line {line}, "
+                    f"which edit {edit.index} writes into"
+                )
+                yield _Conflict(edit=edit.index, other=other, span=claim.span, why=why)
                 break
 
 
-def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[Diagnostic]:
+def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
     """Insertions that would land in another section, because the heading of their own is written over."""
     lines = file.outline.source.lines
     written = sorted(
@@ -60,23 +99,29 @@ def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterat
         if not edit.resolution.insertions:
             continue
         for claim in edit.resolution.claims:
-            heading = None if claim.owner is None else file.outline.sections[claim.owner].heading
-            if len(claim.span) or heading is None:
+            section = None if claim.owner is None else file.outline.sections[claim.owner]
+            if len(claim.span) or section is None or section.heading is None:
                 continue
-            span = Span(heading.span.start, lines.content_end(heading.last_line))
+            span = Span(section.heading.span.start, lines.content_end(section.heading.last_line))
             before = bisect_right(written, span.start, key=lambda written: written[0].start) - 1
             if before >= 0 and written[before][1] != edit.index and written[before][0].contains(span):
-                yield _conflict(file, written[before][1], edit.index, span)
+                other = written[before][1]
+                why = (
+                    f"edit {other} writes over the heading at line {section.first_line}, "
+                    f"and edit {edit.index} writes into its section"
+                )
+                yield _Conflict(edit=edit.index, other=other, span=span, why=why)
                 break
 
 
-def _conflict(file: SnapshotFile, first: int, second: int, span: Span) -> Diagnostic:
-    place = file.outline.source.lines.position(span.start)
-    return Diagnostic(
-        code=Code.CONFLICTING_EDITS,
-        message=f"edits {min(first, second)} and {max(first, second)} both want line {place.line}",
-        hint="make one edit of them, or send them one after the other",
-        file=file.path,
-        edit_index=second,
-        place=place,
-    )
+def _of_spans(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+    """Edits of one text: each with the one that reaches furthest of those that start before it."""
+    claims = sorted((claim.span, edit.index) for edit in resolved for claim in edit.resolution.claims)
+    widest: tuple[Span, int] | None = None
+    for span, index in claims:
+        if widest is not None and span.start < widest[0].end and index != widest[1]:
+            other, line = widest[1], file.outline.source.lines.position(span.start).line
+            why = f"edits {min(index, other)} and {max(index, other)} both want line {line}"
+            yield _Conflict(edit=index, other=other, span=span, why=why)
+        if widest is None or span.end > widest[0].end:
+            widest = (span, index)
