@@ -4,137 +4,139 @@ DESIGN section 7: in a sequential batch names are looked up in the intermediate 
 and guards mean the base, and section IDs of the base stay valid.
 """
 
-from typing import Any
+from typing import Any, Final
 
-from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.section import Section
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.section_id import section_id_digits
-from mdplan.operation import LinesField, Operation, PositionField, RangeField, SectionTargeted
-from mdplan.text.edit import EditList
-from mdplan.text.span import Position
+from mdplan.operation import LinesField, Operation, PositionField, RangeField, Resolution, SectionTargeted
+from mdplan.planning.intermediate import Intermediate
+from mdplan.text.span import Position, Span
+
+# Fields that hold a section ID, and those that name a place by numbers.
+_IDS: Final = ("section_id", "to_section_id")
+_NUMERIC: Final = ("lines", "line", "range")
+_ABOUT_PLACES: Final = frozenset({Code.RANGE_OUT_OF_BOUNDS, Code.TEXT_MISMATCH})
 
 
-def carry(operation: Operation, base: Outline, edits: EditList, current: Outline) -> Operation | Diagnostic:
-    """`operation` as it reads on `current`, the result of `edits` on `base`.
+def carry(operation: Operation, to: Intermediate) -> Operation | Problems:
+    """`operation`, which was written for the base, as it reads on the current document of `to`.
 
-    Errors: CONFLICTING_EDITS for lines or a range that an earlier edit replaced; SECTION_CHANGED.
+    Errors: those of its guards and numeric addresses on the base; CONFLICTING_EDITS for lines or a range that
+    an earlier edit deleted or cut.
     """
-    if not edits:
+    if not to.edits:
         return operation
-    changed: dict[str, Any] = {}
-    if isinstance(operation, SectionTargeted):
-        section = _section_by_base_id(operation, base, edits, current)
-        if section is not None:
-            changed["section_id"] = section.section_id
-        guard = _carried_guard(operation, base, edits, current, section)
+    changed = _ids_now(operation, to)
+    if isinstance(changed, Diagnostic):
+        return (changed,)
+    if isinstance(operation, SectionTargeted) and operation.section_sha256 is not None:
+        bare = operation.model_copy(update={**changed, "section_sha256": None})
+        guard = _hash_now(bare, to, operation.section_sha256)
         if isinstance(guard, Diagnostic):
-            return guard
-        changed |= guard
-    for name, carried in (("lines", _lines), ("line", _line), ("range", _range)):
-        value = getattr(operation, name, None)
-        if value is not None:
-            moved = carried(value, base, edits, current)
-            if moved is None:
-                return _REPLACED
-            changed[name] = moved
+            return (guard,)
+        changed["section_sha256"] = guard
+    if any(getattr(operation, name, None) is not None for name in _NUMERIC):
+        outcome = operation.resolve(to.base)
+        problems = () if isinstance(outcome, Resolution) else outcome
+        problems = tuple(problem for problem in problems if problem.code in _ABOUT_PLACES)
+        place = _place_now(operation, to) if not problems else None
+        if place is None:
+            return problems or (_REPLACED,)
+        changed |= place
     return operation.model_copy(update=changed)
 
 
-def in_current(section: Section, edits: EditList, current: Outline) -> Section | None:
-    """The section of `current` that `section` of the base has become."""
-    for after in (True, False):
-        start = edits.map_offset(section.span.start, after=after)
-        found = current.section_at(start) if start is not None else None
-        if found is not None and found.span.start == start and found.is_root is section.is_root:
-            return found
-    return None
+def _ids_now(operation: Operation, to: Intermediate) -> dict[str, Any] | Diagnostic:
+    """Section IDs of the base as the IDs that those sections have now. Errors: SECTION_NOT_FOUND."""
+    changed: dict[str, Any] = {}
+    for name in _IDS:
+        given = getattr(operation, name, None)
+        digits = section_id_digits(given) if given else None
+        named = to.base.with_digits(digits) if digits else []
+        if digits is None or len(named) != 1:
+            continue
+        section = to.section_now(named[0])
+        if section is not None:
+            changed[name] = section.section_id
+        elif any(to.section_before(found) for found in to.current.with_digits(digits)):
+            # An ID that counts equal headings is now that of another one.
+            return _GONE
+    return changed
 
 
-def _section_by_base_id(
-    operation: SectionTargeted, base: Outline, edits: EditList, current: Outline
-) -> Section | None:
-    digits = section_id_digits(operation.section_id) if operation.section_id else None
-    if digits is None:
-        return None
-    named = base.with_digits(digits)
-    return in_current(named[0], edits, current) if len(named) == 1 else None
+def _hash_now(bare: SectionTargeted, to: Intermediate, expected: str) -> str | Diagnostic:
+    """`expected` as the hash of the section that `bare` addresses now, if it is its hash in the base.
 
-
-def _carried_guard(
-    operation: SectionTargeted,
-    base: Outline,
-    edits: EditList,
-    current: Outline,
-    section: Section | None,
-) -> dict[str, Any] | Diagnostic:
-    """`section_sha256` as it reads on `current`: the hash there, if that of the base held."""
-    if operation.section_sha256 is None:
-        return {}
-    bare = operation.model_copy(
-        update={"section_sha256": None} | ({"section_id": section.section_id} if section else {})
-    )
-    found = bare.find_section(current)
-    if isinstance(found, Diagnostic):
-        return {}
-    start = edits.unmap_offset(found.span.start)
-    of_base = base.section_at(start) if start is not None else None
-    if of_base is None or of_base.span.start != start:
-        return {}
-    part = base.hashed_part(of_base, operation.section_sha256)
+    Errors: SECTION_CHANGED.
+    """
+    found = bare.find_section(to.current)
+    before = None if isinstance(found, Diagnostic) else to.section_before(found)
+    if isinstance(found, Diagnostic) or before is None:
+        return expected
+    part = to.base.hashed_part(before, expected)
     if part is None:
         return Diagnostic(
             code=Code.SECTION_CHANGED,
-            message=f"the section at lines {of_base.first_line}-{of_base.last_line} has changed",
-            hint=f"read it again; its sectionSha256 is now {base.section_sha256(of_base)}",
+            message=f"the section at lines {before.first_line}-{before.last_line} has changed",
+            hint=f"read it again; its sectionSha256 is now {to.base.section_sha256(before)}",
         )
-    of_all = part == of_base.span
-    return {"section_sha256": current.section_sha256(found) if of_all else current.body_sha256(found)}
+    of_all = part == before.span
+    return to.current.section_sha256(found) if of_all else to.current.body_sha256(found)
 
 
-def _lines(value: LinesField, base: Outline, edits: EditList, current: Outline) -> LinesField | None:
-    table = base.source.lines
-    if value.end > table.count:
-        return value
-    start, end = _line(value.start, base, edits, current), _line(value.end, base, edits, current)
-    if start is None or end is None or end - start != value.end - value.start:
+def _place_now(operation: Operation, to: Intermediate) -> dict[str, Any] | None:
+    """The numeric address of `operation`, and the text that it expects, as they are now."""
+    given = getattr(operation, "range", None)
+    place = _lines_now(operation, to) if given is None else _range_now(given, to)
+    if place is None:
         return None
-    return LinesField(start=start, end=end)
+    changed, text = place
+    if getattr(operation, "expected_text", None) is not None:
+        changed["expected_text"] = to.current.text_of(text)
+    return changed
 
 
-def _line(value: int, base: Outline, edits: EditList, current: Outline) -> int | None:
-    """Number of the line `value` of the base in `current`; None when it is not the same line any more."""
-    table = base.source.lines
-    if value > table.count:
-        # A line that the base does not have is refused there as here.
-        return value + max(0, current.source.lines.count - table.count)
-    start = edits.map_offset(table.start(value), after=True)
-    end = edits.map_offset(table.content_end(value))
-    if start is None or end is None:
+def _range_now(given: RangeField, to: Intermediate) -> tuple[dict[str, Any], Span] | None:
+    start, end = (to.base.source.lines.offset(place.to_position()) for place in (given.start, given.end))
+    assert start is not None, "it was resolved on the base"
+    assert end is not None, "it was resolved on the base"
+    now = to.span_now(Span(start, end))
+    if now is None:
         return None
-    line = current.source.lines.line_at(start)
-    is_same = current.source.lines.content(line) == table.content(value)
-    return line if is_same and current.source.lines.start(line) == start else None
+    first, last = (_field(to.current.source.lines.position(offset)) for offset in (now.start, now.end))
+    return {"range": RangeField(start=first, end=last)}, now
 
 
-def _range(value: RangeField, base: Outline, edits: EditList, current: Outline) -> RangeField | None:
-    offsets = [base.source.lines.offset(place.to_position()) for place in (value.start, value.end)]
-    if None in offsets or offsets[0] > offsets[1]:  # type: ignore[operator]
-        return value
-    start = edits.map_offset(offsets[0] or 0, after=True)
-    end = edits.map_offset(offsets[1] or 0, after=offsets[0] == offsets[1])
-    if start is None or end is None or end - start != (offsets[1] or 0) - (offsets[0] or 0):
+def _lines_now(operation: Operation, to: Intermediate) -> tuple[dict[str, Any], Span] | None:
+    """Lines of the base, or those that were written in their place; None where they are cut."""
+    line = getattr(operation, "line", None)
+    given = getattr(operation, "lines", None) if line is None else LinesField(start=line, end=line)
+    assert isinstance(given, LinesField), "lines are the only other numeric address"
+    base, current = to.base.source.lines, to.current.source.lines
+    span = base.span(given.start, given.end)
+    now = to.span_now(span) or to.span_now(Span(span.start, base.content_end(given.end)))
+    if now is None or not len(now):
         return None
-    lines = current.source.lines
-    return RangeField(start=_place(lines.position(start)), end=_place(lines.position(end)))
+    first, last = current.line_at(now.start), current.line_at(now.end - 1)
+    if now.start != current.start(first) or now.end < current.content_end(last):
+        return None
+    text = Span(now.start, current.content_end(last))
+    if line is None:
+        return {"lines": LinesField(start=first, end=last)}, text
+    return {"line": first if getattr(operation, "position", None) == "before" else last}, text
 
 
-def _place(position: Position) -> PositionField:
+def _field(position: Position) -> PositionField:
     return PositionField(line=position.line, col=position.col)
 
 
-_REPLACED = Diagnostic(
+_GONE: Final = Diagnostic(
+    code=Code.SECTION_NOT_FOUND,
+    message="the section of that ID is gone, by an earlier edit of the batch",
+    hint="an ID of the base means the section that had it in the base",
+)
+_REPLACED: Final = Diagnostic(
     code=Code.CONFLICTING_EDITS,
-    message="an earlier edit of the batch changed these lines",
+    message="an earlier edit of the batch deleted or cut these lines",
     hint="lines and ranges mean the file as you saw it: name the text by replace_match or by its section",
 )

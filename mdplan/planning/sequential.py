@@ -5,8 +5,10 @@ from dataclasses import replace
 
 from mdplan.batch import Batch
 from mdplan.diagnostics import Code, Diagnostic, Problems, warning
+from mdplan.operation import Operation
 from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.carry import carry
+from mdplan.planning.intermediate import Intermediate
 from mdplan.planning.resolve import ResolvedEdit, resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify_outline
@@ -22,20 +24,20 @@ def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
     An edit that cannot be made is left out, and the next one is tried, so that all problems are reported.
     Errors: those of `resolve_edits`, `build_file` and `verify_outline`.
     """
-    edits, current = EditList(), file.outline
+    done = Intermediate.before_all(file.outline)
     steps: list[BuiltFile] = []
     resolved: list[ResolvedEdit] = []
     written: dict[int, tuple[Span, ...]] = {}
     problems: list[Diagnostic] = []
     for index, operation in enumerate(file.requested.edits, start=file.first_edit):
-        carried = carry(operation, file.outline, edits, current)
-        if isinstance(carried, Diagnostic):
-            problems.append(carried.at(file=file.path, edit_index=index))
+        carried = carry(operation, done)
+        if not isinstance(carried, Operation):
+            problems += (problem.at(file=file.path, edit_index=index) for problem in carried)
             continue
         step = replace(
             file,
             requested=file.requested.model_copy(update={"edits": (carried,)}),
-            outline=current,
+            outline=done.current,
             first_edit=index,
         )
         built = _build_step(step, batch)
@@ -44,19 +46,18 @@ def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
             continue
         resolved += _with_overlaps(built, written)
         steps.append(built)
-        edits = compose(edits, built.edits, len(file.outline.source.text))
         written = _moved(written, built.edits) | built.written
-        current = built.result
+        done = done.after(built)
     if problems:
         return tuple(problems)
-    byte_edits = file.outline.source.byte_edits(edits)
+    byte_edits = file.outline.source.byte_edits(done.edits)
     assert not isinstance(byte_edits, EncodeProblem), "every step was encoded"
     return BuiltFile(
         file=file,
         resolved=resolved,
-        edits=edits,
+        edits=done.edits,
         byte_edits=byte_edits,
-        result=current,
+        result=done.current,
         written=written,
         later=_later(steps),
     )
