@@ -31,21 +31,6 @@ SHOWN_BY_A_TEST = {
     Code.TARGET_BUSY: "tests/unit/test_storage_faults.py",
 }
 
-# Operations that are newer than their cases.
-CASES_TO_COME = {
-    "delete_lines",
-    "delete_section",
-    "insert_lines",
-    "insert_section",
-    "move_section",
-    "prepend_to_section",
-    "preview_match",
-    "replace_lines",
-    "replace_section",
-    "set_heading_level",
-    "upsert_section",
-}
-
 
 def codes_of(case: Case) -> set[str]:
     """Codes that the expected files of `case` carry."""
@@ -78,12 +63,8 @@ def test_no_folder_is_named_after_a_code_that_is_gone() -> None:
 def test_operation_has_accepted_and_refused_cases(operation: str) -> None:
     counts = Counter(case.is_accepted for case in find_cases("operations", operation))
 
-    if operation in CASES_TO_COME:
-        is_complete = counts[True] >= LEAST_ACCEPTED and counts[False] >= LEAST_REFUSED
-        assert not is_complete, "it has cases now, so it is no exception any more"
-    else:
-        assert counts[True] >= LEAST_ACCEPTED, f"{operation} has {counts[True]} accepted cases"
-        assert counts[False] >= LEAST_REFUSED, f"{operation} has {counts[False]} refused cases"
+    assert counts[True] >= LEAST_ACCEPTED, f"{operation} has {counts[True]} accepted cases"
+    assert counts[False] >= LEAST_REFUSED, f"{operation} has {counts[False]} refused cases"
 
 
 def test_cases_are_complete_and_hold_nothing_else() -> None:
