@@ -105,4 +105,7 @@ def _moved(step: BuiltFile) -> Iterator[tuple[int, int]]:
     members = [step.base.sections[index].span.start for index in step.base.members(section)]
     headings = [found.span.start for found in step.result.sections[1:]]
     first = bisect_left(headings, start or 0)
-    yield from zip(members, headings[first : first + len(members)], strict=True)
+    found = headings[first : first + len(members)]
+    # With `allowOutlineChange` an open fence may have swallowed what moved: then there is nothing to follow.
+    if len(found) == len(members) and found[0] == start:
+        yield from zip(members, found, strict=True)

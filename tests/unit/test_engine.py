@@ -386,3 +386,14 @@ def test_plan_document_with_odd_results_is_refused_and_no_bug(
 
     assert codes(engine.apply(document)) == [Code.PLAN_TAMPERED]
     assert (folder / "a.md").read_bytes() == GUIDE
+
+
+def test_section_that_moves_into_an_open_fence_is_not_followed(engine: Engine, folder: Path) -> None:
+    (folder / "a.md").write_bytes(b"# Guide\n\n# Install\n\n```\nopen")
+    move = {"op": "move_section", "heading": "Guide", "toHeadingPath": ["Install"], "position": "after"}
+    append = {"op": "append_to_section", "headingPath": [], "markdown": "Text."}
+
+    report = engine.plan(batch(move, append, sequential=True, allowOutlineChange=True))
+
+    assert report.ok
+    assert report.diff is not None
