@@ -149,10 +149,8 @@ class Engine:
         if isinstance(chosen_batch, Diagnostic):
             return (chosen_batch,)
         chosen = self._build(chosen_batch)
-        if not isinstance(chosen, list):
-            return chosen
-        problems = needs_rejected(built, chosen, batch.accept)
-        if problems:
+        problems = needs_rejected(batch, built, chosen)
+        if problems or not isinstance(chosen, list):
             return problems
         accepted = tuple(sorted(set(batch.accept)))
         rejected = tuple(sorted(set(range(batch.edit_count)) - set(accepted)))

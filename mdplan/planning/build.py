@@ -21,8 +21,8 @@ from mdplan.text.span import Span
 class BuiltFile:
     """One file before and after. `written` maps the index of an edit to what it wrote, in the result.
 
-    `later` maps the index of an edit of a sequential batch to the edits that lead from the document it saw to
-    the result; in a snapshot batch every edit saw the base, and these are `edits`.
+    `earlier` and `later` map the index of an edit of a sequential batch to the edits that lead from the base
+    to the document it saw, and from there to the result; in a snapshot batch every edit saw the base.
     """
 
     file: SnapshotFile
@@ -31,7 +31,12 @@ class BuiltFile:
     byte_edits: tuple[ByteEdit, ...]
     result: Outline
     written: dict[int, tuple[Span, ...]]
+    earlier: Mapping[int, EditList] = field(default_factory=dict)
     later: Mapping[int, EditList] = field(default_factory=dict)
+
+    def edits_before(self, index: int) -> EditList:
+        """Edits from the base to the document that the edit `index` saw."""
+        return self.earlier.get(index, EditList())
 
     def edits_after(self, index: int) -> EditList:
         """Edits from the document that the edit `index` saw to the result."""

@@ -14,12 +14,17 @@ def effects_of(built: BuiltFile) -> tuple[tuple[Effect, ...], ...]:
     return tuple(_effects(item) for item in built.resolved)
 
 
-def _effects(item: ResolvedEdit) -> tuple[Effect, ...]:
+def changes_of(item: ResolvedEdit) -> list[tuple[Span, str]]:
+    """What one edit replaces by what, in the document that it saw."""
     resolution = item.resolution
-    texts = [(edit.span, edit.new_text) for edit in resolution.edits]
-    texts += [(span, "") for span in resolution.deletions]
-    texts += [(Span(each.offset, each.offset), each.payload.text) for each in resolution.insertions]
-    return tuple(_effect(item.outline, span, text) for span, text in texts)
+    changes = [(edit.span, edit.new_text) for edit in resolution.edits]
+    changes += [(span, "") for span in resolution.deletions]
+    changes += [(Span(each.offset, each.offset), each.payload.text) for each in resolution.insertions]
+    return changes
+
+
+def _effects(item: ResolvedEdit) -> tuple[Effect, ...]:
+    return tuple(_effect(item.outline, span, text) for span, text in changes_of(item))
 
 
 def _effect(outline: Outline, span: Span, new_text: str) -> Effect:

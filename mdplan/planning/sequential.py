@@ -26,6 +26,7 @@ def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
     """
     done = Intermediate.before_all(file.outline)
     steps: list[BuiltFile] = []
+    earlier: dict[int, EditList] = {}
     resolved: list[ResolvedEdit] = []
     written: dict[int, tuple[Span, ...]] = {}
     problems: list[Diagnostic] = []
@@ -46,6 +47,7 @@ def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
             continue
         resolved += _with_overlaps(built, written)
         steps.append(built)
+        earlier[index] = done.edits
         written = _moved(written, built.edits) | built.written
         done = done.after(built)
     if problems:
@@ -59,6 +61,7 @@ def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
         byte_edits=byte_edits,
         result=done.current,
         written=written,
+        earlier=earlier,
         later=_later(steps),
     )
 

@@ -1,11 +1,13 @@
 """The plan of some edits of a batch: what was accepted, and whether it stands without the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from mdplan.batch import Batch
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.planning.build import BuiltFile
-from mdplan.planning.effects import effects_of
+from mdplan.planning.effects import changes_of
+from mdplan.planning.snapshot import SnapshotFile
 
 
 def accepted_batch(batch: Batch) -> Batch | Diagnostic:
@@ -27,27 +29,71 @@ def accepted_batch(batch: Batch) -> Batch | Diagnostic:
     return batch.model_copy(update={"files": tuple(files), "accept": None})
 
 
-def needs_rejected(full: Sequence[BuiltFile], chosen: Sequence[BuiltFile], accept: Sequence[int]) -> Problems:
-    """CONFLICTING_EDITS for accepted edits that do something else without the rejected ones.
+def needs_rejected(
+    batch: Batch, full: Sequence[BuiltFile], chosen: Sequence[BuiltFile] | Problems
+) -> Problems:
+    """CONFLICTING_EDITS for accepted edits that cannot do without the rejected ones what they do with them.
 
-    `full` and `chosen` are the files with all edits and with the accepted ones.
+    `full` are the files with all edits of `batch`, `chosen` those with the accepted ones, or why they cannot
+    be made. The spans and texts of an edit are compared as they are in the base.
     """
-    in_full = [effects for built in full for effects in effects_of(built)]
-    in_chosen = [effects for built in chosen for effects in effects_of(built)]
-    kept = sorted(set(accept))
+    subset = _Subset(sorted(set(batch.accept or ())), [built.file for built in full for _ in built.resolved])
+    problems = tuple(subset.want(problem) for problem in chosen if isinstance(problem, Diagnostic))
+    if problems:
+        return problems
+    in_full = [changes for built in full for changes in _changes(built)]
+    in_chosen = [changes for built in chosen if isinstance(built, BuiltFile) for changes in _changes(built)]
     return tuple(
-        Diagnostic(
-            code=Code.CONFLICTING_EDITS,
-            message=f"edit {index} does something else without edits {_listed(index, kept)}",
-            hint="accept them too, or reject it",
-            edit_index=index,
-        )
-        for position, index in enumerate(kept)
+        subset.conflict(f"edit {index} does something else without", index)
+        for position, index in enumerate(subset.kept)
         if in_full[index] != in_chosen[position]
     )
 
 
-def _listed(index: int, kept: Sequence[int]) -> str:
-    """The rejected edits that stand before `index`."""
-    rejected = sorted(set(range(index)) - set(kept))
-    return ", ".join(map(str, rejected)) or "that were rejected"
+_Changes = tuple[tuple[int | None, int | None, str, str], ...]
+
+
+def _changes(built: BuiltFile) -> Iterator[_Changes]:
+    """By edit, where what it replaces is in the base, that text, and the new one."""
+    for item in built.resolved:
+        seen, outline = built.edits_before(item.index), item.outline
+        yield tuple(
+            (seen.unmap_offset(span.start), seen.unmap_offset(span.end), outline.text_of(span), new_text)
+            for span, new_text in changes_of(item)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Subset:
+    """Indexes of the accepted edits, and the file of every edit of the batch."""
+
+    kept: Sequence[int]
+    files: Sequence[SnapshotFile]
+
+    def want(self, problem: Diagnostic) -> Diagnostic:
+        """What a `problem` of the accepted edits alone says of the rejected ones."""
+        if problem.edit_index is not None:
+            index = self.kept[problem.edit_index]
+            return self.conflict(f"edit {index} cannot be made without", index)
+        if problem.code in {Code.OUTLINE_CHANGED, Code.DUPLICATE_HEADING}:
+            index = max(index for index, file in enumerate(self.files) if file.path == problem.file)
+            return replace(self.conflict(f"{problem.message}, without", index), edit_index=None)
+        return problem
+
+    def conflict(self, what: str, index: int) -> Diagnostic:
+        """`what`, and the rejected edits of the same file that `index` needs: those before it, if any are."""
+        file = self.files[index]
+        rejected = [
+            other
+            for other in range(file.first_edit, file.first_edit + len(file.requested.edits))
+            if other not in self.kept
+        ]
+        before = [other for other in rejected if other < index] or rejected
+        noun = "edit" if len(before) == 1 else "edits"
+        return Diagnostic(
+            code=Code.CONFLICTING_EDITS,
+            message=f"{what} {noun} {', '.join(map(str, before))}",
+            hint="accept them too, or reject it",
+            file=file.path,
+            edit_index=index,
+        )
