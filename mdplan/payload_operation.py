@@ -1,6 +1,6 @@
 """What operations that write sections share: the payload, its levels, and the place it goes to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import Field
@@ -95,14 +95,29 @@ class PayloadOperation(LevelFitting):
     ) -> Resolution | Problems:
         """Insertion of a payload into its section: as its first or last `child` if it starts with a heading.
 
-        Other text goes to an `edge` of the body. Errors: HEADING_LEVEL_OVERFLOW.
+        Other text goes to an `edge` of the body, and sections that follow in it stand behind the whole body,
+        so that they take no text for their own. Errors: HEADING_LEVEL_OVERFLOW.
         """
-        if to.payload.starts_with_heading:
-            place = place_beside(outline, to.section, child)
-        else:
-            place = place_in_body(outline, to.section, edge)
-        fitted = self.fitted(to.payload, place.level)
-        return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, to.section)
+        section, payload = to.section, to.payload
+        if payload.starts_with_heading:
+            return self._inserted_at(place_beside(outline, section, child), payload, section)
+        place = place_in_body(outline, section, edge)
+        if edge == "very end" or not payload.headings:
+            return self._inserted_at(place, payload, section)
+        text, sections = payload.split()
+        behind = self._inserted_at(place_beside(outline, section, "firstChild"), sections, section)
+        if not isinstance(behind, Resolution):
+            return behind
+        before = self.insertion(text, place, section)
+        return replace(
+            before,
+            claims=before.claims + behind.claims,
+            insertions=before.insertions + behind.insertions,
+        )
+
+    def _inserted_at(self, place: Place, payload: Payload, section: Section) -> Resolution | Problems:
+        fitted = self.fitted(payload, place.level)
+        return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, section)
 
     def insertion(self, payload: Payload, place: Place, section: Section) -> Resolution:
         """Insertion of `payload` at `place`; `section` was addressed."""
@@ -125,14 +140,14 @@ def not_too_deep(fitted: Payload | int) -> Payload | Diagnostic:
 
 
 def place_in_body(outline: Outline, section: Section, edge: BodyEdge) -> Place:
-    """Place for plain text: the start or end of the own body of `section`, or the end of all of it."""
+    """Place for text: the start or end of the own body of `section`, or behind its last subsection."""
     match edge:
         case "start":
             found = start_of_body(outline, section), InsertRank.BODY_START
         case "end":
             found = end_of_body(outline, section), InsertRank.BODY_END
         case _:
-            found = end_of_subtree(outline, section), InsertRank.LAST_CHILD
+            return place_beside(outline, section, "lastChild")
     return Place(offset=found[0], parent=section, level=section.level + 1, rank=found[1])
 
 

@@ -37,6 +37,11 @@ class Payload:
         """Whether the first block is a heading."""
         return bool(self.tree.roots) and self.tree.roots[0].kind is BlockKind.HEADING
 
+    def split(self) -> "tuple[Payload, Payload]":
+        """What stands before the first heading, with the blank lines behind it but for one, and the rest."""
+        before, rest = self.text[: self.headings[0].span.start], self.text[self.headings[0].span.start :]
+        return _parsed(before.removesuffix("\n").removesuffix("\n")), _parsed(rest)
+
     @property
     def left_open(self) -> Block | None:
         """A fence, comment or other HTML block that would swallow what follows the payload."""
@@ -46,7 +51,10 @@ class Payload:
 
 def read_payload(markdown: str) -> Payload:
     """`markdown` as a payload."""
-    text = _without_blank_lines_around(to_lf(markdown))
+    return _parsed(_without_blank_lines_around(to_lf(markdown)))
+
+
+def _parsed(text: str) -> Payload:
     return Payload(text, parse_blocks(text, LineIndex(text)))
 
 

@@ -12,8 +12,8 @@ class PrependToSection(PayloadOperation):
     """Add Markdown to the start of a section.
 
     Plain text goes right behind the heading. Text that starts with a heading becomes the first subsection,
-    so that it cannot take the section's own text for its own. Blank lines are added as needed; an item that
-    continues into the list at that place gets none.
+    so that it cannot take the section's own text for its own; so do sections that follow plain text. Blank
+    lines are added as needed; an item that continues into the list at that place gets none.
     """
 
     example: ClassVar[dict[str, object]] = {
