@@ -39,20 +39,10 @@ def find_by_path(
         return problem
     if not path:
         return outline.sections[0]
-    readings = [_readings(element) for element in path]
-    leaves = {reading.canonical: None for reading in readings[-1]}
-    above = {reading.canonical: None for reading in readings[-2]} if len(path) > 1 else (None,)
-    pool = [
-        section
-        for leaf in leaves
-        for parent in above
-        for section in outline.by_heading.get((parent, leaf), ())
-    ]
-    for nested in (False, True):
-        found = _first_tier(outline, [section for section in pool if section.nested is nested], readings)
-        if found:
-            return _pick(sorted(found, key=lambda section: section.span), path, occurrence)
-    return _not_found(outline, path)
+    named = outline.named_sections.get(tuple(path))
+    if named is None:
+        named = outline.named_sections[tuple(path)] = _named(outline, path)
+    return _pick(named, path, occurrence) if named else _not_found(outline, path)
 
 
 def find_by_id(outline: Outline, reference: str) -> Section | Diagnostic:
@@ -143,6 +133,24 @@ def _readings(element: str) -> tuple[_Reading, ...]:
     return tuple(found)
 
 
+def _named(outline: Outline, path: Sequence[str]) -> tuple[Section, ...]:
+    """All sections that `path` names, in document order."""
+    readings = [_readings(element) for element in path]
+    leaves = {reading.canonical: None for reading in readings[-1]}
+    above = {reading.canonical: None for reading in readings[-2]} if len(path) > 1 else (None,)
+    pool = [
+        section
+        for leaf in leaves
+        for parent in above
+        for section in outline.by_heading.get((parent, leaf), ())
+    ]
+    for nested in (False, True):
+        found = _first_tier(outline, [section for section in pool if section.nested is nested], readings)
+        if found:
+            return tuple(sorted(found, key=lambda section: section.span))
+    return ()
+
+
 def _first_tier(
     outline: Outline, pool: Sequence[Section], path: Sequence[tuple[_Reading, ...]]
 ) -> list[Section]:
@@ -155,7 +163,8 @@ def _first_tier(
     exact_suffix = matching(exactly=True, full=False)
     canonical_full = matching(exactly=False, full=True)
     if exact_suffix or canonical_full:
-        return exact_suffix + [section for section in canonical_full if section not in exact_suffix]
+        taken = {section.span for section in exact_suffix}
+        return exact_suffix + [section for section in canonical_full if section.span not in taken]
     return matching(exactly=False, full=False)
 
 

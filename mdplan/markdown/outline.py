@@ -47,6 +47,8 @@ class Outline:
             parse_blocks(source.text, source.lines, self.body_start) if is_markdown else BlockTree(())
         )
         self.content_end = self._content_end()
+        # What heading paths name: `heading_path` notes it, so that many edits by one path look once.
+        self.named_sections: dict[tuple[str, ...], tuple[Section, ...]] = {}
         self.sections, self.nested = self._sections()
 
     @property

@@ -32,7 +32,7 @@ def document(sections: int) -> Outline:
     """Outline of a document in which every section is like the others but for its number."""
     text = "# Title\n\n" + "".join(
         f"## Section {number:04}\n\nSome *prose* with word{number:04} and a [link](#section-{number:04}).\n\n"
-        f"- one\n- two\n\n### Part {number:04}\n\nMore `code` here.\n\n"
+        f"- one\n- two\n\n### Part {number:04}\n\nMore `code` here.\n\n### Notes\n\n"
         for number in range(sections)
     )
     return Outline(Source.from_text(text))
@@ -46,6 +46,10 @@ def append(base: Outline, number: int) -> Edit:
 def append_item(base: Outline, number: int) -> Edit:
     title = f"## Section {number:04}"
     return {"op": "append_to_section", "headingPath": ["Title", title], "markdown": "- three"}
+
+
+def append_note(_base: Outline, number: int) -> Edit:
+    return {"op": "append_to_section", "heading": "Notes", "occurrence": number + 1, "markdown": "- four"}
 
 
 def append_part(base: Outline, number: int) -> Edit:
@@ -76,7 +80,7 @@ def section_of(base: Outline, number: int) -> Section:
     return base.by_anchor[f"section-{number:04}"]
 
 
-KINDS = [append, append_item, append_part, rename, match, replace]
+KINDS = [append, append_item, append_note, append_part, rename, match, replace]
 
 
 def plan(base: Outline, edits: list[Edit]) -> None:
