@@ -15,12 +15,16 @@ def effects_of(built: BuiltFile) -> tuple[tuple[Effect, ...], ...]:
 
 
 def changes_of(item: ResolvedEdit) -> list[tuple[Span, str]]:
-    """What one edit replaces by what, in the document that it saw."""
+    """What one edit replaces by what, in the document that it saw, without blank lines behind deletions."""
     resolution = item.resolution
     changes = [(edit.span, edit.new_text) for edit in resolution.edits]
-    changes += [(span, "") for span in resolution.deletions]
+    changes += [(_without_blank_tail(item.outline, span), "") for span in resolution.deletions]
     changes += [(Span(each.offset, each.offset), each.payload.text) for each in resolution.insertions]
     return changes
+
+
+def _without_blank_tail(outline: Outline, span: Span) -> Span:
+    return Span(span.start, span.start + len(outline.text_of(span).rstrip(" \t\r\n")))
 
 
 def _effects(item: ResolvedEdit) -> tuple[Effect, ...]:

@@ -1,6 +1,6 @@
 """A plan on a base that moved on: the same edits, if they still do the same to the same text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -8,7 +8,7 @@ from mdplan.plan import Plan
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.effects import effects_of
 
-_NUMERIC: Final = ("lines", "line", "range")
+_NUMERIC: Final = ("lines", "line", "range", "occurrence")
 
 
 def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
@@ -36,9 +36,14 @@ def numeric_addresses(plan: Plan) -> Problems:
             edit_index=index,
         )
         for index, edit in enumerate(edits)
-        for name in _NUMERIC
-        if name in edit
+        for name in _numbers_in(edit)
     )
+
+
+def _numbers_in(edit: Mapping[str, Any]) -> Iterator[str]:
+    yield from (name for name in _NUMERIC if name in edit)
+    if edit.get("matchSelection", "all") != "all":
+        yield "matchSelection"
 
 
 def other_effects(plan: Plan, built_files: Sequence[BuiltFile]) -> Problems:
