@@ -49,7 +49,11 @@ class Step(StrEnum):
     SYNC_DIRECTORY = "sync-directory"
     LINK = "link"
     RENAME = "rename"
+    RENAME_NEW = "rename-new"
+    MOVE = "move"
+    EXCHANGE = "exchange"
     UNLINK = "unlink"
+    REMOVE_DIRECTORY = "remove-directory"
     CLOSE = "close"
 
 
@@ -139,20 +143,23 @@ class FileSystem:
         self.reach(Step.MAY_WRITE)
         return os.access(name, os.W_OK, dir_fd=directory, effective_ids=True, follow_symlinks=False)
 
-    def make_directory(self, directory: int, name: str) -> None:
-        """Make the directory `name` for its owner alone."""
+    def make_directory(self, directory: int, name: str, mode: int = 0o700) -> None:
+        """Make the directory `name`, for its owner alone or with what the user's mask leaves of `mode`."""
         self.reach(Step.MAKE_DIRECTORY)
-        os.mkdir(name, 0o700, dir_fd=directory)
+        os.mkdir(name, mode, dir_fd=directory)
 
     def make_directories(self, path: str) -> None:
         """Make the directory `path` for its owner alone, and those above it that are missing."""
         self.reach(Step.MAKE_DIRECTORY)
         os.makedirs(path, 0o700, exist_ok=True)
 
-    def create(self, directory: int, name: str) -> int:
-        """Create `name`, which must not exist, for its owner alone and open it for writing."""
+    def create(self, directory: int, name: str, mode: int = 0o600) -> int:
+        """Create `name`, which must not exist, and open it for writing.
+
+        It is for its owner alone, or has what the user's mask leaves of `mode`.
+        """
         self.reach(Step.CREATE)
-        return os.open(name, _NEW, 0o600, dir_fd=directory)
+        return os.open(name, _NEW, mode, dir_fd=directory)
 
     def write(self, descriptor: int, data: bytes) -> None:
         """Write all of `data`."""
@@ -223,10 +230,46 @@ class FileSystem:
         self.reach(Step.RENAME)
         os.rename(name, target, src_dir_fd=directory, dst_dir_fd=directory)
 
+    def rename_new(self, directory: int, name: str, target_directory: int, target: str) -> None:
+        """Rename `name` to `target` in `target_directory`, both open; EEXIST when there is something.
+
+        Where the system or the file system cannot do that at once, the file has both names for a moment.
+        """
+        self.reach(Step.RENAME_NEW)
+        from mdplan.storage.rename_flags import NO_REPLACE, rename_with
+
+        try:
+            rename_with(NO_REPLACE, directory, name, target_directory, target)
+        except OSError as error:
+            if error.errno not in (errno.ENOSYS, errno.EINVAL):
+                raise
+            os.link(name, target, src_dir_fd=directory, dst_dir_fd=target_directory, follow_symlinks=False)
+            os.unlink(name, dir_fd=directory)
+
+    def move(self, directory: int, name: str, target_directory: int, target: str) -> None:
+        """Rename `name` to `target` in `target_directory`, both open, replacing what is there."""
+        self.reach(Step.MOVE)
+        os.rename(name, target, src_dir_fd=directory, dst_dir_fd=target_directory)
+
+    def exchange(self, directory: int, name: str, other: str) -> None:
+        """Let `name` and `other`, both in the directory, change places at once.
+
+        ENOSYS where the system cannot (all but Linux), EINVAL where the file system cannot.
+        """
+        self.reach(Step.EXCHANGE)
+        from mdplan.storage.rename_flags import EXCHANGE, rename_with
+
+        rename_with(EXCHANGE, directory, name, directory, other)
+
     def unlink(self, directory: int, name: str) -> None:
         """Remove the name of a file."""
         self.reach(Step.UNLINK)
         os.unlink(name, dir_fd=directory)
+
+    def remove_directory(self, directory: int, name: str) -> None:
+        """Remove the directory `name`; ENOTEMPTY when it holds something."""
+        self.reach(Step.REMOVE_DIRECTORY)
+        os.rmdir(name, dir_fd=directory)
 
     def close(self, descriptor: int) -> None:
         """Close a file that was written; it is closed even when this fails, which says that data is lost."""
