@@ -1,0 +1,350 @@
+"""A disk in memory that remembers what was not synced, behind the same seam as the real one.
+
+It does what `FileSystem` does on Linux, without links and without other users: the tests of this file compare
+both. What it adds: every event is recorded, and for each moment it tells how the disk may look after a crash.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Mapping
+
+from mdplan.storage.filesystem import Entry, FileSystem, Step
+from tests.crash.volume import (
+    ROOT,
+    Assignment,
+    Changed,
+    Content,
+    Event,
+    Image,
+    Made,
+    Named,
+    Synced,
+    Volume,
+    image_from,
+    numbered,
+)
+
+DEVICE = 77
+FOLDER = stat.S_IFDIR | 0o755
+FILE = stat.S_IFREG | 0o644
+
+
+def own(data: bytes = b"", mode: int = FILE) -> Content:
+    """A file or folder of this user."""
+    return Content(data, mode, (os.geteuid(), os.getegid()))
+
+
+def disk_image(files: Mapping[str, bytes]) -> Image:
+    """The image of files by their absolute paths, with folders above them; a folder's path ends in `/`."""
+    tree: dict[str, Content] = {}
+    for path, data in files.items():
+        parts = path.lstrip("/").split("/")
+        for depth in range(1, len(parts)):
+            tree.setdefault("/".join(parts[:depth]) + "/", own(mode=FOLDER))
+        if parts[-1]:
+            tree["/".join(parts)] = own(data)
+    return image_from(tree, own(mode=FOLDER))
+
+
+class ModelDisk(FileSystem):
+    """A disk that holds `volume`. `events` are what happened to it since.
+
+    Without `exchange` it is a file system that knows no flags of rename, without `links` one on which a file
+    has one name only. Where a sync failed the system has forgotten what was not written: a later sync of that
+    file succeeds, and keeps nothing.
+    """
+
+    def __init__(self, volume: Volume, *, exchange: bool = True, links: bool = True) -> None:
+        super().__init__()
+        self.exchanges = exchange
+        self.links = links
+        self.start = volume.copy()
+        self.volume = volume.copy()
+        self.events: list[Event] = []
+        self.opened: dict[int, int] = {}
+        self._next_descriptor = 1000
+        self._written_to: set[int] = set()
+        self._read_up_to: dict[int, int] = {}
+        self._forgotten: set[int] = set()
+        self._mask = os.umask(0)
+        os.umask(self._mask)
+
+    # What happened, and what a crash makes of it.
+
+    def happens(self, event: Event) -> None:
+        """Let the event happen and remember it."""
+        self.events.append(event)
+        self.volume.apply(event)
+
+    def moments(self) -> Iterator[tuple[Volume, Event | None]]:
+        """The disk before the first event and after each, with the event. Good until the next is taken."""
+        volume = self.start.copy()
+        yield volume, None
+        for event in self.events:
+            volume.apply(event)
+            yield volume, event
+
+    def crash_states(self, at: int) -> set[Image]:
+        """Everything that the disk may hold when the power is lost after `at` events."""
+        volume = self.start.copy()
+        for event in self.events[:at]:
+            volume.apply(event)
+        return set(volume.crash_images())
+
+    # The seam: folders.
+
+    def open_root(self, path: str) -> int:
+        self.reach(Step.OPEN_ROOT)
+        number = ROOT
+        for name in filter(None, path.split("/")):
+            number = self._folder_at(number, name)
+        return self._open(number)
+
+    def open_directory(self, directory: int, name: str) -> int:
+        self.reach(Step.OPEN_DIRECTORY)
+        return self._open(self._folder_at(self.opened[directory], name))
+
+    def make_directory(self, directory: int, name: str, mode: int = 0o700) -> None:
+        self.reach(Step.MAKE_DIRECTORY)
+        self._make(self.opened[directory], name, stat.S_IFDIR | (mode & ~self._mask), is_folder=True)
+
+    def make_directories(self, path: str) -> None:
+        self.reach(Step.MAKE_DIRECTORY)
+        number = ROOT
+        for name in filter(None, path.split("/")):
+            if name not in self.volume.names[number]:
+                self._make(number, name, stat.S_IFDIR | (0o700 & ~self._mask), is_folder=True)
+            number = self._folder_at(number, name)
+
+    def remove_directory(self, directory: int, name: str) -> None:
+        self.reach(Step.REMOVE_DIRECTORY)
+        folder = self._folder_at(self.opened[directory], name)
+        if self.volume.names[folder]:
+            raise failure(errno.ENOTEMPTY, name)
+        self._name((self.opened[directory], name, None))
+
+    def list(self, directory: int) -> list[Entry]:
+        self.reach(Step.LIST)
+        names = self.volume.names
+        return [
+            Entry(name, number in names, number not in names)
+            for name, number in names[self.opened[directory]].items()
+        ]
+
+    def sync_directory(self, directory: int) -> bool:
+        self.reach(Step.SYNC_DIRECTORY)
+        self.happens(Synced(self.opened[directory]))
+        return True
+
+    # The seam: what an open file or a name tells.
+
+    def open_file(self, directory: int, name: str) -> int:
+        self.reach(Step.OPEN_FILE)
+        return self._open(self._at(self.opened[directory], name))
+
+    def status(self, descriptor: int) -> os.stat_result:
+        self.reach(Step.STATUS)
+        return self._status(self.opened[descriptor])
+
+    def status_of(self, directory: int, name: str) -> os.stat_result:
+        self.reach(Step.STATUS)
+        return self._status(self._at(self.opened[directory], name))
+
+    def read(self, descriptor: int, size: int) -> bytes:
+        self.reach(Step.READ)
+        number = self.opened[descriptor]
+        if number in self.volume.names:
+            raise failure(errno.EISDIR)
+        start = self._read_up_to.get(descriptor, 0)
+        part = self.volume.content[number].data[start : start + size]
+        self._read_up_to[descriptor] = start + len(part)
+        return part
+
+    def read_link(self, directory: int, name: str) -> str:
+        self.reach(Step.READ_LINK)
+        self._at(self.opened[directory], name)
+        raise failure(errno.EINVAL, name)
+
+    def may_write(self, directory: int, name: str) -> bool:
+        self.reach(Step.MAY_WRITE)
+        mode = self.volume.content[self._at(self.opened[directory], name)].mode
+        return os.geteuid() == 0 or bool(mode & stat.S_IWUSR)
+
+    def attributes(self, descriptor: int) -> dict[str, bytes]:
+        self.reach(Step.READ_ATTRIBUTES)
+        return dict(self.volume.content[self.opened[descriptor]].attributes)
+
+    # The seam: files that are written.
+
+    def create(self, directory: int, name: str, mode: int = 0o600) -> int:
+        self.reach(Step.CREATE)
+        made = self._make(self.opened[directory], name, stat.S_IFREG | (mode & ~self._mask), is_folder=False)
+        descriptor = self._open(made)
+        self._written_to.add(descriptor)
+        return descriptor
+
+    def write(self, descriptor: int, data: bytes) -> None:
+        if not data:
+            return
+        self.reach(Step.WRITE)
+        if descriptor not in self._written_to:
+            raise failure(errno.EBADF)
+        content = self.volume.content[self.opened[descriptor]]
+        self._change(descriptor, content._replace(data=content.data + data))
+
+    def set_attributes(self, descriptor: int, attributes: Mapping[str, bytes]) -> None:
+        self.reach(Step.SET_ATTRIBUTES)
+        content = self.volume.content[self.opened[descriptor]]
+        self._change(descriptor, content._replace(attributes=tuple(sorted(attributes.items()))))
+
+    def set_owner(self, descriptor: int, user: int, group: int) -> None:
+        self.reach(Step.SET_OWNER)
+        content = self.volume.content[self.opened[descriptor]]
+        self._change(descriptor, content._replace(owner=(user, group)))
+
+    def set_mode(self, descriptor: int, mode: int) -> None:
+        self.reach(Step.SET_MODE)
+        content = self.volume.content[self.opened[descriptor]]
+        self._change(descriptor, content._replace(mode=stat.S_IFMT(content.mode) | stat.S_IMODE(mode)))
+
+    def sync(self, descriptor: int) -> None:
+        number = self.opened[descriptor]
+        try:
+            self.reach(Step.SYNC)
+        except OSError:
+            self._forgotten.add(number)
+            raise
+        if number not in self._forgotten:
+            self.happens(Synced(number))
+
+    def close(self, descriptor: int) -> None:
+        try:
+            self.reach(Step.CLOSE)
+        finally:
+            self.release(descriptor)
+
+    def release(self, descriptor: int) -> None:
+        self._written_to.discard(descriptor)
+        del self.opened[descriptor]
+
+    # The seam: names.
+
+    def link(self, directory: int, name: str, other: str) -> None:
+        self.reach(Step.LINK)
+        folder = self.opened[directory]
+        number = self._at(folder, name)
+        if other in self.volume.names[folder]:
+            raise failure(errno.EEXIST, other)
+        if not self.links or number in self.volume.names:
+            raise failure(errno.EPERM, name)
+        self._name((folder, other, number))
+
+    def rename(self, directory: int, name: str, target: str) -> None:
+        self.reach(Step.RENAME)
+        self._rename(self.opened[directory], name, self.opened[directory], target)
+
+    def move(self, directory: int, name: str, target_directory: int, target: str) -> None:
+        self.reach(Step.MOVE)
+        self._rename(self.opened[directory], name, self.opened[target_directory], target)
+
+    def rename_new(self, directory: int, name: str, target_directory: int, target: str) -> None:
+        self.reach(Step.RENAME_NEW)
+        folder, target_folder = self.opened[directory], self.opened[target_directory]
+        number = self._at(folder, name)
+        if target in self.volume.names[target_folder]:
+            raise failure(errno.EEXIST, target)
+        # The real one goes on with a link where the system does not know the flag, or finds the call invalid.
+        if self.exchanges and target_folder not in numbered(self.volume.names, number):
+            self._rename(folder, name, target_folder, target)
+            return
+        if not self.links or number in self.volume.names:
+            raise failure(errno.EPERM, name)
+        self._name((target_folder, target, number))
+        self._name((folder, name, None))
+
+    def exchange(self, directory: int, name: str, other: str) -> None:
+        self.reach(Step.EXCHANGE)
+        if not self.exchanges:
+            raise failure(errno.EINVAL, name)
+        folder = self.opened[directory]
+        first, second = self._at(folder, name), self._at(folder, other)
+        if first != second:
+            self._name((folder, name, second), (folder, other, first))
+
+    def unlink(self, directory: int, name: str) -> None:
+        self.reach(Step.UNLINK)
+        folder = self.opened[directory]
+        if self._at(folder, name) in self.volume.names:
+            raise failure(errno.EISDIR, name)
+        self._name((folder, name, None))
+
+    def _open(self, number: int) -> int:
+        # A number is never used twice, so what is used after its release is noticed.
+        self._next_descriptor += 1
+        self.opened[self._next_descriptor] = number
+        return self._next_descriptor
+
+    def _at(self, folder: int, name: str) -> int:
+        if name == ".":
+            return folder
+        number = self.volume.names[folder].get(name)
+        if number is None:
+            raise failure(errno.ENOENT, name)
+        return number
+
+    def _folder_at(self, folder: int, name: str) -> int:
+        number = self._at(folder, name)
+        if number not in self.volume.names:
+            raise failure(errno.ENOTDIR, name)
+        return number
+
+    def _make(self, folder: int, name: str, mode: int, *, is_folder: bool) -> int:
+        if name in self.volume.names[folder]:
+            raise failure(errno.EEXIST, name)
+        number = len(self.volume.content)
+        self.happens(Made(number, own(mode=mode), is_folder))
+        self._name((folder, name, number))
+        return number
+
+    def _rename(self, folder: int, name: str, target_folder: int, target: str) -> None:
+        names = self.volume.names
+        number = self._at(folder, name)
+        displaced = names[target_folder].get(target)
+        if target_folder in numbered(names, number):
+            raise failure(errno.EINVAL, target)
+        if number == displaced:
+            # Two names of one file: the system leaves both.
+            return
+        if displaced is not None:
+            if number in names and displaced not in names:
+                raise failure(errno.ENOTDIR, target)
+            if number not in names and displaced in names:
+                raise failure(errno.EISDIR, target)
+            if names.get(displaced):
+                raise failure(errno.ENOTEMPTY, target)
+        self._name((folder, name, None), (target_folder, target, number))
+
+    def _name(self, *names: Assignment) -> None:
+        self.happens(Named(names))
+
+    def _change(self, descriptor: int, content: Content) -> None:
+        number = self.opened[descriptor]
+        if content != self.volume.content[number]:
+            self.happens(Changed(number, content))
+
+    def _status(self, number: int) -> os.stat_result:
+        content = self.volume.content[number]
+        folders = self.volume.names
+        if number in folders:
+            links = 2 + sum(below in folders for below in folders[number].values())
+        else:
+            links = sum(list(below.values()).count(number) for below in folders.values())
+        user, group = content.owner
+        times = (0, 0, 0)
+        return os.stat_result((content.mode, number, DEVICE, links, user, group, len(content.data), *times))
+
+
+def failure(code: int, name: str = "") -> OSError:
+    """The error as the system raises it."""
+    return OSError(code, os.strerror(code), name)

@@ -1,0 +1,303 @@
+"""What a disk holds: what programs see, what surely is on it, and every way in which a crash can leave it.
+
+What programs did is a sequence of events. A change of names (one create, rename, exchange, …) is one set of
+assignments that reaches the disk whole or not at all: ext4, xfs, btrfs, zfs and APFS write a rename as one
+transaction, also between two folders, so that syncing either folder keeps both halves. File systems without a
+journal (FAT, ext2) promise less; `torn_moves` stands for them. Beyond that nothing is ordered: of the sets
+that were not synced any may be on the disk without those before it, as POSIX allows. The file systems above
+keep more order than that, so what survives here survives there.
+"""
+
+import itertools
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+ROOT = 0
+SUBSETS_UP_TO = 8
+RANDOM_SUBSETS = 200
+
+
+class Content(NamedTuple):
+    """What belongs to a file or folder itself. `mode` has the bits of the kind."""
+
+    data: bytes
+    mode: int
+    owner: tuple[int, int]
+    attributes: tuple[tuple[str, bytes], ...] = ()
+
+
+class Node(NamedTuple):
+    """A file, or a folder with its names in order, by the numbers of what they name."""
+
+    content: Content
+    names: tuple[tuple[str, int], ...] | None
+
+
+# All that can be reached from the root, numbered as it is reached; equal exactly when a program sees no
+# difference. The root is number 0.
+Image = tuple[Node, ...]
+# A name in a folder and the number of what it names from now on.
+Assignment = tuple[int, str, int | None]
+NameSet = tuple[Assignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """There is a new file or folder, without a name yet."""
+
+    number: int
+    content: Content
+    is_folder: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Names changed, all at once."""
+
+    names: NameSet
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A file or folder has other content."""
+
+    number: int
+    content: Content
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """The content of a file or folder, and a folder's names, are on the disk."""
+
+    number: int
+
+
+Event = Made | Named | Changed | Synced
+
+
+class Volume:
+    """Files and folders by number: `names` and `content` as programs see them, and what of it is kept."""
+
+    def __init__(self, image: Image, torn_moves: bool = False) -> None:
+        self.torn_moves = torn_moves
+        self.content = {number: node.content for number, node in enumerate(image)}
+        self.kept = dict(self.content)
+        self.names = {number: dict(node.names) for number, node in enumerate(image) if node.names is not None}
+        # The names that are on the disk are those of `base` with all `sets` of which `settled` holds.
+        self.base = {number: dict(names) for number, names in self.names.items()}
+        self.sets: list[NameSet] = []
+        self.settled: list[bool] = []
+
+    def copy(self) -> "Volume":
+        """The same disk once more."""
+        other = Volume((), self.torn_moves)
+        other.content, other.kept = dict(self.content), dict(self.kept)
+        other.names = {number: dict(names) for number, names in self.names.items()}
+        other.base = {number: dict(names) for number, names in self.base.items()}
+        other.sets, other.settled = list(self.sets), list(self.settled)
+        return other
+
+    def apply(self, event: Event) -> None:
+        """Let the event happen."""
+        match event:
+            case Made(number, content, is_folder):
+                self.content[number] = content
+                # What was never synced is an empty file of the mode that it was made with.
+                self.kept[number] = content
+                if is_folder:
+                    self.names[number] = {}
+                    self.base[number] = {}
+            case Changed(number, content):
+                self.content[number] = content
+            case Named(names):
+                assign(self.names, names)
+                self._add(names)
+            case Synced(number):
+                self.kept[number] = self.content[number]
+                if number in self.names:
+                    self._settle(number)
+
+    def _add(self, names: NameSet) -> None:
+        parts = [names]
+        if self.torn_moves:
+            parts = [
+                tuple(part) for _, part in itertools.groupby(names, key=lambda assignment: assignment[0])
+            ]
+        self.sets.extend(parts)
+        self.settled.extend(False for _ in parts)
+
+    def _settle(self, folder: int) -> None:
+        for index, names in enumerate(self.sets):
+            if any(assignment[0] == folder for assignment in names):
+                self.settled[index] = True
+        while self.settled and self.settled[0]:
+            assign(self.base, self.sets.pop(0))
+            self.settled.pop(0)
+
+    def image(self) -> Image:
+        """What programs see."""
+        return image_of(self.names, self.content)
+
+    def key(self) -> tuple[object, ...]:
+        """Equal for two disks that no program and no crash can tell apart."""
+        if not self.sets and self.kept == self.content:
+            return self.image()
+        number_of = {number: place for place, number in enumerate(numbered(self.names))}
+        for number in [below for names in self.base.values() for below in names.values()]:
+            number_of.setdefault(number, len(number_of))
+        for folder, _, number in itertools.chain.from_iterable(self.sets):
+            number_of.setdefault(folder, len(number_of))
+            if number is not None:
+                number_of.setdefault(number, len(number_of))
+        ordered = list(number_of)
+        return (
+            self.image(),
+            tuple((self.content[number], self.kept[number]) for number in ordered),
+            tuple(
+                (
+                    number_of[folder],
+                    tuple(sorted((name, number_of[number]) for name, number in names.items())),
+                )
+                for folder, names in self.base.items()
+                if folder in number_of
+            ),
+            tuple(
+                tuple((number_of[folder], name, number_of.get(number)) for folder, name, number in names)
+                for names in self.sets
+            ),
+            tuple(self.settled),
+        )
+
+    def crash_images(self, latest: Event | None = None) -> Iterator[Image]:
+        """Everything that the disk may hold after the power is lost now.
+
+        With `latest`, the event that happened last, only what that event has made possible.
+        """
+        if isinstance(latest, Made | Synced):
+            return
+        pending = [index for index, settled in enumerate(self.settled) if not settled]
+        newest: set[int] = set()
+        if isinstance(latest, Named):
+            parts = len({folder for folder, _, _ in latest.names}) if self.torn_moves else 1
+            newest = set(range(len(self.sets) - parts, len(self.sets)))
+        changed = latest.number if isinstance(latest, Changed) else None
+        for chosen in subsets(pending):
+            if newest and newest.isdisjoint(chosen):
+                continue
+            yield from self._images_with(chosen, changed)
+
+    def _images_with(self, chosen: frozenset[int], changed: int | None) -> Iterator[Image]:
+        """The images in which just the `chosen` sets are on the disk; only those with `changed`, if given."""
+        names = {number: dict(below) for number, below in self.base.items()}
+        for index, assignments in enumerate(self.sets):
+            if self.settled[index] or index in chosen:
+                assign(names, assignments)
+        reached = numbered(names)
+        if changed is not None and changed not in reached:
+            return
+        dirty = [number for number in reached if self.kept[number] != self.content[number]]
+        for variant in variants(dirty):
+            content = dict(self.kept)
+            for number, how_much in variant.items():
+                content[number] = written(self.kept[number], self.content[number], how_much)
+            yield image_of(names, content)
+
+
+def written(kept: Content, wanted: Content, how_much: int) -> Content:
+    """What is on the disk when nothing (0), all (2), or half of the data (1) was written."""
+    if how_much == 1:
+        return kept._replace(data=wanted.data[: len(wanted.data) // 2])
+    return wanted if how_much else kept
+
+
+def variants(dirty: list[int]) -> Iterator[dict[int, int]]:
+    """How much of each changed file may be on the disk: all combinations of a few, else one odd one out."""
+    if len(dirty) <= 3:
+        for combination in itertools.product(range(3), repeat=len(dirty)):
+            yield dict(zip(dirty, combination, strict=True))
+        return
+    for usual in range(3):
+        yield dict.fromkeys(dirty, usual)
+        for number, other in itertools.product(dirty, range(3)):
+            yield {**dict.fromkeys(dirty, usual), number: other}
+
+
+def subsets(pending: list[int]) -> Iterator[frozenset[int]]:
+    """All subsets of a few; of many the prefixes, those without one, and some chosen at random."""
+    if len(pending) <= SUBSETS_UP_TO:
+        for size in range(len(pending) + 1):
+            yield from map(frozenset, itertools.combinations(pending, size))
+        return
+    yield from (frozenset(pending[:size]) for size in range(len(pending) + 1))
+    yield from (frozenset(pending) - {index} for index in pending)
+    # The same pending sets give the same choice in every run.
+    choice = random.Random(len(pending))
+    for _ in range(RANDOM_SUBSETS):
+        yield frozenset(index for index in pending if choice.random() < 0.5)
+
+
+def assign(names: dict[int, dict[str, int]], assignments: Iterable[Assignment]) -> None:
+    """Give the names their new meaning."""
+    for folder, name, number in assignments:
+        if number is None:
+            names[folder].pop(name, None)
+        else:
+            names[folder][name] = number
+
+
+def numbered(names: dict[int, dict[str, int]], start: int = ROOT) -> list[int]:
+    """All that can be reached from `start`, by the order of names, each once."""
+    reached = {start: None}
+    waiting = [start]
+    while waiting:
+        below = names.get(waiting.pop())
+        for _, number in sorted(below.items()) if below else ():
+            if number not in reached:
+                reached[number] = None
+                waiting.append(number)
+    return list(reached)
+
+
+def image_of(names: dict[int, dict[str, int]], content: dict[int, Content]) -> Image:
+    """What can be reached from the root."""
+    reached = numbered(names)
+    place = {number: index for index, number in enumerate(reached)}
+    return tuple(
+        Node(
+            content[number],
+            tuple((name, place[below]) for name, below in sorted(names[number].items()))
+            if number in names
+            else None,
+        )
+        for number in reached
+    )
+
+
+def tree_of(image: Image, at: int = ROOT, path: str = "") -> dict[str, Content]:
+    """Every path, without the root, and what is there; a folder's path ends in `/`."""
+    found: dict[str, Content] = {}
+    for name, number in image[at].names or ():
+        node = image[number]
+        if node.names is None:
+            found[path + name] = node.content
+        else:
+            found[f"{path}{name}/"] = node.content
+            found.update(tree_of(image, number, f"{path}{name}/"))
+    return found
+
+
+def image_from(tree: dict[str, Content], root: Content) -> Image:
+    """The image of those paths, each in a folder that comes before it; folders end in `/`."""
+    names: dict[int, dict[str, int]] = {ROOT: {}}
+    content = {ROOT: root}
+    folders = {"": ROOT}
+    for number, (path, given) in enumerate(tree.items(), start=1):
+        parent, _, name = path.rstrip("/").rpartition("/")
+        names[folders[f"{parent}/" if parent else ""]][name] = number
+        content[number] = given
+        if path.endswith("/"):
+            folders[path] = number
+            names[number] = {}
+    return image_of(names, content)
