@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from mdplan.operation import Wire
+from mdplan.operation import FileEffect, Wire
 from mdplan.operations import AnyOperation
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
@@ -25,6 +25,27 @@ class FileEdits(Wire):
     )
     edits: tuple[AnyOperation, ...] = Field(min_length=1, description="Edits, all against the file as it is.")
 
+    @property
+    def file_effect(self) -> FileEffect:
+        """What the edits do to the file as a whole."""
+        return next((edit.file_effect for edit in self.edits if edit.file_effect != "edit"), "edit")
+
+    @property
+    def new_file(self) -> str | None:
+        """The path that the edits give the file."""
+        return next((edit.new_path for edit in self.edits if edit.new_path is not None), None)
+
+    @model_validator(mode="after")
+    def _check_file_operations(self) -> "FileEdits":
+        whole = [edit.op for edit in self.edits if edit.file_effect != "edit"]
+        if len(whole) > 1:
+            msg = f"one operation on the file as a whole is possible, not {' and '.join(whole)}"
+            raise ValueError(msg)
+        if self.file_effect in {"create", "delete"} and len(self.edits) > 1:
+            msg = f"{whole[0]} stands alone: no other edit of the file goes with it"
+            raise ValueError(msg)
+        return self
+
 
 class Batch(Wire):
     """Edits of one or many files of one root, applied whole or not at all."""
@@ -42,6 +63,9 @@ class Batch(Wire):
         default="refuse",
         description="rebase: where baseSha256 does not hold, go on if the edits' own evidence does.",
     )
+    backup: bool = Field(
+        default=False, description="Keep the old content of every changed file beside it, as NAME.bak."
+    )
     allow_outline_change: bool = Field(
         default=False, description="Accept headings that appear or vanish outside of the written text."
     )
@@ -54,6 +78,7 @@ class Batch(Wire):
         """Options that decide what the plan is, by their wire names; only those that are on."""
         given = {
             "sequential": self.sequential,
+            "backup": self.backup,
             "allowOutlineChange": self.allow_outline_change,
             "allowDuplicateHeadings": self.allow_duplicate_headings,
         }

@@ -1,7 +1,6 @@
 """The documents of a workspace, read and parsed: what planning and stat work on."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from mdplan.batch import Batch, FileEdits
@@ -10,13 +9,17 @@ from mdplan.markdown.document_format import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.plan import Plan
 from mdplan.planning.build import BuiltFile
+from mdplan.planning.replay import FoundFile, file_exists
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.stale import stale_base
 from mdplan.reading.open_document import decode_document
 from mdplan.storage.file_name import FileName
+from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.workspace import Workspace
-from mdplan.text.source import Source
+from mdplan.text.source import Source, sha256_hex
+
+BACKUP_SUFFIX: Final = ".bak"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +53,18 @@ class Documents:
         files: list[SnapshotFile] = []
         problems: list[Diagnostic] = []
         names: set[FileName] = set()
+        renamed_to: set[str] = set()
         first_edit = 0
         for requested in batch.files:
             name = self.workspace.locate(requested.file)
             file = name if isinstance(name, Diagnostic) else self._snapshot_file(name, requested, first_edit)
-            if isinstance(name, FileName) and name in names:
-                file = _named_twice(name)
+            if isinstance(name, FileName) and (name in names or str(name) in renamed_to):
+                file = _named_twice(str(name))
+            new_path = file.new_path if isinstance(file, SnapshotFile) else None
+            if new_path is not None:
+                is_taken = new_path in renamed_to or new_path in {str(known) for known in names}
+                renamed_to.add(new_path)
+                file = _named_twice(new_path) if is_taken else file
             if isinstance(file, Diagnostic):
                 problems.append(file.at(file=requested.file))
             else:
@@ -85,31 +94,59 @@ class Documents:
             ),
         )
 
-    def sources_of(self, plan: Plan) -> list[Source] | Problems:
+    def found_of(self, plan: Plan) -> list[FoundFile] | Problems:
         """The files of `plan` as they are now, in its order. Errors: those of reading."""
-        found = [self._read_path(change.path, change.encoding) for change in plan.files]
-        problems = tuple(source for source in found if isinstance(source, Diagnostic))
-        return problems or [source for source in found if isinstance(source, Source)]
+        found: list[FoundFile] = []
+        problems: list[Diagnostic] = []
+        for change in plan.files:
+            source = self._read_if_there(change.path, change.encoding)
+            renamed = self._read_if_there(change.new_path, change.encoding) if change.new_path else None
+            problems += (each for each in (source, renamed) if isinstance(each, Diagnostic))
+            if not isinstance(source, Diagnostic) and not isinstance(renamed, Diagnostic):
+                found.append(FoundFile(source, renamed))
+        return tuple(problems) or found
 
-    def state_of(self, batch: Batch) -> list[tuple[str, str]] | None:
-        """Path and SHA-256 of every file of `batch` as it is now, in its order.
+    def state_of(self, batch: Batch) -> list[tuple[str, str | None]] | None:
+        """Path and SHA-256 (None for no file) of every file of `batch` as it is now, in its order.
 
         None where one cannot be read, or is the very base that the batch names for it.
         """
-        state: list[tuple[str, str]] = []
+        state: list[tuple[str, str | None]] = []
         for file in batch.files:
             name = self.workspace.locate(file.file)
-            source = name if isinstance(name, Diagnostic) else self.read(name, file.encoding)
+            source = name if isinstance(name, Diagnostic) else self._read_if_there(file.file, file.encoding)
             if isinstance(source, Diagnostic):
                 return None
-            if file.base_sha256 is not None and source.sha256.startswith(file.base_sha256.lower()):
+            sha256 = source.sha256 if isinstance(source, Source) else None
+            if file.base_sha256 is not None and (sha256 or "").startswith(file.base_sha256.lower()):
                 return None
-            state.append((str(name), source.sha256))
+            state.append((str(name), sha256))
         return state
 
-    def relative_paths(self, plan: Plan) -> list[str]:
-        """Paths of the files of `plan` without the name of their root."""
-        return [name.path for name in self._names(plan)]
+    def relative_paths(self, plan: Plan) -> list[tuple[str, str | None]]:
+        """Old and new paths (None where it stays) of the files of `plan`, without the name of their root."""
+        return [
+            (self._relative(change.path), change.new_path and self._relative(change.new_path))
+            for change in plan.files
+        ]
+
+    def backups_of(self, plan: Plan) -> dict[str, str | None]:
+        """Where the old content of the files of `plan` is kept, if it is asked to keep it.
+
+        The SHA-256 of what is there now (None for no file), by path without the name of the root. Raises
+        `StorageRefused` where something else than a file that can be read is in the way.
+        """
+        backups: dict[str, str | None] = {}
+        for change in plan.files if plan.options.get("backup") else ():
+            if change.is_no_op or change.base_sha256 is None:
+                continue
+            name = self.workspace.locate(change.path + BACKUP_SUFFIX)
+            found = name if isinstance(name, Diagnostic) else self.workspace.read(name, self.max_file_bytes)
+            if isinstance(found, Diagnostic) and found.code is not Code.FILE_NOT_FOUND:
+                raise StorageRefused((found,))
+            path = self._relative(change.path) + BACKUP_SUFFIX
+            backups[path] = None if isinstance(found, Diagnostic) else sha256_hex(found.data)
+        return backups
 
     def root_of(self, plan: Plan) -> Root | Diagnostic:
         """The root that the files of `plan` lie in. Errors: those of `Workspace.locate`."""
@@ -119,6 +156,8 @@ class Documents:
     def _snapshot_file(
         self, name: FileName, requested: FileEdits, first_edit: int
     ) -> SnapshotFile | Diagnostic:
+        if requested.file_effect == "create":
+            return self._new_file(name, requested, first_edit)
         outline = self.open(name, requested.encoding, requested.format)
         if isinstance(outline, Diagnostic):
             return outline
@@ -126,27 +165,64 @@ class Documents:
         if expected is not None and not outline.source.sha256.startswith(expected.lower()):
             return stale_base(str(name), expected, outline)
         refused = self.workspace.write_refusal(name)
-        return refused or SnapshotFile(
+        if refused is not None:
+            return refused
+        file = SnapshotFile(
             path=str(name), relative=name.path, requested=requested, outline=outline, first_edit=first_edit
         )
+        return file if requested.new_file is None else self._renamed(file, name, requested.new_file)
 
-    def _read_path(self, path: str, encoding: str | None) -> Source | Diagnostic:
+    def _new_file(self, name: FileName, requested: FileEdits, first_edit: int) -> SnapshotFile | Diagnostic:
+        """A file that is to be created. Errors: FILE_EXISTS, ENCODING_UNKNOWN, those of looking there."""
+        problem = self._occupied(name)
+        if problem is not None:
+            return problem
+        empty = decode_document(str(name), b"", requested.encoding, self.max_lines)
+        if isinstance(empty, Diagnostic):
+            return empty
+        return SnapshotFile(
+            path=str(name),
+            relative=name.path,
+            requested=requested,
+            outline=Outline(empty, document_format(str(name), "", requested.format)),
+            first_edit=first_edit,
+            exists=False,
+        )
+
+    def _renamed(self, file: SnapshotFile, name: FileName, new_file: str) -> SnapshotFile | Diagnostic:
+        """`file` with its new name. Errors: those of locating it, FILE_EXISTS, INVALID_ARGUMENT."""
+        new = self.workspace.locate(new_file)
+        if isinstance(new, Diagnostic):
+            return new
+        if new.root != name.root:
+            return _SEVERAL_ROOTS
+        return self._occupied(new) or replace(file, new_path=str(new), new_relative=new.path)
+
+    def _occupied(self, name: FileName) -> Diagnostic | None:
+        """Why no file can be made under `name`; None when it can."""
+        found = self.workspace.look_at(name)
+        if not isinstance(found, Diagnostic):
+            return file_exists(str(name))
+        return None if found.code is Code.FILE_NOT_FOUND else found
+
+    def _read_if_there(self, path: str, encoding: str | None) -> Source | Diagnostic | None:
         name = self.workspace.locate(path)
-        return name if isinstance(name, Diagnostic) else self.read(name, encoding)
+        source = name if isinstance(name, Diagnostic) else self.read(name, encoding)
+        is_gone = isinstance(source, Diagnostic) and source.code is Code.FILE_NOT_FOUND
+        return None if is_gone else source
 
-    def _names(self, plan: Plan) -> Iterator[FileName]:
-        for change in plan.files:
-            name = self.workspace.locate(change.path)
-            if isinstance(name, FileName):
-                yield name
+    def _relative(self, path: str) -> str:
+        name = self.workspace.locate(path)
+        assert isinstance(name, FileName), "the files of a plan were located before"
+        return name.path
 
 
-def _named_twice(name: FileName) -> Diagnostic:
+def _named_twice(name: str) -> Diagnostic:
     return Diagnostic(
         code=Code.INVALID_ARGUMENT,
         message=f"`{name}` stands in the batch twice",
-        hint="put all edits of one file into one list",
-        file=str(name),
+        hint="put all edits of one file into one list; a new name must be free",
+        file=name,
     )
 
 

@@ -12,37 +12,36 @@ from pathlib import Path
 from typing import Any
 
 from mdplan.batch import Batch
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents import Documents
-from mdplan.markdown.outline import Outline
+from mdplan.files_to_stage import files_to_stage
 from mdplan.plan import Plan
 from mdplan.plan_library import PlanLibrary
 from mdplan.plan_request import PlanRequest, read_plan_request
 from mdplan.planning.after_write import written_files
 from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
-from mdplan.planning.pinning import other_base, unpinned
-from mdplan.planning.plan_document import is_document, read_document, write_document
+from mdplan.planning.plan_document import is_document, write_document
 from mdplan.planning.planned import Chosen, Draft, Planned
-from mdplan.planning.rebase import numeric_addresses, other_effects, request_of
 from mdplan.planning.repetition import is_same_request, may_repeat, state_id
-from mdplan.planning.replay import Replay, is_applied, replay, stale_files
+from mdplan.planning.replanning import plan_on_new_base, plan_part, plan_pinned
+from mdplan.planning.replay import Replay, bases_of, is_applied, replay, stale_files
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.sequential import build_in_sequence
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.subset import accepted_batch, needs_rejected
 from mdplan.planning.summary import file_report, plan_of, report_fields
 from mdplan.planning.verify import verify, verify_paths
-from mdplan.reading.folder import folder_report
-from mdplan.reading.stat import stat_report
+from mdplan.reader import Reader
 from mdplan.reading.stat_request import StatRequest
 from mdplan.report import ApplyReport, PlanReport, Receipt, StatReport, refusal
 from mdplan.settings import DEFAULT_SETTINGS, Settings
-from mdplan.storage.commit import StagedFile, publish, stage
+from mdplan.storage.commit import publish, stage
 from mdplan.storage.lock import RootLock, locked
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.workspace import Workspace
+from mdplan.stored_plans import StoredPlans
 from mdplan.text.source import Source
 from mdplan.wire import read_batch
 
@@ -61,6 +60,8 @@ class Engine:
         self.settings = settings
         self.documents = Documents(workspace, settings.max_file_bytes, settings.max_lines)
         self.library = PlanLibrary(workspace)
+        self.reader = Reader(self.documents)
+        self.stored = StoredPlans(self.documents, self.library)
         self._clock = clock
 
     @classmethod
@@ -80,15 +81,7 @@ class Engine:
 
     def stat(self, request: StatRequest) -> StatReport:
         """Structure of one file, or one row for each file of a folder or glob; never content."""
-        if self.workspace.is_several(request.file):
-            return self._stat_folder(request)
-        name = self.workspace.locate(request.file)
-        if isinstance(name, Diagnostic):
-            return refusal(StatReport, (name,))
-        outline = self.documents.open(name, request.encoding, request.format)
-        if isinstance(outline, Diagnostic):
-            return refusal(StatReport, (outline,))
-        return stat_report(str(name), outline, request)
+        return self.reader.stat(request)
 
     def plan(self, data: object) -> PlanReport:
         """Plan of a batch (decoded JSON), stored under its ID. Nothing is written to its files."""
@@ -108,21 +101,15 @@ class Engine:
 
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE. Of a plan that is applied there is no diff.
         """
-        loaded = self.library.load(plan_id)
-        return refusal(PlanReport, (loaded,)) if isinstance(loaded, Diagnostic) else self._show(loaded[0])
+        return self.stored.show(plan_id)
 
     def export(self, plan_id: str) -> bytes | Problems:
         """The document of a stored plan, which `apply` takes. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
-        loaded = self.library.load(plan_id)
-        return (loaded,) if isinstance(loaded, Diagnostic) else write_document(loaded[0])
+        return self.stored.export(plan_id)
 
     def diff_bytes(self, plan_id: str) -> bytes | Problems:
         """The exact diff of a stored plan. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE."""
-        loaded = self.library.load(plan_id)
-        if isinstance(loaded, Diagnostic):
-            return (loaded,)
-        replayed = self._replay(loaded[0])
-        return replayed.diff if isinstance(replayed, Replay) else replayed
+        return self.stored.diff_bytes(plan_id)
 
     def apply(self, data: object) -> ApplyReport:
         """Commit a plan (``{planId}``, or its document) or a batch that is pinned (decoded JSON).
@@ -178,14 +165,14 @@ class Engine:
             return refusal(ApplyReport, batch)
         if batch.dry_run:
             return _as_apply_report(self.plan(data))
-        planned = self._repeated(batch) or self._plan_pinned(batch)
+        planned = self._repeated(batch) or plan_pinned(self._plan, batch)
         if not isinstance(planned, Planned):
             return planned if isinstance(planned, ApplyReport) else refusal(ApplyReport, planned)
         with locked(self._root_of(planned.plan), self.settings.lock_timeout) as lock:
-            sources = self.documents.sources_of(planned.plan)
-            if not isinstance(sources, list) or stale_files(planned.plan, sources):
+            found = self.documents.found_of(planned.plan)
+            if not isinstance(found, list) or stale_files(planned.plan, found):
                 # Another writer was faster: what pins the batch is looked at again.
-                planned = self._repeated(batch) or self._plan_pinned(batch)
+                planned = self._repeated(batch) or plan_pinned(self._plan, batch)
             if not isinstance(planned, Planned):
                 return planned if isinstance(planned, ApplyReport) else refusal(ApplyReport, planned)
             self._save(planned.plan)
@@ -204,35 +191,18 @@ class Engine:
         fields = report_fields(plan, None)
         return ApplyReport(ok=True, applied=True, already_applied=True, receipt=receipt, **fields)
 
-    def _plan_pinned(self, batch: Batch) -> Planned | Problems:
-        """Plan of a batch that is pinned by base hashes or by the evidence of its edits.
-
-        Where a base hash does not hold and the batch asks to be rebased, evidence alone can pin it: it fixes
-        what is removed and where text is inserted.
-        """
-        planned = self._plan(batch)
-        if isinstance(planned, Planned):
-            return unpinned(planned.files) or planned
-        if batch.on_stale == "refuse" or any(problem.code is not Code.STALE_BASE for problem in planned):
-            return planned
-        rebased = self._plan(batch.without_bases())
-        if not isinstance(rebased, Planned):
-            return (*planned, *rebased)
-        loose = unpinned(rebased.files)
-        return (*planned, *loose) if loose else replace(rebased, rebased=True)
-
     def _apply_plan(self, data: Mapping[str, Any]) -> ApplyReport:
         request = read_plan_request(data, is_document=is_document(data))
         if not isinstance(request, PlanRequest):
             return refusal(ApplyReport, request)
-        loaded = self._given_plan(request, data)
+        loaded = self.stored.given(request, data)
         if isinstance(loaded, Diagnostic):
             return refusal(ApplyReport, (loaded,))
         chosen = self._chosen(loaded[0], request)
         if not isinstance(chosen, Chosen):
             return refusal(ApplyReport, chosen)
         if request.dry_run:
-            report = _as_apply_report(self._show(chosen.plan))
+            report = _as_apply_report(self.stored.report(chosen.plan))
         else:
             with locked(loaded[1], self.settings.lock_timeout) as lock:
                 report = self._apply_locked(lock, chosen.plan, rebases=request.rebases)
@@ -240,15 +210,15 @@ class Engine:
 
     def _apply_locked(self, lock: RootLock, plan: Plan, *, rebases: bool) -> ApplyReport:
         """Commit `plan` if its files are its bases; if they are its results, it is applied already."""
-        sources = self.documents.sources_of(plan)
-        if not isinstance(sources, list):
-            return refusal(ApplyReport, sources)
-        if is_applied(plan, sources):
+        found = self.documents.found_of(plan)
+        if not isinstance(found, list):
+            return refusal(ApplyReport, found)
+        if is_applied(plan, found):
             return self._applied_already(plan, lock.root)
-        stale = stale_files(plan, sources)
+        stale = stale_files(plan, found)
         if not stale:
-            return self._commit(lock, plan, sources)
-        rebased = self._rebase(plan) if rebases else ()
+            return self._commit(lock, plan, bases_of(plan, found))
+        rebased = plan_on_new_base(self._plan, plan, self.settings.batch) if rebases else ()
         if not isinstance(rebased, Planned):
             return refusal(ApplyReport, (*stale, *rebased))
         self._save(rebased.plan)
@@ -267,16 +237,7 @@ class Engine:
             return ApplyReport(ok=True, rebased=rebased, **fields)
         staged = stage(
             lock,
-            [
-                StagedFile(
-                    path=path,
-                    base_sha256=change.base_sha256,
-                    result=result,
-                    result_sha256=change.result_sha256,
-                )
-                for change, path, result in zip(plan.files, paths, replayed.results, strict=True)
-                if not change.is_no_op
-            ],
+            files_to_stage(plan, paths, bases, replayed, self.documents.backups_of(plan)),
             max_bytes=self.settings.max_file_bytes,
             durability=self.settings.durability,
         )
@@ -295,58 +256,15 @@ class Engine:
         written = written_files(plan, bases)
         return ApplyReport(ok=True, applied=True, rebased=rebased, receipt=receipt, written=written, **fields)
 
-    def _given_plan(self, request: PlanRequest, data: Mapping[str, Any]) -> tuple[Plan, Root] | Diagnostic:
-        """The plan that a request names or carries, and its root."""
-        if not is_document(data):
-            loaded = self.library.load(request.plan_id or "")
-            if isinstance(loaded, Diagnostic):
-                return loaded
-            return other_base(loaded[0], request.base_sha256) or loaded
-        plan = read_document(data)
-        if isinstance(plan, Diagnostic):
-            return plan
-        root = self.documents.root_of(plan)
-        return root if isinstance(root, Diagnostic) else (plan, root)
-
     def _chosen(self, plan: Plan, request: PlanRequest) -> Chosen | Problems:
         """`plan`, or the plan of the edits of it that were accepted."""
         if request.accept is None:
             return Chosen(plan)
-        asked = request_of(plan, with_bases=True) | {"accept": list(request.accept)}
-        batch = read_batch(asked, self.settings.batch)
-        planned = self._plan(batch) if isinstance(batch, Batch) else batch
+        planned = plan_part(self._plan, plan, request.accept, self.settings.batch)
         if not isinstance(planned, Planned):
             return planned
         self._save(planned.plan)
         return planned.chosen
-
-    def _rebase(self, plan: Plan) -> Planned | Problems:
-        """The edits of `plan` on its files as they are now, if they still do the same."""
-        numeric = numeric_addresses(plan)
-        batch = read_batch(request_of(plan, with_bases=False), self.settings.batch)
-        if numeric or not isinstance(batch, Batch):
-            return numeric or ()
-        planned = self._plan(batch)
-        return (other_effects(plan, planned.files) or planned) if isinstance(planned, Planned) else planned
-
-    def _show(self, plan: Plan) -> PlanReport:
-        sources = self.documents.sources_of(plan)
-        if not isinstance(sources, list):
-            return refusal(PlanReport, sources)
-        stored = not isinstance(self.library.load(plan.plan_id), Diagnostic)
-        if is_applied(plan, sources):
-            return PlanReport(ok=True, stored=stored, applied=True, **report_fields(plan, None))
-        replayed = self._replay(plan)
-        if not isinstance(replayed, Replay):
-            return refusal(PlanReport, replayed)
-        return PlanReport(ok=True, stored=stored, **report_fields(plan, replayed.diff))
-
-    def _replay(self, plan: Plan) -> Replay | Problems:
-        """What `plan` makes of its files, which must be its bases. Errors: STALE_BASE, PLAN_TAMPERED."""
-        sources = self.documents.sources_of(plan)
-        if not isinstance(sources, list):
-            return sources
-        return stale_files(plan, sources) or replay(plan, self.documents.relative_paths(plan), sources)
 
     def _save(self, plan: Plan) -> bool:
         return self.library.save(plan, self._root_of(plan), self._clock())
@@ -356,17 +274,6 @@ class Engine:
         root = self.documents.root_of(plan)
         assert isinstance(root, Root)
         return root
-
-    def _stat_folder(self, request: StatRequest) -> StatReport:
-        names = self.workspace.iter_files(request.file)
-        if isinstance(names, Diagnostic):
-            return refusal(StatReport, (names,))
-        by_path = {str(name): name for name in names}
-
-        def read(path: str) -> Outline | Diagnostic:
-            return self.documents.open(by_path[path], request.encoding, request.format)
-
-        return folder_report(request, by_path, read)
 
 
 def _build(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
@@ -158,6 +158,9 @@ class Resolution:
     may_change_outline: bool = False
 
 
+FileEffect = Literal["edit", "create", "delete", "rename"]
+
+
 class Operation(Wire, ABC):
     """One edit as the caller wrote it. A subclass has a literal `op`, and one `resolve`.
 
@@ -167,8 +170,14 @@ class Operation(Wire, ABC):
 
     example: ClassVar[dict[str, object]]
     needs_markdown: ClassVar[bool] = True
+    file_effect: ClassVar[FileEffect] = "edit"
 
     op: str
+
+    @property
+    def new_path(self) -> str | None:
+        """The path that the file gets; None where it keeps its own."""
+        return None
 
     @abstractmethod
     def resolve(self, outline: Outline) -> Resolution | Problems:

@@ -91,23 +91,25 @@ class FileChange:
 
     `edits` are against the text whose bytes hash to `base_sha256`, and give `result_sha256`. Line counts
     are those of the diff. `base_sections` maps section IDs to hashes of their own text, so that a stale base
-    can be told section by section.
+    can be told section by section. `base_sha256` is None for a file that is created, `result_sha256` for
+    one that is deleted; `new_path` is the path that a renaming gives it.
     """
 
     path: str
     encoding: str | None
     format: str | None
-    base_sha256: str
-    result_sha256: str
+    base_sha256: str | None
+    result_sha256: str | None
     edits: EditList
     lines_added: int
     lines_removed: int
     base_sections: Mapping[str, str]
+    new_path: str | None = None
 
     @property
     def is_no_op(self) -> bool:
         """Whether the file stays as it is."""
-        return self.base_sha256 == self.result_sha256
+        return self.base_sha256 == self.result_sha256 and self.new_path is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +164,7 @@ def plan_id_of(
                 "baseSha256": change.base_sha256,
                 "resultSha256": change.result_sha256,
                 "edits": list(edits),
+                **({} if change.new_path is None else {"newPath": change.new_path}),
             }
             for change, edits in zip(files, requested, strict=True)
         ],

@@ -24,14 +24,19 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
-    """One file of a plan. Line counts are those of the diff."""
+    """One file of a plan. Line counts are those of the diff.
+
+    A file that is created has no `base_sha256`, one that is deleted no `result_sha256`; `new_file` is what a
+    renaming calls it.
+    """
 
     file: str
-    base_sha256: str
-    result_sha256: str
+    base_sha256: str | None
+    result_sha256: str | None
     changed: bool
     lines_added: int
     lines_removed: int
+    new_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from mdplan.planning.references import broken_links
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
-from mdplan.text.diff import format_diff
+from mdplan.text.diff import file_diff
 from mdplan.text.source import Source
 from tests.rendered_page import Page
 from tests.strict_patch import NamedDiff, apply_strictly, changed_lines
@@ -122,7 +122,7 @@ class Trials:
         self.planned += 1
         result = outcome.result.source.data
         name = f"{len(self.diffs)}.md"
-        diff = format_diff(name, outcome.hunks)
+        diff = file_diff(name, name, outcome.hunks)
         self.diffs.append(NamedDiff(name, document.data, diff))
         self.expect(
             apply_strictly(document.data, diff) == result, document, op, where, "diff gives other bytes"
@@ -181,7 +181,7 @@ def check_appended(trials: Trials, document: Document, built: BuiltFile, section
     result = built.result.source.data
     page = Page.of(result)
     found = list(NEW_PARAGRAPH.finditer(page.body))
-    removed, added = changed_lines(format_diff("a.md", built.hunks))
+    removed, added = changed_lines(file_diff("a.md", "a.md", built.hunks))
     new_lines = {
         line for section in sections for line in NEW_TEXT.format(section.index).encode().split(b"\n")
     }
@@ -210,7 +210,7 @@ def check_renamed(
 
     result = built.result.source.data
     titles = {document.heading_numbers[line]: NEW_TITLE.format(number) for line, number in numbers.items()}
-    removed, added = changed_lines(format_diff("a.md", built.hunks))
+    removed, added = changed_lines(file_diff("a.md", "a.md", built.hunks))
     expect(page.body == document.page.with_titles(titles), "the page changed elsewhere")
     expect(removed.keys() <= document.heading_lines(numbers), "the diff takes other lines")
     expect(all(NEW_TITLE.format("").encode() in line for line in added), "the diff brings other lines")

@@ -5,7 +5,10 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from mdplan.operation import Operation
+from mdplan.operations.append_to_file import AppendToFile
 from mdplan.operations.append_to_section import AppendToSection
+from mdplan.operations.create_file import CreateFile
+from mdplan.operations.delete_file import DeleteFile
 from mdplan.operations.delete_lines import DeleteLines
 from mdplan.operations.delete_section import DeleteSection
 from mdplan.operations.insert_lines import InsertLines
@@ -13,6 +16,7 @@ from mdplan.operations.insert_section import InsertSection
 from mdplan.operations.move_section import MoveSection
 from mdplan.operations.prepend_to_section import PrependToSection
 from mdplan.operations.preview_match import PreviewMatch
+from mdplan.operations.rename_file import RenameFile
 from mdplan.operations.rename_heading import RenameHeading
 from mdplan.operations.replace_lines import ReplaceLines
 from mdplan.operations.replace_match import ReplaceMatch
@@ -22,7 +26,10 @@ from mdplan.operations.set_heading_level import SetHeadingLevel
 from mdplan.operations.upsert_section import UpsertSection
 
 AnyOperation = Annotated[
-    AppendToSection
+    AppendToFile
+    | AppendToSection
+    | CreateFile
+    | DeleteFile
     | DeleteLines
     | DeleteSection
     | InsertLines
@@ -30,6 +37,7 @@ AnyOperation = Annotated[
     | MoveSection
     | PrependToSection
     | PreviewMatch
+    | RenameFile
     | RenameHeading
     | ReplaceLines
     | ReplaceMatch
@@ -41,7 +49,10 @@ AnyOperation = Annotated[
 ]
 
 OPERATIONS: Final[dict[str, type[Operation]]] = {
+    "append_to_file": AppendToFile,
     "append_to_section": AppendToSection,
+    "create_file": CreateFile,
+    "delete_file": DeleteFile,
     "delete_lines": DeleteLines,
     "delete_section": DeleteSection,
     "insert_lines": InsertLines,
@@ -49,6 +60,7 @@ OPERATIONS: Final[dict[str, type[Operation]]] = {
     "move_section": MoveSection,
     "prepend_to_section": PrependToSection,
     "preview_match": PreviewMatch,
+    "rename_file": RenameFile,
     "rename_heading": RenameHeading,
     "replace_lines": ReplaceLines,
     "replace_match": ReplaceMatch,

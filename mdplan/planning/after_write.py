@@ -22,7 +22,7 @@ def written_files(plan: Plan, bases: Sequence[Source]) -> tuple[WrittenFile, ...
     ranges_left, characters_left = _MOST_RANGES, _MOST_CHARACTERS
     written: list[WrittenFile] = []
     for change, base in zip(plan.files, bases, strict=True):
-        if change.is_no_op:
+        if change.is_no_op or change.result_sha256 is None:
             continue
         file = _written_file(change, base, ranges_left, characters_left)
         ranges_left -= len(file.line_map)
@@ -42,7 +42,7 @@ def _written_file(change: FileChange, base: Source, most_ranges: int, most_chara
     )
     context, is_cut = _context(text, lines, changes, most_characters)
     return WrittenFile(
-        file=change.path,
+        file=change.new_path or change.path,
         line_map=line_map[:most_ranges],
         line_map_truncated=len(line_map) > most_ranges or None,
         context=context,

@@ -11,7 +11,7 @@ from mdplan.markdown.section import Section
 from mdplan.planning.parts import Part, parts_of
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.text.diff import Hunk, find_hunks
+from mdplan.text.diff import Hunk, file_diff, find_hunks
 from mdplan.text.edit import EditList, Overlap
 from mdplan.text.source import ByteEdit, DecodeFailure, DecodeProblem, EncodeProblem, Source, splice
 from mdplan.text.span import Span
@@ -56,6 +56,13 @@ class BuiltFile:
     def hunks(self) -> tuple[Hunk, ...]:
         """Hunks of the diff from base to result."""
         return find_hunks(self.base.source.data, self.byte_edits)
+
+    @property
+    def diff(self) -> bytes:
+        """Exact diff from base to result."""
+        file = self.file
+        new = None if file.is_deleted else file.new_relative or file.relative
+        return file_diff(file.relative if file.exists else None, new, self.hunks)
 
 
 def build_file(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> BuiltFile | Problems:

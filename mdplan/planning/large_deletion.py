@@ -15,10 +15,11 @@ _MANY: Final = 100
 def large_deletions(built: BuiltFile) -> Problems:
     """LARGE_DELETION where more than 100 lines of a file go, or more than half of them.
 
-    Lines that are replaced by others do not count, nor those that the same plan writes elsewhere.
+    Lines that are replaced by others do not count, nor those that the same plan writes elsewhere, nor a file
+    that is deleted by name.
     """
     lines = built.base.source.lines
-    if not _is_large(_most_that_go(built), lines.count):
+    if built.file.is_deleted or not _is_large(_most_that_go(built), lines.count):
         return ()
     gone = _lines_that_go(built)
     if not _is_large(gone, lines.count):

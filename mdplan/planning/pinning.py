@@ -59,7 +59,7 @@ def _without_blanks(text: str, span: Span) -> Span:
 def other_base(plan: Plan, given: str | None) -> Diagnostic | None:
     """STALE_BASE when the `baseSha256` beside a plan ID is not that of the plan's one file."""
     bases = [change.base_sha256 for change in plan.files]
-    if given is None or (len(bases) == 1 and bases[0].startswith(given.lower())):
+    if given is None or (len(bases) == 1 and (bases[0] or "").startswith(given.lower())):
         return None
     return Diagnostic(
         code=Code.STALE_BASE,

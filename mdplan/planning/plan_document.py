@@ -88,6 +88,7 @@ def _file_to_json(change: FileChange, requested: Sequence[Mapping[str, Any]]) ->
         "path": change.path,
         "encoding": change.encoding,
         "format": change.format,
+        "newPath": change.new_path,
         "baseSha256": change.base_sha256,
         "resultSha256": change.result_sha256,
         "linesAdded": change.lines_added,
@@ -101,7 +102,7 @@ def _file_to_json(change: FileChange, requested: Sequence[Mapping[str, Any]]) ->
 def _file_of_json(entry: Mapping[str, Any]) -> FileChange:
     edits = edit_list_from_json(entry["textEdits"])
     hashes = (entry["baseSha256"], entry["resultSha256"])
-    if edits is None or not all(len(value) == _HASH_LENGTH and set(value) <= _HEX for value in hashes):
+    if edits is None or not all(_is_hash_or_none(value) for value in hashes) or not any(hashes):
         raise ValueError
     return FileChange(
         path=str(entry["path"]),
@@ -113,7 +114,12 @@ def _file_of_json(entry: Mapping[str, Any]) -> FileChange:
         lines_added=int(entry["linesAdded"]),
         lines_removed=int(entry["linesRemoved"]),
         base_sections={str(name): str(digest) for name, digest in entry["baseSections"].items()},
+        new_path=_text_or_none(entry.get("newPath")),
     )
+
+
+def _is_hash_or_none(value: object) -> bool:
+    return value is None or (isinstance(value, str) and len(value) == _HASH_LENGTH and set(value) <= _HEX)
 
 
 def _text_or_none(value: object) -> str | None:

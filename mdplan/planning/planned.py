@@ -8,7 +8,6 @@ from mdplan.plan import Plan
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.summary import report_fields
 from mdplan.report import PlanReport
-from mdplan.text.diff import format_diff
 from mdplan.text.source import Source
 
 
@@ -42,7 +41,7 @@ class Planned:
     @property
     def diff(self) -> bytes:
         """The exact unified diff."""
-        return b"".join(format_diff(built.file.relative, built.hunks) for built in self.files)
+        return b"".join(built.diff for built in self.files)
 
     def report_fields(self) -> dict[str, Any]:
         """What a report says of it."""

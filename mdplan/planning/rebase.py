@@ -21,7 +21,8 @@ def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
             for name, value in (("encoding", change.encoding), ("format", change.format))
             if value is not None
         }
-        files.append(file | ({"baseSha256": change.base_sha256} if with_bases else {}))
+        pins = with_bases and change.base_sha256 is not None
+        files.append(file | ({"baseSha256": change.base_sha256} if pins else {}))
     return {"files": files, **plan.options}
 
 

@@ -7,14 +7,14 @@ from mdplan.batch import Batch, normalized_edits
 from mdplan.plan import PREFIX, Plan, canonical_json
 
 
-def state_id(files: Iterable[tuple[str, str]]) -> str:
-    """Name of a state of files, given by their paths and the SHA-256 of their bytes."""
-    return PREFIX + hashlib.sha256(canonical_json(sorted(files))).hexdigest()
+def state_id(files: Iterable[tuple[str, str | None]]) -> str:
+    """Name of a state of files, given by their paths and the SHA-256 of their bytes; None for no file."""
+    return PREFIX + hashlib.sha256(canonical_json(sorted(files, key=lambda file: file[0]))).hexdigest()
 
 
 def result_id(plan: Plan) -> str:
     """Name of the state that `plan` leaves its files in."""
-    return state_id((change.path, change.result_sha256) for change in plan.files)
+    return state_id((change.path, None if change.new_path else change.result_sha256) for change in plan.files)
 
 
 def may_repeat(batch: Batch) -> bool:

@@ -8,55 +8,116 @@ from mdplan.markdown.document_format import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.stale import stale_base
-from mdplan.text.diff import unified_diff
+from mdplan.text.diff import file_diff, find_hunks
 from mdplan.text.source import EncodeProblem, Source, sha256_hex, splice
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file of a plan as it is now, None where there is none; `renamed` is what its new path holds."""
+
+    source: Source | None
+    renamed: Source | None = None
+
+    @property
+    def sha256(self) -> str | None:
+        """Hash of the file at its path."""
+        return self.source.sha256 if self.source else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """What a plan makes of its bases: the bytes of every file, and the diff."""
+    """What a plan makes of its bases: the bytes of every file, None for a deleted one, and the diff."""
 
-    results: tuple[bytes, ...]
+    results: tuple[bytes | None, ...]
     diff: bytes
 
 
-def is_applied(plan: Plan, sources: Sequence[Source]) -> bool:
+def is_applied(plan: Plan, found: Sequence[FoundFile]) -> bool:
     """Whether every file has its result already, and the plan changes something."""
     return not plan.is_no_op and all(
-        source.sha256 == change.result_sha256 for change, source in zip(plan.files, sources, strict=True)
+        _is_result(change, file) for change, file in zip(plan.files, found, strict=True)
     )
 
 
-def stale_files(plan: Plan, sources: Sequence[Source]) -> Problems:
-    """STALE_BASE for every file that is not the base of `plan`; only those are parsed."""
-    return tuple(
-        stale_base(
-            change.path,
-            change.base_sha256,
-            Outline(source, document_format(change.path, source.text, change.format)),
-            change.base_sections,
-        )
-        for change, source in zip(plan.files, sources, strict=True)
-        if source.sha256 != change.base_sha256
-    )
+def stale_files(plan: Plan, found: Sequence[FoundFile]) -> Problems:
+    """What is not as `plan` saw it; only files that are not the base are parsed.
+
+    Errors: STALE_BASE; FILE_EXISTS where a file stands in the way; FILE_NOT_FOUND where one is gone.
+    """
+    problems = (_stale(change, file) for change, file in zip(plan.files, found, strict=True))
+    return tuple(problem for problem in problems if problem is not None)
 
 
-def replay(plan: Plan, relative_paths: Sequence[str], bases: Sequence[Source]) -> Replay | Problems:
-    """The text edits of `plan` on its bases.
+def bases_of(plan: Plan, found: Sequence[FoundFile]) -> list[Source]:
+    """What the text edits of `plan` start from: the files as `found`, or no text where one is created."""
+    return [file.source or _no_text(change.encoding) for change, file in zip(plan.files, found, strict=True)]
+
+
+def replay(
+    plan: Plan, relative_paths: Sequence[tuple[str, str | None]], bases: Sequence[Source]
+) -> Replay | Problems:
+    """The text edits of `plan` on its bases; `relative_paths` are old and new paths without the root's name.
 
     Errors: PLAN_TAMPERED where base and edits do not give the result hash that the plan names.
     """
-    results: list[bytes] = []
+    results: list[bytes | None] = []
     diff: list[bytes] = []
-    for change, path, base in zip(plan.files, relative_paths, bases, strict=True):
+    for change, (path, new_path), base in zip(plan.files, relative_paths, bases, strict=True):
         fits = all(edit.span.end <= len(base.text) for edit in change.edits)
         byte_edits = base.byte_edits(change.edits) if fits else EncodeProblem(0, None)
-        result = b"" if isinstance(byte_edits, EncodeProblem) else splice(base.data, byte_edits)
-        if isinstance(byte_edits, EncodeProblem) or sha256_hex(result) != change.result_sha256:
+        if isinstance(byte_edits, EncodeProblem):
             return (_tampered(change),)
-        results.append(result)
-        diff.append(unified_diff(path, base.data, byte_edits))
+        result = splice(base.data, byte_edits)
+        if change.result_sha256 is None:
+            results.append(None)
+        elif sha256_hex(result) == change.result_sha256:
+            results.append(result)
+        else:
+            return (_tampered(change),)
+        old = None if change.base_sha256 is None else path
+        new = None if change.result_sha256 is None else new_path or path
+        diff.append(file_diff(old, new, find_hunks(base.data, byte_edits)))
     return Replay(results=tuple(results), diff=b"".join(diff))
+
+
+def _is_result(change: FileChange, file: FoundFile) -> bool:
+    if change.new_path is None:
+        return file.sha256 == change.result_sha256
+    return file.source is None and file.renamed is not None and file.renamed.sha256 == change.result_sha256
+
+
+def _stale(change: FileChange, file: FoundFile) -> Diagnostic | None:
+    if file.renamed is not None:
+        return file_exists(change.new_path or change.path)
+    if file.sha256 == change.base_sha256:
+        return None
+    if file.source is None:
+        return Diagnostic(
+            code=Code.FILE_NOT_FOUND,
+            message=f"`{change.path}` is gone since it was planned on",
+            hint="plan again on the files that are there",
+            file=change.path,
+        )
+    if change.base_sha256 is None:
+        return file_exists(change.path)
+    outline = Outline(file.source, document_format(change.path, file.source.text, change.format))
+    return stale_base(change.path, change.base_sha256, outline, change.base_sections)
+
+
+def file_exists(path: str) -> Diagnostic:
+    """FILE_EXISTS for the file `path`, which was to be made."""
+    return Diagnostic(
+        code=Code.FILE_EXISTS,
+        message=f"`{path}` exists already",
+        hint="edit it, or choose another name",
+        file=path,
+    )
+
+
+def _no_text(encoding: str | None) -> Source:
+    source = Source.decode(b"", encoding)
+    return source if isinstance(source, Source) else Source.from_text("")
 
 
 def _tampered(change: FileChange) -> Diagnostic:

@@ -30,7 +30,8 @@ def _result(built: BuiltFile, item: ResolvedEdit, after: SectionAfter | None) ->
         edit_index=item.index,
         op=item.operation.op,
         file=built.file.path,
-        no_op=not (resolution.edits or resolution.deletions or resolution.insertions),
+        no_op=item.operation.file_effect == "edit"
+        and not (resolution.edits or resolution.deletions or resolution.insertions),
         ranges=tuple(_range(item.outline, claim.span) for claim in resolution.claims[:MOST_MATCHES]),
         result_lines=_lines(built.result, written[:MOST_MATCHES]),
         section_id=section.section_id if section else None,

@@ -11,7 +11,8 @@ class SnapshotFile:
     """One file: what the caller asked of it, and its base.
 
     `path` is as callers write it, `relative` without the name of the root. `first_edit` is the index of its
-    first edit, counted through the whole batch.
+    first edit, counted through the whole batch. Of a file that is to be created `exists` is false and
+    `outline` is that of no text; `new_path` and `new_relative` are the names that a renaming gives it.
     """
 
     path: str
@@ -19,3 +20,11 @@ class SnapshotFile:
     requested: FileEdits
     outline: Outline
     first_edit: int
+    exists: bool = True
+    new_path: str | None = None
+    new_relative: str | None = None
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the batch deletes the file."""
+        return self.requested.file_effect == "delete"

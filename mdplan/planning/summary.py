@@ -65,6 +65,7 @@ def file_report(change: FileChange) -> FileReport:
         changed=not change.is_no_op,
         lines_added=change.lines_added,
         lines_removed=change.lines_removed,
+        new_file=change.new_path,
     )
 
 
@@ -74,10 +75,11 @@ def _change(built: BuiltFile) -> FileChange:
         path=built.file.path,
         encoding=built.file.requested.encoding,
         format=built.file.requested.format,
-        base_sha256=built.base.source.sha256,
-        result_sha256=built.result.source.sha256,
+        base_sha256=built.base.source.sha256 if built.file.exists else None,
+        result_sha256=None if built.file.is_deleted else built.result.source.sha256,
         edits=built.edits,
         lines_added=stat.added,
         lines_removed=stat.removed,
-        base_sections=built.base.own_hashes(),
+        base_sections=built.base.own_hashes() if built.file.exists else {},
+        new_path=built.file.new_path,
     )

@@ -15,6 +15,7 @@ from mdplan.planning.build import BuiltFile
 from mdplan.text.span import Span
 
 _LISTED = 5
+_WHOLE = frozenset({"create", "delete"})
 
 _FoldedPath = tuple[str, ...]
 
@@ -29,7 +30,8 @@ def verify(built: BuiltFile, batch: Batch) -> Problems:
 
 def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
     """OUTLINE_CHANGED for headings, front matter and regions that come, go or move unasked."""
-    if not built.edits or batch.allow_outline_change:
+    # A file that comes or goes as a whole has no outline to keep.
+    if not built.edits or batch.allow_outline_change or built.file.requested.file_effect in _WHOLE:
         return ()
     places = _Places(built)
     problems = (
@@ -43,7 +45,7 @@ def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
 
 def verify_paths(built: BuiltFile, batch: Batch) -> Problems:
     """DUPLICATE_HEADING for heading paths that repeat more often than in the base."""
-    if not built.edits or batch.allow_duplicate_headings:
+    if not built.edits or batch.allow_duplicate_headings or built.file.requested.file_effect in _WHOLE:
         return ()
     return tuple(problem.at(file=built.file.path) for problem in _repeated_paths(built, _Places(built)))
 

@@ -1,5 +1,6 @@
 """All roots of a process: a caller's path becomes a `FileName`, a `FileName` becomes bytes."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -98,6 +99,10 @@ class Workspace:
     def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
         """Read a file, once. Errors: those of `Root.read`."""
         return self.root_of(name).read(name.path, max_bytes)
+
+    def look_at(self, name: FileName) -> os.stat_result | Diagnostic:
+        """The status of a regular file. Errors: those of `Root.look_at`."""
+        return self.root_of(name).look_at(name.path)
 
     def write_refusal(self, name: FileName) -> Diagnostic | None:
         """Why a file could not be replaced now; None when it could. Errors: those of `Root.write_refusal`."""

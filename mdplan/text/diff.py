@@ -80,29 +80,40 @@ def unified_diff(path: str, base: bytes, edits: Sequence[ByteEdit], *, context: 
     `path` is relative, with forward slashes. Edits that change nothing give no bytes at all. git and
     GNU patch refuse hunks without context, so `context` is 1 or more.
     """
-    return format_diff(path, find_hunks(base, edits, context=context))
+    return file_diff(path, path, find_hunks(base, edits, context=context))
 
 
 def creation_diff(path: str, data: bytes) -> bytes:
     """Diff that makes the file `path` out of nothing."""
-    hunks = find_hunks(b"", [ByteEdit(0, 0, data)])
-    old, new = _git_names(path, _SPECIAL if hunks else _SPECIAL_OR_BLANK)
-    return _git_header(old, new) + b"new file mode 100644\n" + _body(_NOWHERE, new, hunks)
+    return file_diff(None, path, find_hunks(b"", [ByteEdit(0, 0, data)]))
 
 
 def deletion_diff(path: str, base: bytes) -> bytes:
     """Diff that removes the file `path`, which holds `base`. GNU patch declines where that is empty."""
-    hunks = find_hunks(base, [ByteEdit(0, len(base), b"")])
-    old, new = _git_names(path, _SPECIAL if hunks else _SPECIAL_OR_BLANK)
-    return _git_header(old, new) + b"deleted file mode 100644\n" + _body(old, _NOWHERE, hunks)
+    return file_diff(path, None, find_hunks(base, [ByteEdit(0, len(base), b"")]))
 
 
-def format_diff(path: str, hunks: Sequence[Hunk]) -> bytes:
-    """`hunks` of the file `path` under their headers; no hunks give no bytes."""
-    if not hunks:
+def file_diff(path: str | None, new_path: str | None, hunks: Sequence[Hunk]) -> bytes:
+    """`hunks` under the headers of a file that is `path` before and `new_path` after.
+
+    None for a file that is not there: it is created, or deleted. Two paths that differ are a renaming.
+    A file that keeps its path and has no hunks gives no bytes.
+    """
+    if path == new_path and not hunks:
         return b""
-    old, new = _git_names(path, _SPECIAL)
-    return _git_header(old, new) + _body(old, new, hunks)
+    # Without hunks, names stand in the header alone, where a blank would end them.
+    special = _SPECIAL if hunks else _SPECIAL_OR_BLANK
+    old = _git_name("a/", path or new_path or "", special)
+    new = _git_name("b/", new_path or path or "", special)
+    header = b"diff --git %b %b\n" % (old, new)
+    if path is None:
+        return header + b"new file mode 100644\n" + _body(_NOWHERE, new, hunks)
+    if new_path is None:
+        return header + b"deleted file mode 100644\n" + _body(old, _NOWHERE, hunks)
+    if path != new_path:
+        names = _git_name("", path, _SPECIAL), _git_name("", new_path, _SPECIAL)
+        header += b"rename from %b\nrename to %b\n" % names
+    return header + _body(old, new, hunks)
 
 
 def find_hunks(base: bytes, edits: Sequence[ByteEdit], *, context: int = 3) -> tuple[Hunk, ...]:
@@ -181,10 +192,6 @@ def _forward(base: bytes, at: int, stop: int, count: int) -> int:
     return at
 
 
-def _git_header(old_name: bytes, new_name: bytes) -> bytes:
-    return b"diff --git %b %b\n" % (old_name, new_name)
-
-
 def _body(old_name: bytes, new_name: bytes, hunks: Sequence[Hunk]) -> bytes:
     """Hunks under the lines that name the two sides; nothing without hunks."""
     if not hunks:
@@ -193,13 +200,13 @@ def _body(old_name: bytes, new_name: bytes, hunks: Sequence[Hunk]) -> bytes:
     return header + b"".join(bytes(hunk) for hunk in hunks)
 
 
-def _git_names(path: str, special: re.Pattern[bytes]) -> tuple[bytes, bytes]:
-    """Names of the two sides as git writes them: non-ASCII as it is, what is `special` in C quotes."""
+def _git_name(side: str, path: str, special: re.Pattern[bytes]) -> bytes:
+    """Name of one side as git writes it: non-ASCII as it is, what is `special` in C quotes."""
     name = path.encode("utf-8")
     # unidiff splits the header at its last " b/", and GNU patch drops blanks at the end of a name.
     if b" b/" in name or name.endswith(b" "):
         special = _SPECIAL_OR_BLANK
-    return _quoted(b"a/" + name, special), _quoted(b"b/" + name, special)
+    return _quoted(side.encode() + name, special)
 
 
 def _quoted(name: bytes, special: re.Pattern[bytes]) -> bytes:

@@ -15,7 +15,7 @@ from mdplan.planning.build import BuiltFile
 from mdplan.reading.stat import StatRequest, stat_report
 from mdplan.reading.stat_request import INVENTORIES
 from mdplan.storage.commit import Durability
-from mdplan.text.diff import format_diff
+from mdplan.text.diff import file_diff
 from tests.conftest import FULL
 from tests.edit_trials import (
     REASONS,
@@ -205,6 +205,6 @@ def test_engine_plans_and_applies_the_same_through_the_disk(corpus: Path, shard:
             planned = engine.plan(batch)
             applied = engine.apply({"planId": planned.plan_id})
 
-            assert planned.diff == format_diff("a.md", built.hunks).decode()
+            assert planned.diff == file_diff("a.md", "a.md", built.hunks).decode()
             assert applied.applied, (document.name, applied.diagnostics)
             assert path.read_bytes() == built.result.source.data

@@ -18,7 +18,7 @@ from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.summary import plan_of, report_fields
 from mdplan.planning.verify import verify
-from mdplan.text.diff import format_diff
+from mdplan.text.diff import file_diff
 from mdplan.text.source import Source
 
 Edit = dict[str, Any]
@@ -93,7 +93,7 @@ def plan(base: Outline, edits: list[Edit]) -> None:
     built = build_file(file, resolved)
     assert isinstance(built, BuiltFile)
     assert verify(built, batch) == ()
-    diff = format_diff("a.md", built.hunks)
+    diff = file_diff("a.md", "a.md", built.hunks)
     assert report_fields(plan_of([built], batch), diff)["edits_applied"] == len(edits)
 
 

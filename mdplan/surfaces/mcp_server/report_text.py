@@ -81,10 +81,12 @@ def _sums(report: PlanReport) -> str:
 
 
 def _file_row(file: FileReport) -> str:
-    base, result = file.base_sha256[:_HASH_DIGITS], file.result_sha256[:_HASH_DIGITS]
     if not file.changed:
-        return f"{file.file}: unchanged, baseSha256 {base}"
-    return f"{file.file}: +{file.lines_added} -{file.lines_removed}, baseSha256 {base}, resultSha256 {result}"
+        return f"{file.file}: unchanged, baseSha256 {(file.base_sha256 or '')[:_HASH_DIGITS]}"
+    name = file.file if file.new_file is None else f"{file.file} renamed to {file.new_file}"
+    base = "created" if file.base_sha256 is None else f"baseSha256 {file.base_sha256[:_HASH_DIGITS]}"
+    result = "deleted" if file.result_sha256 is None else f"resultSha256 {file.result_sha256[:_HASH_DIGITS]}"
+    return f"{name}: +{file.lines_added} -{file.lines_removed}, {base}, {result}"
 
 
 def _edit_row(result: EditResult) -> str:

@@ -1,0 +1,46 @@
+"""append_to_file: add lines to the end of a file."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.line_operation import as_lines, without_last_line_end
+from mdplan.markdown.outline import Outline
+from mdplan.operation import Claim, Operation, Resolution
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import line_end_around
+from mdplan.text.span import Span
+
+
+class AppendToFile(Operation):
+    """Add whole lines to the very end of a file, as they are: no blank lines are added.
+
+    They start on a line of their own. The final newline of the file is left as it was. For text that belongs
+    to a section use append_to_section, which knows where that ends.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "append_to_file", "markdown": "- 2026-05-02: descaled"}
+    needs_markdown: ClassVar = False
+
+    op: Literal["append_to_file"]
+    markdown: str = Field(description="Lines to add.")
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One insertion at the end of the text. Errors: EMPTY_CONTENT."""
+        if not self.markdown:
+            return (_EMPTY,)
+        source = outline.source
+        end = len(source.text)
+        text = as_lines(outline, end, self.markdown)
+        if end and not source.lines.ending(source.lines.count):
+            text = line_end_around(source.lines, end) + without_last_line_end(text)
+        section = outline.section_at(end - 1) if end else outline.sections[0]
+        return Resolution(
+            claims=(Claim(span=Span(end, end), owner=section.index),),
+            edits=(TextEdit.insert(end, text),),
+            section=section,
+        )
+
+
+_EMPTY = Diagnostic(code=Code.EMPTY_CONTENT, message="markdown is empty", hint="give the lines to add")

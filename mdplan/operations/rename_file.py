@@ -1,0 +1,34 @@
+"""rename_file: give a file another name or folder."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from mdplan.diagnostics import Problems
+from mdplan.markdown.outline import Outline
+from mdplan.operation import FileEffect, Operation, Resolution
+
+
+class RenameFile(Operation):
+    """Give the file another name, or put it into another folder; missing folders are made.
+
+    Other edits of the file may go with it: they name it by its old path. Nothing is overwritten: a file of
+    the new name must not exist. Mode, owner and attributes of the file stay.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "rename_file", "newFile": "docs/kettle.md"}
+    needs_markdown: ClassVar = False
+    file_effect: ClassVar[FileEffect] = "rename"
+
+    op: Literal["rename_file"]
+    new_file: str = Field(min_length=1, description="New path, inside the same root.")
+
+    @property
+    def new_path(self) -> str:
+        """The path that the file gets."""
+        return self.new_file
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """No text edit: the planner takes the new path from here."""
+        del outline  # Whatever the file holds, it stays.
+        return Resolution(claims=())

@@ -1,0 +1,80 @@
+"""Plans that exist already, as callers ask for them: by ID, or handed back as a document."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.documents import Documents
+from mdplan.plan import Plan
+from mdplan.plan_library import PlanLibrary
+from mdplan.plan_request import PlanRequest
+from mdplan.planning.pinning import other_base
+from mdplan.planning.plan_document import is_document, read_document, write_document
+from mdplan.planning.replay import Replay, bases_of, is_applied, replay, stale_files
+from mdplan.planning.summary import report_fields
+from mdplan.report import PlanReport, refusal
+from mdplan.storage.root import Root
+
+
+class StoredPlans:
+    """The plans of `library`, shown against the files of `documents` as they are now."""
+
+    def __init__(self, documents: Documents, library: PlanLibrary) -> None:
+        """Show plans of `library` on files of `documents`."""
+        self._documents = documents
+        self._library = library
+
+    def show(self, plan_id: str) -> PlanReport:
+        """A plan with its diff. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; those of `replayed`."""
+        loaded = self._library.load(plan_id)
+        return refusal(PlanReport, (loaded,)) if isinstance(loaded, Diagnostic) else self.report(loaded[0])
+
+    def export(self, plan_id: str) -> bytes | Problems:
+        """The document of a plan. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
+        loaded = self._library.load(plan_id)
+        return (loaded,) if isinstance(loaded, Diagnostic) else write_document(loaded[0])
+
+    def diff_bytes(self, plan_id: str) -> bytes | Problems:
+        """The exact diff of a plan. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; those of `replayed`."""
+        loaded = self._library.load(plan_id)
+        if isinstance(loaded, Diagnostic):
+            return (loaded,)
+        replayed = self.replayed(loaded[0])
+        return replayed.diff if isinstance(replayed, Replay) else replayed
+
+    def report(self, plan: Plan) -> PlanReport:
+        """Report on `plan`: with its diff, or saying that it is applied."""
+        found = self._documents.found_of(plan)
+        if not isinstance(found, list):
+            return refusal(PlanReport, found)
+        stored = not isinstance(self._library.load(plan.plan_id), Diagnostic)
+        if is_applied(plan, found):
+            return PlanReport(ok=True, stored=stored, applied=True, **report_fields(plan, None))
+        replayed = self.replayed(plan)
+        if not isinstance(replayed, Replay):
+            return refusal(PlanReport, replayed)
+        return PlanReport(ok=True, stored=stored, **report_fields(plan, replayed.diff))
+
+    def replayed(self, plan: Plan) -> Replay | Problems:
+        """What `plan` makes of its files, which must be its bases. Errors: STALE_BASE, PLAN_TAMPERED."""
+        found = self._documents.found_of(plan)
+        if not isinstance(found, list):
+            return found
+        stale = stale_files(plan, found)
+        return stale or replay(plan, self._documents.relative_paths(plan), bases_of(plan, found))
+
+    def given(self, request: PlanRequest, data: Mapping[str, Any]) -> tuple[Plan, Root] | Diagnostic:
+        """The plan that `request` names, or that `data` is the document of, and its root.
+
+        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_BASE where another base stands beside its ID.
+        """
+        if not is_document(data):
+            loaded = self._library.load(request.plan_id or "")
+            if isinstance(loaded, Diagnostic):
+                return loaded
+            return other_base(loaded[0], request.base_sha256) or loaded
+        plan = read_document(data)
+        if isinstance(plan, Diagnostic):
+            return plan
+        root = self._documents.root_of(plan)
+        return root if isinstance(root, Diagnostic) else (plan, root)
