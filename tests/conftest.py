@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# A hook, which pytest looks for here: the process that prints the summary never reads tests/crash/conftest.py.
+from tests.crash.tally import pytest_terminal_summary  # noqa: F401
+
 REPOSITORY = Path(__file__).parent.parent
 
 # The machine may be busy, so no example has a time limit, and slow examples are no failure.
