@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A hook, which pytest looks for here: the process that prints the summary never reads tests/crash/conftest.py.
+# A hook, which has to be here: the process that prints the summary does not read tests/crash/conftest.py.
 from tests.crash.tally import pytest_terminal_summary  # noqa: F401
 
 REPOSITORY = Path(__file__).parent.parent
