@@ -21,7 +21,7 @@ class FileEdits(Wire):
         default=None, description="Encoding, where the file is not UTF-8 and has no BOM."
     )
     format: str | None = Field(
-        default=None, pattern="^(markdown|text)$", description="markdown or text; found by name when absent."
+        default=None, pattern="^(markdown|ini|text)$", description="markdown, ini or text; found when absent."
     )
     edits: tuple[AnyOperation, ...] = Field(min_length=1, description="Edits, all against the file as it is.")
 
@@ -43,6 +43,9 @@ class FileEdits(Wire):
             raise ValueError(msg)
         if self.file_effect in {"create", "delete"} and len(self.edits) > 1:
             msg = f"{whole[0]} stands alone: no other edit of the file goes with it"
+            raise ValueError(msg)
+        if self.file_effect == "create" and self.base_sha256 is not None:
+            msg = "baseSha256 is of a file that exists, and create_file makes one that does not"
             raise ValueError(msg)
         return self
 

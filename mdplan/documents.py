@@ -5,7 +5,7 @@ from typing import Final
 
 from mdplan.batch import Batch, FileEdits
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.document_format import document_format
+from mdplan.format_detection import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.plan import Plan
 from mdplan.planning.build import BuiltFile

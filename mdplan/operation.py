@@ -126,12 +126,16 @@ class Claim:
     `owner` is the index of the section that the text belongs to; None for the text of a heading, which goes
     along wherever its section goes. `takes` are the indexes of sections that are deleted, replaced, moved
     or re-levelled, and `verb` says which: no other edit may own text in them.
+    `part` names what the edit writes or makes, from the outside in, by indexes and by names of what is not
+    there yet: no other edit may want the same, something in it, or what it is in. Empty where the span says
+    it all.
     """
 
     span: Span
     owner: int | None
     takes: range = range(0)
     verb: str = "writes into"
+    part: tuple[int | str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +148,7 @@ class Resolution:
     `is_evidence` says that the edit's own guards, but for `sectionSha256`, fix every byte that it removes
     and the owner of what it inserts, so that it needs no file hash.
     `may_change_outline` says that headings around the edit may change level or parent: it was asked to.
+    `comes_last` says that what it inserts stands behind what other edits insert at the same place.
     """
 
     claims: tuple[Claim, ...]
@@ -156,6 +161,7 @@ class Resolution:
     warnings: Problems = ()
     is_evidence: bool = False
     may_change_outline: bool = False
+    comes_last: bool = False
 
 
 FileEffect = Literal["edit", "create", "delete", "rename"]
@@ -170,6 +176,7 @@ class Operation(Wire, ABC):
 
     example: ClassVar[dict[str, object]]
     needs_markdown: ClassVar[bool] = True
+    needs_ini: ClassVar[bool] = False
     file_effect: ClassVar[FileEffect] = "edit"
 
     op: str

@@ -3,15 +3,16 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Any, Final, TypeVar
 
+from mdplan.document_format import DocumentFormat
 from mdplan.markdown.anchors import heading_anchors
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree, parse_blocks
-from mdplan.markdown.document_format import DocumentFormat
 from mdplan.markdown.front_matter import FrontMatter, find_front_matter
 from mdplan.markdown.inline_nodes import InlineMap
+from mdplan.markdown.region import Regions
 from mdplan.markdown.rendered_text import heading_title, render_text
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import canonical_heading, folded, section_id
@@ -24,6 +25,7 @@ from mdplan.text.span import Span
 
 _FOOTNOTE: Final = re.compile(r"\[\^[^\]\s]+\]:")
 _SHORT_HASH: Final = 16
+_Derived = TypeVar("_Derived")
 
 
 class Outline:
@@ -33,7 +35,7 @@ class Outline:
     inside of quotes and lists. `content_end` is where the last section ends: the end of the text, or the
     start of a trailing run of link-reference and footnote definitions, which belongs to no section.
 
-    Plain text has neither front matter nor blocks nor inline nodes: all of it is the preamble.
+    INI and plain text have neither front matter nor blocks nor inline nodes: all of it is the preamble.
     """
 
     def __init__(self, source: Source, format: DocumentFormat = DocumentFormat.MARKDOWN) -> None:  # noqa: A002
@@ -49,7 +51,17 @@ class Outline:
         self.content_end = self._content_end()
         # What heading paths name: `heading_path` notes it, so that many edits by one path look once.
         self.named_sections: dict[tuple[str, ...], tuple[Section, ...]] = {}
+        # Its regions, which `find_regions` notes for the same reason.
+        self.regions: Regions | None = None
         self.sections, self.nested = self._sections()
+        self._derived: dict[Callable[[Source], Any], Any] = {}
+
+    def derived(self, make: Callable[[Source], _Derived]) -> _Derived:
+        """What `make` gives for the source, made once: a structure of another format, such as INI."""
+        if make not in self._derived:
+            self._derived[make] = make(self.source)
+        found: _Derived = self._derived[make]
+        return found
 
     @property
     def blocks(self) -> tuple[Block, ...]:

@@ -15,14 +15,15 @@ def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Prob
     """CONFLICTING_EDITS for every two edits that cannot both be made, naming both.
 
     Their claims overlap; or one owns text in a section that the other deletes, replaces, moves or re-levels,
-    or whose whole heading it replaces as text. An insertion strictly inside of another edit's span overlaps
-    it; at its edge it does not.
+    or whose whole heading it replaces as text; or they name one part, or one of them a part of the other's.
+    An insertion strictly inside of another edit's span overlaps it; at its edge it does not.
     """
     found: dict[frozenset[int], Diagnostic] = {}
     for conflict in (
         *_of_takers(file, resolved),
         *_of_owners(file, resolved),
         *_of_headings(file, resolved),
+        *_of_parts(file, resolved),
         *_of_spans(file, resolved),
     ):
         found.setdefault(frozenset((conflict.edit, conflict.other)), conflict.told(file))
@@ -112,6 +113,22 @@ def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterat
                 )
                 yield _Conflict(edit=edit.index, other=other, span=span, why=why)
                 break
+
+
+def _of_parts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+    """Edits that want one part, or a part of what another edit wants."""
+    wanted = [(claim, edit.index) for edit in resolved for claim in edit.resolution.claims if claim.part]
+    owners: dict[tuple[int | str, ...], int] = {}
+    for claim, index in sorted(wanted, key=lambda each: len(each[0].part)):
+        for depth in range(1, len(claim.part) + 1):
+            other = owners.get(claim.part[:depth])
+            if other is not None and other != index:
+                line = file.outline.source.lines.position(claim.span.start).line
+                named = f"edits {min(index, other)} and {max(index, other)}"
+                why = f"{named} both want what stands, or would stand, at line {line}"
+                yield _Conflict(edit=index, other=other, span=claim.span, why=why)
+                break
+        owners.setdefault(claim.part, index)
 
 
 def _of_spans(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:

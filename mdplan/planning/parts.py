@@ -40,7 +40,7 @@ def parts_of(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Part]:
     """
     parts = [
         Part(edit, ((item.index, Span(0, len(edit.new_text))),))
-        for item in resolved
+        for item in sorted(resolved, key=lambda item: item.resolution.comes_last)
         for edit in item.resolution.edits
     ]
     insertions = sorted(

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, warning
+from mdplan.document_format import DocumentFormat
 from mdplan.markdown.blocks import BlockKind
-from mdplan.markdown.document_format import DocumentFormat
 from mdplan.markdown.links import LocalLink, local_links, reference_labels, reference_uses
 from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.document_format import document_format
+from mdplan.format_detection import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.stale import stale_base

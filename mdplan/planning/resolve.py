@@ -1,9 +1,10 @@
 """Every edit against the base: its text edits, or what is wrong with it."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.document_format import DocumentFormat
+from mdplan.document_format import DocumentFormat
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Operation, Resolution, SectionTargeted
 from mdplan.planning.snapshot import SnapshotFile
@@ -22,7 +23,7 @@ class ResolvedEdit:
 def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problems]:
     """All edits of `file` against its base in one pass; it goes on after the first problem.
 
-    Errors: those of the operations; INVALID_ARGUMENT for a Markdown operation on plain text;
+    Errors: those of the operations; INVALID_ARGUMENT for an operation on a file of another format;
     PRECONDITION_REQUIRED for an ID that counts equal headings and is not pinned.
     """
     resolved: list[ResolvedEdit] = []
@@ -39,14 +40,9 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
 
 
 def _resolve(operation: Operation, file: SnapshotFile) -> Resolution | Problems:
-    if operation.needs_markdown and file.outline.format is not DocumentFormat.MARKDOWN:
-        return (
-            Diagnostic(
-                code=Code.INVALID_ARGUMENT,
-                message=f"{operation.op} needs Markdown, and this file counts as plain text",
-                hint='use replace_match or replace_range, or `"format": "markdown"` beside the file',
-            ),
-        )
+    other_format = _other_format(operation, file.outline.format)
+    if other_format is not None:
+        return (other_format,)
     outcome = operation.resolve(file.outline)
     if isinstance(outcome, Resolution) and _lacks_pin(operation, outcome, file):
         return (
@@ -58,6 +54,27 @@ def _resolve(operation: Operation, file: SnapshotFile) -> Resolution | Problems:
             ),
         )
     return outcome
+
+
+def _other_format(operation: Operation, actual: DocumentFormat) -> Diagnostic | None:
+    if operation.needs_ini and actual is not DocumentFormat.INI:
+        needed, instead = DocumentFormat.INI, "edit INI files with it, or send"
+    elif operation.needs_markdown and actual is not DocumentFormat.MARKDOWN:
+        needed, instead = DocumentFormat.MARKDOWN, "use replace_match or replace_range, or"
+    else:
+        return None
+    return Diagnostic(
+        code=Code.INVALID_ARGUMENT,
+        message=f"{operation.op} needs {_NAMES[needed]}, and this file counts as {_NAMES[actual]}",
+        hint=f'{instead} `"format": "{needed}"` beside the file',
+    )
+
+
+_NAMES: Final = {
+    DocumentFormat.MARKDOWN: "Markdown",
+    DocumentFormat.INI: "INI",
+    DocumentFormat.TEXT: "plain text",
+}
 
 
 def _lacks_pin(operation: Operation, resolution: Resolution, file: SnapshotFile) -> bool:

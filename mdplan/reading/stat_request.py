@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.document_format import DocumentFormat
+from mdplan.document_format import DocumentFormat
 from mdplan.wire import fold_names, unknown_fields
 
 Detail = Literal["auto", "brief", "full"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.document_format import DocumentFormat
+from mdplan.document_format import DocumentFormat
 from mdplan.markdown.heading_path import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section

@@ -4,7 +4,8 @@ from textwrap import dedent
 
 import pytest
 
-from mdplan.markdown.document_format import DocumentFormat, document_format
+from mdplan.document_format import DocumentFormat
+from mdplan.format_detection import document_format
 from mdplan.markdown.inventory import find_code_blocks, find_tables, find_tasks
 from mdplan.markdown.links import count_links, local_links, reference_labels, reference_uses
 from mdplan.markdown.outline import Outline
@@ -28,7 +29,23 @@ def outline(text: str) -> Outline:
         ("docs/A.MARKDOWN", "", None, "markdown"),
         ("a.mdx", "", None, "markdown"),
         ("a.txt", "# Heading\n", None, "text"),
-        ("a.ini", "# comment\n", None, "text"),
+        ("a.ini", "# comment\n", None, "ini"),
+        ("a/B.CFG", "", None, "ini"),
+        ("a.conf", "# Heading\n", None, "ini"),
+        ("a.ini", "", "text", "text"),
+        ("a.md", "[a]\nb = 1\n", None, "markdown"),
+        ("a.md", "", "ini", "ini"),
+        (".gitconfig", "# comment\n[core]\n\tbare = false\n", None, "ini"),
+        (".editorconfig", "root = true\n\n[*.py]\nindent = 4\n", None, "ini"),
+        ("settings", "[a]\nb=1\n", None, "ini"),
+        ("a.toml", '[package]\nname = "a"\n', None, "ini"),
+        ("a.toml", '[[bin]]\nname = "a"\n', None, "text"),
+        ("a.toml", "[a]\nb = [\n1,\n]\n", None, "text"),
+        (".env", "A=1\n", None, "text"),
+        ("a.properties", "a = 1\nb: 2\n", None, "text"),
+        ("a.txt", "[1] A note.\na = b\n", None, "text"),
+        ("a.txt", "[a]\n\nA sentence.\n", None, "text"),
+        ("a.txt", "[a]\nb: c\n", None, "text"),
         ("a.md.bak", "# Heading\n", None, "text"),
         ("a.txt", "", "markdown", "markdown"),
         ("a.md", "# Heading\n", "text", "text"),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.document_format import DocumentFormat
+from mdplan.document_format import DocumentFormat
 from mdplan.markdown.outline import Outline
 from mdplan.plan import Lines
 from mdplan.reading.folder import file_row, folder_report
@@ -381,7 +381,7 @@ def test_lists_may_come_as_json_text() -> None:
         ({"file": "a", "under": ["A", 3]}, "heading path"),
         ({"file": "a", "include": ["codeblocks"]}, "codeBlocks"),
         ({"file": "a", "include": 3}, "codeBlocks"),
-        ({"file": "a", "format": "html"}, "markdown, text"),
+        ({"file": "a", "format": "html"}, "markdown, ini, text"),
         ({"file": "a", "cursor": 3}, "send a string"),
         ({"file": "a", "encoding": 3}, "send a string"),
         ({"file": "a", "under": "\ud800"}, "valid Unicode"),

@@ -31,7 +31,7 @@ from mdplan.surfaces.cli.visible_text import escaped
     help="List these too; may be repeated. In full detail all are listed unless some are named.",
 )
 @click.option("--encoding", help="Encoding, where a file is not UTF-8 and has no BOM.")
-@click.option("--format", type=click.Choice(["markdown", "text"]), help="Found by name when not given.")
+@click.option("--format", type=click.Choice(["markdown", "ini", "text"]), help="Found when not given.")
 @engine_command(StatReport)
 def stat(session: Session, *, file: str, under: tuple[str, ...], **wishes: object) -> Exit:
     """Show the structure of FILE, or one row for each file of a folder or glob; never its content.

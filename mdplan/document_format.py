@@ -1,0 +1,11 @@
+"""What a file can be, as far as its structure goes."""
+
+from enum import StrEnum
+
+
+class DocumentFormat(StrEnum):
+    """How the structure of a file is found. Plain text has no sections that an edit could name."""
+
+    MARKDOWN = "markdown"
+    INI = "ini"
+    TEXT = "text"

@@ -1,0 +1,1 @@
+"""The structure of INI files and of plain text. Pure: it never opens a file."""
