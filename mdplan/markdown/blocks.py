@@ -1,7 +1,7 @@
 """The block structure of a document, by the reference pass of markdown-it-py.
 
-Only line numbers and headings' raw inline text come back from the parser; every other text is cut from
-the source by its span.
+Only line numbers, headings' raw inline text and, to be compared with, the code of fences come back from the
+parser; what is written is cut from the source by its span.
 """
 
 import re
@@ -52,6 +52,7 @@ class Block:
     a heading, else 0. `markup` is the parser's: the run of ``#``, or ``=`` or ``-``, for headings, the fence,
     the list marker. `content` is the raw inline text of headings and paragraphs, the info string of fences.
     `cells` are the header cells of a table, as inline text: without the backslash of an escaped pipe.
+    `code` is the text in a fence, in LF, without the indentation and the marks of the containers around it.
     """
 
     kind: BlockKind
@@ -63,6 +64,7 @@ class Block:
     markup: str = ""
     content: str = ""
     cells: tuple[str, ...] = ()
+    code: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,10 +88,29 @@ class BlockTree:
         """Blocks that hold no other blocks, in document order."""
         return tuple(block for block in self.blocks if block.kind not in _CONTAINERS)
 
+    @cached_property
+    def fences(self) -> tuple[Block, ...]:
+        """Fenced code blocks of every depth, in document order: the index of each is what callers count."""
+        return tuple(block for block in self.blocks if block.kind is BlockKind.FENCE)
+
+    def fences_in(self, span: Span) -> tuple[Block, ...]:
+        """Fenced code blocks that start in `span`."""
+        first = bisect_left(self._fence_starts, span.start)
+        return self.fences[first : bisect_left(self._fence_starts, span.end)]
+
+    @cached_property
+    def _fence_starts(self) -> list[int]:
+        return [block.span.start for block in self.fences]
+
     def leaf_at(self, offset: int) -> Block | None:
         """Block without blocks in it whose lines hold the code point at `offset`."""
         index = bisect_right(self._leaf_starts, offset) - 1
         return self.leaves[index] if index >= 0 and offset < self.leaves[index].span.end else None
+
+    def container_at(self, offset: int) -> Block | None:
+        """Innermost quote or list item around the leaf whose lines hold the code point at `offset`."""
+        index = bisect_right(self._leaf_starts, offset) - 1
+        return self._leaf_containers[index] if index >= 0 else None
 
     def root_at(self, offset: int) -> Block | None:
         """Root block that holds the code point at `offset`."""
@@ -120,6 +141,20 @@ class BlockTree:
     @cached_property
     def _starts(self) -> list[int]:
         return [block.span.start for block in self.blocks]
+
+    @cached_property
+    def _leaf_containers(self) -> list[Block | None]:
+        """By the index of each leaf, the innermost block around it."""
+        found: list[Block | None] = []
+        around: list[Block] = []
+        for block in self.blocks:
+            while around and around[-1].depth >= block.depth:
+                around.pop()
+            if block.kind in _CONTAINERS:
+                around.append(block)
+            else:
+                found.append(around[-1] if around else None)
+        return found
 
     @cached_property
     def _leaf_ends(self) -> list[int]:
@@ -195,6 +230,7 @@ def _block(
         markup=token.markup,
         content=content,
         cells=_header_cells(tokens, index) if kind is BlockKind.TABLE else (),
+        code=token.content if kind is BlockKind.FENCE else "",
     )
 
 
@@ -247,3 +283,9 @@ def is_left_open(block: Block, text: str) -> bool:
             if opening.match(head):
                 return re.search(ending, source, re.IGNORECASE) is None
     return False
+
+
+def ends_at_blank_line(block: Block, text: str) -> bool:
+    """Whether `block` is HTML of kind 6 or 7, which a blank line ends (CommonMark 0.31.2, section 4.6)."""
+    head = text[block.span.start : block.span.end].lstrip(" \t")
+    return block.kind is BlockKind.HTML and not any(opening.match(head) for opening, _ in _HTML_ENDS)

@@ -52,7 +52,7 @@ def find_code_blocks(outline: Outline) -> tuple[CodeBlock, ...]:
     fences = 0
     for block in outline.blocks:
         if block.kind is BlockKind.FENCE:
-            found.append(CodeBlock(block, fences, _language(block.content)))
+            found.append(CodeBlock(block, fences, fence_language(block)))
             fences += 1
         elif block.kind is BlockKind.INDENTED_CODE:
             found.append(CodeBlock(block, None, None))
@@ -82,8 +82,8 @@ def find_tasks(outline: Outline) -> tuple[Task, ...]:
     return tuple(found)
 
 
-def _language(info: str) -> str | None:
-    """First word of an info string (CommonMark 0.31.2, section 4.5)."""
+def fence_language(fence: Block) -> str | None:
+    """First word of the info string of `fence` (CommonMark 0.31.2, section 4.5)."""
     from markdown_it.common.utils import unescapeAll
 
-    return _SPACES.split(unescapeAll(info.strip(" \t")), maxsplit=1)[0] or None
+    return _SPACES.split(unescapeAll(fence.content.strip(" \t")), maxsplit=1)[0] or None

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import Final
@@ -11,49 +10,24 @@ from typing import Final
 from mdplan.markdown.blocks import INLINE_KINDS, Block, BlockKind
 from mdplan.markdown.inline_node import InlineKind
 from mdplan.markdown.outline import Outline
+from mdplan.markdown.region import Marker, Region, Regions
 from mdplan.text.span import Span
 
 _MARKER: Final = re.compile(r"<!--[ \t]*(?P<name>[A-Za-z0-9][\w.-]*):(?P<edge>start|end)[ \t]*-->")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Marker:
-    """One marker comment. `line` is 1-based, `is_start` tells the two edges of a region apart."""
-
-    name: str
-    is_start: bool
-    span: Span
-    line: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Region:
-    """A pair of markers of one name."""
-
-    name: str
-    start: Marker
-    end: Marker
-
-    @property
-    def inside(self) -> Span:
-        """What stands between the two comments, with the line end behind the first."""
-        return Span(self.start.span.end, self.end.span.start)
-
-
-@dataclass(frozen=True, slots=True)
-class Regions:
-    """All pairs in the order of their start, and the markers that miss the other half, in order."""
-
-    pairs: tuple[Region, ...] = ()
-    unpaired: tuple[Marker, ...] = ()
-
-
 def find_regions(outline: Outline) -> Regions:
-    """Regions of a document; they may stand in each other.
+    """Regions of a document, which notes them; they may stand in each other.
 
     Markers in code, in front matter and inside of another comment are text. Where two regions cross, the
     one whose end comes first is a pair, and the markers of the other are unpaired.
     """
+    if outline.regions is None:
+        outline.regions = _regions(outline)
+    return outline.regions
+
+
+def _regions(outline: Outline) -> Regions:
     pairs: list[Region] = []
     unpaired: list[Marker] = []
     waiting: list[Marker] = []

@@ -18,9 +18,11 @@ from mdplan.operations.prepend_to_section import PrependToSection
 from mdplan.operations.preview_match import PreviewMatch
 from mdplan.operations.rename_file import RenameFile
 from mdplan.operations.rename_heading import RenameHeading
+from mdplan.operations.replace_code_block import ReplaceCodeBlock
 from mdplan.operations.replace_lines import ReplaceLines
 from mdplan.operations.replace_match import ReplaceMatch
 from mdplan.operations.replace_range import ReplaceRange
+from mdplan.operations.replace_region import ReplaceRegion
 from mdplan.operations.replace_section import ReplaceSection
 from mdplan.operations.set_heading_level import SetHeadingLevel
 from mdplan.operations.upsert_section import UpsertSection
@@ -39,9 +41,11 @@ AnyOperation = Annotated[
     | PreviewMatch
     | RenameFile
     | RenameHeading
+    | ReplaceCodeBlock
     | ReplaceLines
     | ReplaceMatch
     | ReplaceRange
+    | ReplaceRegion
     | ReplaceSection
     | SetHeadingLevel
     | UpsertSection,
@@ -62,9 +66,11 @@ OPERATIONS: Final[dict[str, type[Operation]]] = {
     "preview_match": PreviewMatch,
     "rename_file": RenameFile,
     "rename_heading": RenameHeading,
+    "replace_code_block": ReplaceCodeBlock,
     "replace_lines": ReplaceLines,
     "replace_match": ReplaceMatch,
     "replace_range": ReplaceRange,
+    "replace_region": ReplaceRegion,
     "replace_section": ReplaceSection,
     "set_heading_level": SetHeadingLevel,
     "upsert_section": UpsertSection,

@@ -9,6 +9,8 @@ from mdplan.planning.build import BuiltFile
 from mdplan.planning.effects import effects_of
 
 _NUMERIC: Final = ("lines", "line", "range", "occurrence")
+# Targets that name the n-th block of a kind.
+_COUNTED: Final = ("codeBlock",)
 
 
 def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
@@ -45,6 +47,7 @@ def _numbers_in(edit: Mapping[str, Any]) -> Iterator[str]:
     yield from (name for name in _NUMERIC if name in edit)
     if edit.get("matchSelection", "all") != "all":
         yield "matchSelection"
+    yield from (name for name in _COUNTED if "index" in (edit.get(name) or {}))
 
 
 def other_effects(plan: Plan, built_files: Sequence[BuiltFile]) -> Problems:

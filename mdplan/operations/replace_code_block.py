@@ -1,0 +1,146 @@
+"""replace_code_block: replace the code in a fenced code block."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Final, Literal
+
+from pydantic import Field, model_validator
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.expected_text import with_nearest_lines
+from mdplan.markdown.blocks import Block
+from mdplan.markdown.container_lines import lines_of
+from mdplan.markdown.fenced_code import FencedCode, read_fence, replace_code
+from mdplan.markdown.inventory import fence_language
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.section import Section
+from mdplan.operation import Claim, Count, Resolution, SectionTargeted, Wire
+from mdplan.text.line_end_view import to_lf
+from mdplan.text.source import visible
+from mdplan.text.span import Span
+
+_MOST_LISTED: Final = 10
+_LONGEST_LANGUAGE: Final = 30
+
+
+class CodeBlockField(Wire):
+    """A fenced code block, by its 0-based index or by its language."""
+
+    index: Count | None = None
+    language: str | None = None
+
+    @model_validator(mode="after")
+    def _check_one(self) -> "CodeBlockField":
+        if (self.index is None) == (self.language is None):
+            msg = "give either index or language"
+            raise ValueError(msg)
+        return self
+
+
+class ReplaceCodeBlock(SectionTargeted):
+    """Replace the code in a fenced code block.
+
+    `codeBlock` names it by `index`, which counts the fenced blocks of the file from 0 at every depth as
+    md_stat does, or by `language`, the first word behind the opening fence, where only one block has that.
+    With a section beside it, the index counts within that section and its subsections.
+
+    `markdown` is the new code alone, without fences; it may be empty. The fences, what stands behind the
+    opening one, and the indentation or quote marks before each line stay. Both fences are made longer where
+    the new code would close the block. `expectedText` proves that this is the code you mean. A block whose
+    closing fence is missing is refused.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "replace_code_block",
+        "headingPath": ["Install"],
+        "codeBlock": {"language": "sh"},
+        "markdown": "pip install --upgrade mdplan",
+    }
+    target_is_required: ClassVar = False
+    accepts_root: ClassVar = True
+
+    op: Literal["replace_code_block"]
+    code_block: CodeBlockField = Field(
+        description="{index} or {language} of a fenced block; 0-based, in the section if one is given."
+    )
+    markdown: str = Field(description="New code, without fences; may be empty.")
+    expected_text: str | None = Field(
+        default=None, description="The code as it is now; the last line end may be left out."
+    )
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Edits of code and fences.
+
+        Errors: those of the target; CODE_BLOCK_NOT_FOUND, OUTLINE_CHANGED, TEXT_MISMATCH.
+        """
+        section = self.find_section(outline) if self._given_targets() else None
+        if isinstance(section, Diagnostic):
+            return (section,)
+        fence = self._fence(outline, section)
+        problem = fence if isinstance(fence, Diagnostic) else self._mismatch(outline, fence)
+        if isinstance(problem, Diagnostic) or isinstance(fence, Diagnostic):
+            return (problem,) if problem else ()
+        span = fence.block.span
+        return Resolution(
+            claims=(Claim(span=span, owner=outline.section_at(span.start).index),),
+            edits=replace_code(outline, fence, lines_of(to_lf(self.markdown))),
+            section=section or outline.section_at(span.start),
+            is_evidence=bool(self.expected_text),
+        )
+
+    def _fence(self, outline: Outline, section: Section | None) -> FencedCode | Diagnostic:
+        scope = outline.tree.fences if section is None else outline.tree.fences_in(section.span)
+        wanted = self.code_block
+        if wanted.language is not None:
+            found = [index for index, block in enumerate(scope) if fence_language(block) == wanted.language]
+        else:
+            found = [wanted.index] if wanted.index is not None and wanted.index < len(scope) else []
+        if len(found) != 1:
+            return self._not_found(scope, found)
+        fence = read_fence(outline, scope[found[0]])
+        return _left_open(outline, scope[found[0]]) if fence is None else fence
+
+    def _not_found(self, scope: Sequence[Block], found: Sequence[int]) -> Diagnostic:
+        place = "the section" if self._given_targets() else "the file"
+        if len(found) > 1:
+            message = f"{len(found)} code blocks of {place} have the language of codeBlock"
+            hint = f"give the index of one: {_listed(scope, found)}"
+        else:
+            by = f"index {self.code_block.index}" if self.code_block.language is None else "that language"
+            message = f"{place} has no fenced code block of {by}"
+            hint = f"it has {_listed(scope, range(len(scope)))}" if scope else "it has no fenced code blocks"
+        return Diagnostic(code=Code.CODE_BLOCK_NOT_FOUND, message=message, hint=hint)
+
+    def _mismatch(self, outline: Outline, fence: FencedCode) -> Diagnostic | None:
+        expected = self.expected_text
+        if expected is None or lines_of(to_lf(expected)) == fence.code:
+            return None
+        lines, block = outline.source.lines, fence.block
+        start = lines.start(block.first_line + 1)
+        problem = Diagnostic(
+            code=Code.TEXT_MISMATCH,
+            message=f"the code at lines {block.first_line}-{block.last_line} is not expectedText",
+            hint="read the block again; expectedText is its code without the fences",
+            place=lines.position(start),
+        )
+        span = Span(start, lines.start(block.last_line))
+        return with_nearest_lines(outline, problem, expected, span)
+
+
+def _listed(scope: Sequence[Block], indexes: Sequence[int]) -> str:
+    """Blocks of `scope` in words: ``0 (sh, lines 5-9), 1 (lines 12-14)``."""
+    told = []
+    for index in indexes[:_MOST_LISTED]:
+        language = visible(fence_language(scope[index]) or "")[:_LONGEST_LANGUAGE]
+        lines = f"lines {scope[index].first_line}-{scope[index].last_line}"
+        told.append(f"{index} ({language}, {lines})" if language else f"{index} ({lines})")
+    return ", ".join(told) + (", …" if len(indexes) > _MOST_LISTED else "")
+
+
+def _left_open(outline: Outline, block: Block) -> Diagnostic:
+    return Diagnostic(
+        code=Code.OUTLINE_CHANGED,
+        message=f"the code block at line {block.first_line} has no closing fence, "
+        "so it is not known where its code should end",
+        hint="close it first, in an edit of its own",
+        place=outline.source.lines.position(block.span.start),
+    )
