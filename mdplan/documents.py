@@ -35,7 +35,11 @@ class Documents:
         found = self.workspace.read(name, self.max_file_bytes)
         if isinstance(found, Diagnostic):
             return found
-        return decode_document(str(name), found.data, encoding, self.max_lines)
+        return self.decode(name, found.data, encoding)
+
+    def decode(self, name: FileName, data: bytes, encoding: str | None) -> Source | Diagnostic:
+        """The bytes of a file, decoded. Errors: those of `decode_document`."""
+        return decode_document(str(name), data, encoding, self.max_lines)
 
     def open(self, name: FileName, encoding: str | None, given_format: str | None) -> Outline | Diagnostic:
         """A file, parsed; `given_format` is what the caller says it is, None to go by its name."""

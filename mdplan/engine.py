@@ -32,7 +32,10 @@ from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.subset import accepted_batch, needs_rejected
 from mdplan.planning.summary import file_report, plan_of, report_fields
 from mdplan.planning.verify import verify, verify_paths
+from mdplan.read_report import ReadReport, SearchReport
 from mdplan.reader import Reader
+from mdplan.reading.read_request import ReadRequest
+from mdplan.reading.search_request import SearchRequest
 from mdplan.reading.stat_request import StatRequest
 from mdplan.report import ApplyReport, PlanReport, Receipt, StatReport, refusal
 from mdplan.settings import DEFAULT_SETTINGS, Settings
@@ -82,6 +85,14 @@ class Engine:
     def stat(self, request: StatRequest) -> StatReport:
         """Structure of one file, or one row for each file of a folder or glob; never content."""
         return self.reader.stat(request)
+
+    def read(self, request: ReadRequest) -> ReadReport:
+        """Content of one or several places, each with what pins an edit of it."""
+        return self.reader.read(request)
+
+    def search(self, request: SearchRequest) -> SearchReport:
+        """Matches of a pattern in files, by section; the totals are exact."""
+        return self.reader.search(request)
 
     def plan(self, data: object) -> PlanReport:
         """Plan of a batch (decoded JSON), stored under its ID. Nothing is written to its files."""

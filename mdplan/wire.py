@@ -50,11 +50,11 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
         return (problem,)
     fields = fold_names(decoded, _BATCH_SYNONYMS)
     files = _decoded(fields.pop("files", None))
-    known = _wire_names(Batch)
+    known = wire_names(Batch)
     is_one_file = files is None
     if is_one_file:
-        known = [*_wire_names(FileEdits), *known]
-        files = [{name: fields.pop(name) for name in list(fields) if name in _wire_names(FileEdits)}]
+        known = [*wire_names(FileEdits), *known]
+        files = [{name: fields.pop(name) for name in list(fields) if name in wire_names(FileEdits)}]
     elif "edits" in fields or "file" in fields:
         return (_invalid("files stands beside file or edits", "send one file, or a list of files"),)
     problems = [*_drop_references(fields), *unknown_fields(fields, known, "the batch")]
@@ -74,8 +74,8 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
         first_index += _edit_count(entry)
     if problems:
         return tuple(problems)
-    fields = _with_decoded_fields(Batch, fields)
-    batch: Batch | Problems = _validated(Batch, {**fields, "files": tuple(read)}, "")
+    fields = with_decoded_fields(Batch, fields)
+    batch: Batch | Problems = validated(Batch, {**fields, "files": tuple(read)}, "")
     return batch
 
 
@@ -135,8 +135,8 @@ def _read_file(entry: object, where: str, first_index: int) -> FileEdits | Probl
     if not isinstance(entry, dict):
         return (_invalid(f"{where} is not an object", 'send {"file": …, "edits": […]}'),)
     fields = fold_names(entry, _FILE_SYNONYMS)
-    problems = list(unknown_fields(fields, _wire_names(FileEdits), where))
-    fields = {name: value for name, value in fields.items() if name in _wire_names(FileEdits)}
+    problems = list(unknown_fields(fields, wire_names(FileEdits), where))
+    fields = {name: value for name, value in fields.items() if name in wire_names(FileEdits)}
     edits = _decoded(fields.get("edits"))
     operations: list[Operation] = []
     if isinstance(edits, list):
@@ -151,7 +151,7 @@ def _read_file(entry: object, where: str, first_index: int) -> FileEdits | Probl
         # A model that was refused leaves its list short; that the list is then empty is no news.
         fields["edits"] = fields.get("edits") or None
         fields = {name: value for name, value in fields.items() if value is not None or name != "edits"}
-    validated = _validated(FileEdits, fields, f"{where}." if where else "")
+    validated = validated(FileEdits, fields, f"{where}." if where else "")
     if isinstance(validated, FileEdits):
         return tuple(problems) if problems else validated
     about_edits = not operations and bool(problems)
@@ -167,18 +167,18 @@ def _read_edit(edit: object, index: int) -> Operation | Problems:
     model = OPERATIONS.get(op) if isinstance(op, str) else None
     if model is None:
         return (_unknown_operation(op).at(edit_index=index),)
-    known = _wire_names(model)
+    known = wire_names(model)
     fields = fold_names(edit, {old: new for old, new in _EDIT_SYNONYMS.items() if new in known})
-    fields = _with_decoded_fields(model, fields)
+    fields = with_decoded_fields(model, fields)
     if "matchType" in known:
         folded = fold_match_options(fields)
         if isinstance(folded, Diagnostic):
             return (folded.at(edit_index=index),)
-        fields = _with_decoded_fields(model, folded)
+        fields = with_decoded_fields(model, folded)
     problems = (*_drop_references(fields), *unknown_fields(fields, known, str(op)))
     if problems:
         return tuple(problem.at(edit_index=index) for problem in problems)
-    validated = _validated(model, fields, "")
+    validated = validated(model, fields, "")
     if isinstance(validated, Operation):
         return validated
     return tuple(problem.at(edit_index=index) for problem in validated)
@@ -190,7 +190,7 @@ _RICH_FIELDS: Final = frozenset(
 )
 
 
-def _with_decoded_fields(model: type[BaseModel], fields: Mapping[str, Any]) -> dict[str, Any]:
+def with_decoded_fields(model: type[BaseModel], fields: Mapping[str, Any]) -> dict[str, Any]:
     """`fields` with arrays and objects where they belong and came as JSON text; a path may be one heading."""
     structured, paths = _structured_fields(model)
     decoded = dict(fields)
@@ -224,7 +224,7 @@ def _unknown_operation(op: object) -> Diagnostic:
     return _invalid(f"there is no operation `{_short(op)}`", hint)
 
 
-def _validated(model: type[Any], fields: Mapping[str, Any], where: str) -> Any:  # noqa: ANN401
+def validated(model: type[Any], fields: Mapping[str, Any], where: str) -> Any:  # noqa: ANN401
     """Instance of `model`, or its errors as diagnostics."""
     try:
         return model.model_validate(fields)
@@ -237,7 +237,7 @@ def _of_pydantic(error: Mapping[str, Any], model: type[Any], where: str) -> Diag
     if error["type"] == "extra_forbidden":
         *parents, unknown = error["loc"]
         inside = f"`{where}{_path(parents)}`"
-        return next(unknown_fields({str(unknown): None}, _wire_names(_model_at(model, parents)), inside))
+        return next(unknown_fields({str(unknown): None}, wire_names(_model_at(model, parents)), inside))
     if error["type"] == "value_error":
         about = f"{name}: " if error["loc"] else ""
         return _invalid(about + str(error["msg"]).removeprefix("Value error, "), _SEE_SCHEMA)
@@ -299,7 +299,7 @@ def _decoded(value: object) -> Any:  # noqa: ANN401 (any JSON)
     return value
 
 
-def _wire_names(model: type[Any]) -> list[str]:
+def wire_names(model: type[Any]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 

@@ -41,7 +41,7 @@ def _problems(report: StatReport) -> Iterator[str]:
         yield f"{problem.code}: {problem.message}" + (f"; {problem.hint}" if problem.hint else "")
         for place in problem.candidates:
             path = " / ".join(place.heading_path)
-            yield f"  {place.start_line}-{place.end_line} {path} {_digits(place.section_id, _ID)}"
+            yield f"  {place.start_line}-{place.end_line} {path} {_digits(place.section_id or '', _ID)}"
 
 
 def _folder(report: StatReport, rows: Sequence[FileRow]) -> Iterator[str]:

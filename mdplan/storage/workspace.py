@@ -121,11 +121,13 @@ class Workspace:
             return True
         return _is_glob(below) and isinstance(root.look_at(below), Diagnostic)
 
-    def iter_files(self, pattern: str) -> Iterator[FileName] | Diagnostic:
+    def iter_files(
+        self, pattern: str, *, respect_gitignore: bool = False
+    ) -> Iterator[FileName] | Diagnostic:
         """The regular files below a folder (`.` is the root), or matching a glob with git's rules, sorted.
 
         Links are not followed; `.git`, `.mdplan`, names that `locate` refuses and files outside of `allow`
-        and `deny` are left out. Errors: those of `locate`; INVALID_ARGUMENT for a glob that is none or takes
+        and `deny` are left out; with `respect_gitignore` also what git would ignore. Errors: those of `locate`; INVALID_ARGUMENT for a glob that is none or takes
         too long; those of `Root.open_folder`.
         """
         split = self._split_pattern(pattern)
@@ -133,9 +135,9 @@ class Workspace:
             return split
         root, below = split
         if _opens(root, below) or not _is_glob(below):
-            return _names(root, below, None)
+            return _names(root, below, None, respect_gitignore=respect_gitignore)
         problem = cost_problem(below) or glob_problem(below)
-        return problem or _names(root, _literal_folder(below), below)
+        return problem or _names(root, _literal_folder(below), below, respect_gitignore=respect_gitignore)
 
     def _split(self, path: str) -> tuple[Root, str] | Diagnostic:
         """The root that `path` means, and what of `path` is relative to it, unchecked."""
@@ -208,12 +210,14 @@ def _opens(root: Root, below: str) -> bool:
     return True
 
 
-def _names(root: Root, folder: str, glob: str | None) -> Iterator[FileName] | Diagnostic:
+def _names(
+    root: Root, folder: str, glob: str | None, *, respect_gitignore: bool
+) -> Iterator[FileName] | Diagnostic:
     opened = root.open_folder(folder)
     if isinstance(opened, Diagnostic):
         return opened
     root.filesystem.release(opened)
-    paths = files_below(root, folder)
+    paths = files_below(root, folder, respect_gitignore=respect_gitignore)
     if glob is not None:
         paths = filter(compiled([glob]).match_file, paths)
     return (FileName(root.name, path) for path in paths)

@@ -1,0 +1,238 @@
+"""Where in a document a target of `read` is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.heading_path import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.inventory import find_code_blocks
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.regions import find_regions
+from mdplan.markdown.section import Section
+from mdplan.markdown.targets import find_anchors, target_key
+from mdplan.reading.read_request import ReadTarget
+from mdplan.text.pattern import MatchType, Pattern, PatternFailure, PatternProblem
+from mdplan.text.span import Span
+
+_MOST_LISTED: Final = 10
+_PATTERN_CODES: Final = {
+    PatternFailure.INVALID: Code.INVALID_REGEX,
+    PatternFailure.TIMEOUT: Code.REGEX_TIMEOUT,
+    PatternFailure.TOO_MANY: Code.BATCH_TOO_LARGE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Whole lines `first` to `last` (1-based, inclusive; `last` is ``first - 1`` where there is none).
+
+    `section` is the one that was asked for, and `own_body` whether only that part of it.
+    """
+
+    first: int
+    last: int
+    section: Section | None = None
+    own_body: bool = False
+    language: str | None = None
+    match_line: int | None = None
+
+
+def find_place(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+    """Lines of `target`.
+
+    Errors: those of finding a section; ANCHOR_NOT_FOUND, CODE_BLOCK_NOT_FOUND, REGION_NOT_FOUND,
+    FRONT_MATTER_NOT_FOUND, RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH (no match), INVALID_REGEX, REGEX_TIMEOUT.
+    """
+    if target.anchor is not None:
+        return _behind_anchor(outline, target)
+    if target.names_section:
+        return _section(outline, target)
+    finders: tuple[tuple[object, Callable[[Outline, ReadTarget], Place | Diagnostic]], ...] = (
+        (target.lines, _lines),
+        (target.code_block, _code_block),
+        (target.region, _region),
+        (target.front_matter, _front_matter),
+        (target.match, _around_match),
+        (target.start_line, _until_pattern),
+    )
+    for given, find in finders:
+        if given is not None:
+            return find(outline, target)
+    return Place(first=1, last=outline.source.lines.count)
+
+
+def _section(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+    if target.section_id is not None:
+        section = find_by_id(outline, target.section_id)
+    else:
+        path = target.heading_path if target.heading_path is not None else (target.heading or "",)
+        section = find_by_path(outline, path, target.occurrence)
+    return section if isinstance(section, Diagnostic) else _of_section(outline, section, target)
+
+
+def _of_section(outline: Outline, section: Section, target: ReadTarget) -> Place:
+    """The whole section, or its heading and own body; of a nested heading its own lines."""
+    if section.is_root:
+        return _covering(outline, section.body, section, own_body=True)
+    if section.nested or target.subsections:
+        return Place(first=section.first_line, last=section.last_line, section=section)
+    own = Span(section.span.start, section.body.end)
+    return _covering(outline, own, section, own_body=True)
+
+
+def _covering(outline: Outline, span: Span, section: Section | None, *, own_body: bool = False) -> Place:
+    lines = outline.source.lines
+    first = lines.line_at(span.start)
+    last = lines.line_at(span.end - 1) if len(span) else first - 1
+    return Place(first=first, last=last, section=section, own_body=own_body)
+
+
+def _behind_anchor(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+    """The section of a heading's anchor; behind another anchor the lines to the next heading (DESIGN 15)."""
+    section = find_by_anchor(outline, target.anchor or "")
+    if not isinstance(section, Diagnostic):
+        return _of_section(outline, section, target)
+    wanted = target_key((target.anchor or "").removeprefix("#"))
+    line = next((each.line for each in find_anchors(outline) if target_key(each.id) == wanted), None)
+    if line is None:
+        return section
+    around = outline.section_at(outline.source.lines.start(line))
+    body_end = outline.source.lines.line_at(max(around.body.end - 1, around.body.start))
+    return Place(first=line, last=max(body_end, line))
+
+
+def _lines(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+    assert target.lines is not None
+    count = outline.source.lines.count
+    if target.lines.start > count:
+        return _out_of_bounds(target.lines.start, count)
+    return Place(first=target.lines.start, last=min(target.lines.end, count))
+
+
+def _code_block(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+    """Lines between the fences."""
+    wanted = target.code_block
+    assert wanted is not None
+    fenced = [block for block in find_code_blocks(outline) if block.index is not None]
+    found = [
+        block
+        for block in fenced
+        if wanted.index == block.index or _has_language(block.language, wanted.language)
+    ]
+    if len(found) != 1:
+        listed = ", ".join(
+            f"{block.index} (line {block.block.first_line})" for block in (found or fenced)[:_MOST_LISTED]
+        )
+        what = "several" if found else "no"
+        return Diagnostic(
+            code=Code.CODE_BLOCK_NOT_FOUND,
+            message=f"there are {what} fenced code blocks like that",
+            hint=f"give the index of one: {listed}" if fenced else "the file has none",
+        )
+    block = found[0].block
+    lines = outline.source.lines
+    closing = lines.content(block.last_line).lstrip(" \t>").rstrip(" \t")
+    is_closed = (
+        block.last_line > block.first_line
+        and closing.startswith(block.markup)
+        and not closing.strip(block.markup[:1])
+    )
+    return Place(first=block.first_line + 1, last=block.last_line - is_closed, language=found[0].language)
+
+
+def _has_language(language: str | None, wanted: str | None) -> bool:
+    return wanted is not None and language == wanted
+
+
+def _region(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+    """Lines between the two markers."""
+    regions = find_regions(outline)
+    found = regions.by_name.get(target.region or "", ())
+    if len(found) != 1:
+        names = ", ".join(f"`{name}`" for name in list(regions.by_name)[:_MOST_LISTED])
+        return Diagnostic(
+            code=Code.REGION_NOT_FOUND,
+            message=f"{'several' if found else 'no'} regions have that name",
+            hint=f"regions of the file: {names}" if names else "the file has no regions",
+        )
+    return Place(first=found[0].start.line + 1, last=max(found[0].end.line - 1, found[0].start.line))
+
+
+def _front_matter(outline: Outline, _: ReadTarget) -> Place | Diagnostic:
+    if outline.front_matter is None:
+        return Diagnostic(
+            code=Code.FRONT_MATTER_NOT_FOUND,
+            message="the file has no front matter",
+            hint="read the file without frontMatter",
+        )
+    return _covering(outline, outline.front_matter.span, None)
+
+
+def _around_match(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+    """The first match with `context` lines on both sides."""
+    pattern = Pattern(
+        text=target.match or "", match_type=target.match_type, case_sensitive=target.case_sensitive
+    )
+    view = outline.view
+    found = pattern.find(view.text, Span(0, len(view.text)))
+    if isinstance(found, PatternProblem):
+        return _pattern_problem(found)
+    if not found:
+        return Diagnostic(
+            code=Code.TEXT_MISMATCH,
+            message="match stands nowhere in the file",
+            hint="look for a part of it, or with caseSensitive: false",
+        )
+    span = view.span_in_text(found[0].span)
+    lines = outline.source.lines
+    first, last = lines.line_at(span.start), lines.line_at(max(span.end - 1, span.start))
+    return Place(
+        first=max(first - target.context, 1), last=min(last + target.context, lines.count), match_line=first
+    )
+
+
+def _until_pattern(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+    """From a line to the one before the next that begins with a match of `until` (requirement 03)."""
+    first, count = target.start_line or 1, outline.source.lines.count
+    if first > count:
+        return _out_of_bounds(first, count)
+    if target.until is None:
+        return Place(first=first, last=count)
+    line = next_line_like(outline, target.until, first + 1)
+    if isinstance(line, Diagnostic):
+        return line
+    return Place(first=first, last=count if line is None else line - 1)
+
+
+def next_line_like(outline: Outline, pattern: str, first: int) -> int | Diagnostic | None:
+    """The first line from `first` on that begins with a match of the regular expression `pattern`.
+
+    Errors: INVALID_REGEX, REGEX_TIMEOUT.
+    """
+    lines, view = outline.source.lines, outline.view
+    if first > lines.count:
+        return None
+    # One search over the rest, anchored at line starts: `\A` would be the start of the file.
+    anchored = Pattern(text=rf"^(?:{pattern})", match_type=MatchType.REGEX)
+    within = view.span_in_view(Span(lines.start(first), len(outline.source.text)))
+    found = anchored.find(view.text, within)
+    if isinstance(found, PatternProblem):
+        return _pattern_problem(found)
+    return lines.line_at(view.span_in_text(found[0].span).start) if found else None
+
+
+def _pattern_problem(problem: PatternProblem) -> Diagnostic:
+    return Diagnostic(
+        code=_PATTERN_CODES[problem.failure],
+        message=f"the pattern cannot be used: {problem.reason}",
+        hint="mend the pattern",
+    )
+
+
+def _out_of_bounds(line: int, count: int) -> Diagnostic:
+    return Diagnostic(
+        code=Code.RANGE_OUT_OF_BOUNDS,
+        message=f"line {line} is not in the file",
+        hint=f"the file has {count} lines",
+    )
