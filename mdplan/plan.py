@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NewType
@@ -13,6 +14,7 @@ from mdplan.text.span import Position, Span
 
 PlanId = NewType("PlanId", str)
 PREFIX: Final = "sha256-"
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,9 +175,15 @@ def plan_id_of(
 
 
 def canonical_json(value: object) -> bytes:
-    """`value` as JSON with sorted keys and no white space, in UTF-8: equal values give equal bytes."""
+    """`value` as JSON with sorted keys and no white space, in UTF-8: equal values give equal bytes.
+
+    Lone surrogates, which stand for bytes that are no text, are escaped: they cannot be UTF-8.
+    """
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8")
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode("utf-8")
 
 
 def edit_list_to_json(edits: EditList) -> list[list[object]]:

@@ -33,20 +33,23 @@ _HASH_LENGTH: Final = 64
 
 def write_document(plan: Plan) -> bytes:
     """`plan` as canonical JSON."""
-    return canonical_json(
-        {
-            "mdplanPlan": FORMAT,
-            "planId": plan.plan_id,
-            "engine": plan.engine,
-            "files": [
-                _file_to_json(change, edits) for change, edits in zip(plan.files, plan.requested, strict=True)
-            ],
-            "options": dict(plan.options),
-            "effects": [[_effect_to_json(effect) for effect in effects] for effects in plan.effects],
-            "editResults": to_wire(plan.results),
-            "warnings": to_wire(plan.warnings),
-        }
-    )
+    return canonical_json(plan_to_json(plan))
+
+
+def plan_to_json(plan: Plan) -> dict[str, Any]:
+    """`plan` as JSON that `read_document` takes. Text edits may hold lone surrogates (see `Source`)."""
+    return {
+        "mdplanPlan": FORMAT,
+        "planId": plan.plan_id,
+        "engine": plan.engine,
+        "files": [
+            _file_to_json(change, edits) for change, edits in zip(plan.files, plan.requested, strict=True)
+        ],
+        "options": dict(plan.options),
+        "effects": [[_effect_to_json(effect) for effect in effects] for effects in plan.effects],
+        "editResults": to_wire(plan.results),
+        "warnings": to_wire(plan.warnings),
+    }
 
 
 def is_document(data: object) -> bool:

@@ -65,7 +65,7 @@ def replay(
     diff: list[bytes] = []
     for change, (path, new_path), base in zip(plan.files, relative_paths, bases, strict=True):
         fits = all(edit.span.end <= len(base.text) for edit in change.edits)
-        byte_edits = base.byte_edits(change.edits) if fits else EncodeProblem(0, None)
+        byte_edits = base.planned_byte_edits(change.edits) if fits else EncodeProblem(0, None)
         if isinstance(byte_edits, EncodeProblem):
             return (_tampered(change),)
         result = splice(base.data, byte_edits)

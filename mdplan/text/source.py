@@ -130,6 +130,23 @@ class Source:
             if not isinstance(new, bytes):
                 return EncodeProblem(index, new[0])
             encoded.append(new)
+        return self._byte_edits(edits, encoded)
+
+    def planned_byte_edits(self, edits: "EditList") -> "tuple[ByteEdit, ...] | EncodeProblem":
+        """The same for edits of a plan, whose result a hash proves.
+
+        Bytes of a base that stand in their new text as lone surrogates, because an undo puts them back, come
+        out as they were.
+        """
+        encoded: list[bytes] = []
+        for index, edit in enumerate(edits):
+            try:
+                encoded.append(_encode(edit.new_text, self.encoding))
+            except UnicodeEncodeError as error:
+                return EncodeProblem(index, edit.new_text[error.start])
+        return self._byte_edits(edits, encoded)
+
+    def _byte_edits(self, edits: "EditList", encoded: Sequence[bytes]) -> "tuple[ByteEdit, ...]":
         bounds = self.byte_offsets([at for edit in edits for at in (edit.span.start, edit.span.end)])
         return tuple(
             ByteEdit(bounds[2 * index], bounds[2 * index + 1], new) for index, new in enumerate(encoded)
