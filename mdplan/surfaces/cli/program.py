@@ -29,6 +29,8 @@ def _of_module(module: str, attribute: str, summary: str) -> LazyCommand:
 
 COMMANDS: Final[Mapping[str, LazyCommand]] = {
     "stat": _of_module("stat", "stat", "Show the structure of a file or folder."),
+    "read": _of_module("read", "read", "Print a section, lines or another part of a file."),
+    "search": _of_module("search", "search", "Find text in files, by section."),
     "validate": _of_module("validate", "validate", "Say all that is wrong with a batch."),
     "plan": _of_module("plan", "plan", "Show what a batch would change, and save it as a plan."),
     "apply": _of_module("apply", "apply", "Commit a plan, or a batch that is pinned."),

@@ -72,6 +72,11 @@ class Session:
             console.problem(problem_text(problem, console.err))
         return report.error.code.exit if report.error is not None else Exit.DONE
 
+    def named(self, file: str) -> str:
+        """`file` of the command line as the engine takes it: absolute, or with the name of its root."""
+        names_a_root = len(self.roots) > 1 and ":" in file.partition("/")[0]
+        return file if names_a_root else os.path.abspath(file)  # noqa: PTH100 (links stay)
+
     def command_line(self, *arguments: str) -> str:
         """A command of the same roots that can be pasted into a shell."""
         roots = (word for root in self.roots for word in ("--root", root))

@@ -1,7 +1,5 @@
 """`mdplan stat`: the structure of a file, or one row for each file of a folder."""
 
-import os
-
 import click
 
 from mdplan.diagnostics import Exit
@@ -43,7 +41,7 @@ def stat(session: Session, *, file: str, under: tuple[str, ...], **wishes: objec
 
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in wishes.items()}
     given["under"] = under[0] if len(under) == 1 else list(under)
-    given["file"] = file if _names_a_root(session, file) else os.path.abspath(file)  # noqa: PTH100 (links stay)
+    given["file"] = session.named(file)
     request = read_stat_request({name: value for name, value in given.items() if value})
     if isinstance(request, tuple):
         return session.refuse(*request)
@@ -51,8 +49,3 @@ def stat(session: Session, *, file: str, under: tuple[str, ...], **wishes: objec
     if report.ok and not session.console.as_json:
         session.console.text(escaped(stat_text(report)))
     return session.finish(report)
-
-
-def _names_a_root(session: Session, file: str) -> bool:
-    """Whether `file` is a path of the engine already: with several roots it begins with the name of one."""
-    return len(session.roots) > 1 and ":" in file.partition("/")[0]
