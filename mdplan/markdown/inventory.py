@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Final
 
 from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.lists import TASK_BOX
 from mdplan.markdown.outline import Outline
 
-_TASK: Final = re.compile(r"\[([ xX])\][ \t\n]")
 _SPACES: Final = re.compile(r"[ \t]+")
 
 
@@ -76,7 +76,7 @@ def find_tasks(outline: Outline) -> tuple[Task, ...]:
             item.kind is BlockKind.LIST_ITEM
             and first.kind is BlockKind.PARAGRAPH
             and first.depth == item.depth + 1
-            and (box := _TASK.match(first.content))
+            and (box := TASK_BOX.match(first.content))
         ):
             found.append(Task(item, box[1] != " "))
     return tuple(found)

@@ -12,10 +12,12 @@ from mdplan.markdown.anchors import heading_anchors
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree, parse_blocks
 from mdplan.markdown.front_matter import FrontMatter, find_front_matter
 from mdplan.markdown.inline_nodes import InlineMap
+from mdplan.markdown.lists import Lists
 from mdplan.markdown.region import Regions
 from mdplan.markdown.rendered_text import heading_title, render_text
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import canonical_heading, folded, section_id
+from mdplan.markdown.tables import TableSource, read_tables
 from mdplan.text.folded_text import FoldedText
 from mdplan.text.line_end_view import LineEndView
 from mdplan.text.lines import LineIndex
@@ -74,6 +76,16 @@ class Outline:
         if self.format is not DocumentFormat.MARKDOWN:
             return InlineMap("", LineIndex(""))
         return InlineMap(self.source.text, self.source.lines, self.body_start)
+
+    @cached_property
+    def tables(self) -> tuple[TableSource, ...]:
+        """Tables of every depth, in document order."""
+        return read_tables(self.tree, self.source.text, self.source.lines)
+
+    @cached_property
+    def lists(self) -> Lists:
+        """Lists of every depth."""
+        return Lists(self.tree, self.source.text, self.source.lines)
 
     @cached_property
     def view(self) -> LineEndView:
