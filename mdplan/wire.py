@@ -151,11 +151,11 @@ def _read_file(entry: object, where: str, first_index: int) -> FileEdits | Probl
         # A model that was refused leaves its list short; that the list is then empty is no news.
         fields["edits"] = fields.get("edits") or None
         fields = {name: value for name, value in fields.items() if value is not None or name != "edits"}
-    validated = validated(FileEdits, fields, f"{where}." if where else "")
-    if isinstance(validated, FileEdits):
-        return tuple(problems) if problems else validated
+    file = validated(FileEdits, fields, f"{where}." if where else "")
+    if isinstance(file, FileEdits):
+        return tuple(problems) if problems else file
     about_edits = not operations and bool(problems)
-    return (*problems, *(found for found in validated if not (about_edits and "edits" in found.message)))
+    return (*problems, *(found for found in file if not (about_edits and "edits" in found.message)))
 
 
 def _read_edit(edit: object, index: int) -> Operation | Problems:
@@ -178,10 +178,10 @@ def _read_edit(edit: object, index: int) -> Operation | Problems:
     problems = (*_drop_references(fields), *unknown_fields(fields, known, str(op)))
     if problems:
         return tuple(problem.at(edit_index=index) for problem in problems)
-    validated = validated(model, fields, "")
-    if isinstance(validated, Operation):
-        return validated
-    return tuple(problem.at(edit_index=index) for problem in validated)
+    operation = validated(model, fields, "")
+    if isinstance(operation, Operation):
+        return operation
+    return tuple(problem.at(edit_index=index) for problem in operation)
 
 
 # Forms of match options that become flat ones; see `wire_match`.
@@ -300,6 +300,7 @@ def _decoded(value: object) -> Any:  # noqa: ANN401 (any JSON)
 
 
 def wire_names(model: type[Any]) -> list[str]:
+    """Names of the fields of `model` on the wire."""
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
