@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.documents import Documents
@@ -11,7 +11,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.read_report import ReadReport, ReadResult, SearchedFile, SearchReport
 from mdplan.reading.folder import folder_report
 from mdplan.reading.read import read_target
-from mdplan.reading.read_request import ReadRequest
+from mdplan.reading.read_request import ReadRequest, ReadTarget
 from mdplan.reading.search import Window, search_document
 from mdplan.reading.search_request import SearchRequest
 from mdplan.reading.stat import stat_report
@@ -21,6 +21,7 @@ from mdplan.storage.file_name import FileName
 from mdplan.text.line_end_view import LineEndView
 from mdplan.text.span import Span
 
+_Outlines: TypeAlias = dict[tuple[FileName, str | None, str | None], Outline | Diagnostic]
 _PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE})
 _BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
@@ -47,21 +48,18 @@ class Reader:
 
     def read(self, request: ReadRequest) -> ReadReport:
         """Content of one or several places, each with what pins an edit of it. `ok` when all were read."""
-        outlines: dict[tuple[str, str | None, str | None], Outline | Diagnostic] = {}
+        outlines: _Outlines = {}
         results: list[ReadResult] = []
         left = request.max_characters
         for target in request.targets:
-            key = (target.file, target.encoding, target.format)
-            if key not in outlines:
-                outlines[key] = self._open(*key)
-            outline = outlines[key]
+            file, outline = self._opened(target, outlines)
             result = (
                 outline
                 if isinstance(outline, Diagnostic)
-                else read_target(target.file, outline, target, left, request.cursor)
+                else read_target(file, outline, target, left, request.cursor)
             )
             if isinstance(result, Diagnostic):
-                result = ReadResult(file=target.file, problem=result.at(file=target.file))
+                result = ReadResult(file=file, problem=result.at(file=file))
             left -= len(result.content or "")
             results.append(result)
         problems = tuple(result.problem for result in results if result.problem is not None)
@@ -117,9 +115,15 @@ class Reader:
         outline = Outline(source, document_format(str(name), source.text, search.request.format))
         return search_document(str(name), outline, search.pattern, search.request, search.window)
 
-    def _open(self, file: str, encoding: str | None, given_format: str | None) -> Outline | Diagnostic:
-        name = self.workspace.locate(file)
-        return name if isinstance(name, Diagnostic) else self.documents.open(name, encoding, given_format)
+    def _opened(self, target: ReadTarget, known: _Outlines) -> tuple[str, Outline | Diagnostic]:
+        """Name of the file of `target`, and its outline, which is parsed once for all targets."""
+        name = self.workspace.locate(target.file)
+        if isinstance(name, Diagnostic):
+            return target.file, name
+        key = (name, target.encoding, target.format)
+        if key not in known:
+            known[key] = self.documents.open(*key)
+        return str(name), known[key]
 
     def _stat_folder(self, request: StatRequest) -> StatReport:
         names = self.workspace.iter_files(request.file)

@@ -216,23 +216,29 @@ def _structured_fields(model: type[BaseModel]) -> tuple[frozenset[str], frozense
     return frozenset(structured), frozenset(paths)
 
 
+_ALL_OPERATIONS: Final = "md_apply and `mdplan help` list them all"
+
+
 def _unknown_operation(op: object) -> Diagnostic:
     if not isinstance(op, str):
-        return _invalid("the edit has no op", f"known operations: {', '.join(OPERATIONS)}")
+        return _invalid("the edit has no op", f'name one, such as "replace_section"; {_ALL_OPERATIONS}')
     near = difflib.get_close_matches(op, OPERATIONS, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else f"known operations: {', '.join(OPERATIONS)}"
+    hint = f"did you mean `{near[0]}`?" if near else _ALL_OPERATIONS
     return _invalid(f"there is no operation `{_short(op)}`", hint)
 
 
-def validated(model: type[Any], fields: Mapping[str, Any], where: str) -> Any:  # noqa: ANN401
-    """Instance of `model`, or its errors as diagnostics."""
+_SEE_SCHEMA: Final = "see `mdplan schema batch` for what is allowed"
+
+
+def validated(model: type[Any], fields: Mapping[str, Any], where: str, hint: str = _SEE_SCHEMA) -> Any:  # noqa: ANN401
+    """Instance of `model`, or its errors as diagnostics; `hint` is for fields that do not go together."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        return tuple(_of_pydantic(problem, model, where) for problem in error.errors(include_url=False))
+        return tuple(_of_pydantic(problem, model, where, hint) for problem in error.errors(include_url=False))
 
 
-def _of_pydantic(error: Mapping[str, Any], model: type[Any], where: str) -> Diagnostic:
+def _of_pydantic(error: Mapping[str, Any], model: type[Any], where: str, hint: str) -> Diagnostic:
     name = f"`{where}{_path(error['loc'])}`"
     if error["type"] == "extra_forbidden":
         *parents, unknown = error["loc"]
@@ -240,7 +246,7 @@ def _of_pydantic(error: Mapping[str, Any], model: type[Any], where: str) -> Diag
         return next(unknown_fields({str(unknown): None}, wire_names(_model_at(model, parents)), inside))
     if error["type"] == "value_error":
         about = f"{name}: " if error["loc"] else ""
-        return _invalid(about + str(error["msg"]).removeprefix("Value error, "), _SEE_SCHEMA)
+        return _invalid(about + str(error["msg"]).removeprefix("Value error, "), hint)
     is_what, advice = _in_words(str(error["type"]), error.get("ctx", {}), str(error["msg"]))
     return _invalid(f"{name} {is_what}", f"{advice} {name}" if error["type"] == "missing" else advice)
 
@@ -269,7 +275,6 @@ def _in_words(kind: str, context: Mapping[str, Any], message: str) -> tuple[str,
     return words
 
 
-_SEE_SCHEMA: Final = "see `mdplan schema batch` for what is allowed"
 _KINDS: Final = {
     "string_type": "a string",
     "int_type": "a whole number",

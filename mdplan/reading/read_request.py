@@ -135,8 +135,13 @@ def read_read_request(data: Mapping[str, Any]) -> ReadRequest | Problems:
             problems_found += target
     if problems_found:
         return tuple(problems_found)
-    request: ReadRequest | Problems = validated(ReadRequest, {**of_request, "targets": tuple(targets)}, "")
+    request: ReadRequest | Problems = validated(
+        ReadRequest, {**of_request, "targets": tuple(targets)}, "", _ONE_PLACE
+    )
     return request
+
+
+_ONE_PLACE: Final = "name one place, and beside it only what belongs to it"
 
 
 def _read_target(entry: object, where: str) -> ReadTarget | Problems:
@@ -146,7 +151,7 @@ def _read_target(entry: object, where: str) -> ReadTarget | Problems:
     problems = tuple(unknown_fields(fields, wire_names(ReadTarget), where or "the request"))
     if problems:
         return problems
-    target: ReadTarget | Problems = validated(ReadTarget, fields, f"{where}." if where else "")
+    target: ReadTarget | Problems = validated(ReadTarget, fields, f"{where}." if where else "", _ONE_PLACE)
     return target
 
 

@@ -69,18 +69,19 @@ def _summary(report: SearchReport) -> str:
 
 
 def _file(found: SearchedFile) -> Iterator[str]:
-    yield f"{found.file} baseSha256 {found.base_sha256[:_HASH_DIGITS]}, {_count(found.matches, 'match', 'matches')}"
+    matches = _count(found.matches, "match", "matches")
+    yield f"{found.file} baseSha256 {found.base_sha256[:_HASH_DIGITS]}, {matches}"
     for group in found.groups:
         if group.level or len(found.groups) > 1:
             yield _section(group)
         for hit in group.hits:
             within = f" [{hit.within}]" if hit.within else ""
-            for offset, line in enumerate(hit.before or (), start=-len(hit.before or ())):
-                yield f"    {hit.line + offset}: {line}"
+            before, behind = hit.before or (), hit.behind or ()
+            for number, line in enumerate(before, start=hit.line - len(before)):
+                yield f"    {number}: {line}"
             yield f"    {hit.line}:{hit.col}{within} {hit.text}"
-            yield from (
-                f"    {hit.line + 1 + offset}: {line}" for offset, line in enumerate(hit.behind or ())
-            )
+            for number, line in enumerate(behind, start=hit.line + 1):
+                yield f"    {number}: {line}"
 
 
 def _section(group: SearchGroup) -> str:

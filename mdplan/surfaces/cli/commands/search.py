@@ -37,8 +37,8 @@ def search(
 ) -> Exit:
     """Show where PATTERN stands in FILE, a folder or a glob; the current folder if not given.
 
-    Matches come by file and section, with the lines of the section and its ID. The number of matches is exact,
-    also where not all of them are listed.
+    Matches come by file and section, with the lines of the section and its ID. Their number is exact, also
+    where not all of them are listed.
     """
     from mdplan.reading.read_text import search_text
     from mdplan.reading.search_request import read_search_request
