@@ -53,6 +53,7 @@ class Code(StrEnum):
     ANCHOR_NOT_FOUND = "ANCHOR_NOT_FOUND"
     CODE_BLOCK_NOT_FOUND = "CODE_BLOCK_NOT_FOUND"
     REGION_NOT_FOUND = "REGION_NOT_FOUND"
+    KEY_NOT_FOUND = "KEY_NOT_FOUND"
     RANGE_OUT_OF_BOUNDS = "RANGE_OUT_OF_BOUNDS"
     # A guard does not hold.
     TEXT_MISMATCH = "TEXT_MISMATCH"
@@ -68,11 +69,13 @@ class Code(StrEnum):
     CONFLICTING_EDITS = "CONFLICTING_EDITS"
     OUTLINE_CHANGED = "OUTLINE_CHANGED"
     DIFF_DOES_NOT_APPLY = "DIFF_DOES_NOT_APPLY"
+    FORMATTER_FAILED = "FORMATTER_FAILED"
     ENCODING_UNKNOWN = "ENCODING_UNKNOWN"
     UNENCODABLE_TEXT = "UNENCODABLE_TEXT"
     # The plan.
     PLAN_NOT_FOUND = "PLAN_NOT_FOUND"
     PLAN_TAMPERED = "PLAN_TAMPERED"
+    APPROVAL_REQUIRED = "APPROVAL_REQUIRED", Exit.APPROVAL
     # The file cannot be used.
     FILE_NOT_FOUND = "FILE_NOT_FOUND"
     FILE_EXISTS = "FILE_EXISTS"
@@ -93,6 +96,9 @@ class Code(StrEnum):
     NO_SPACE = "NO_SPACE", Exit.ENVIRONMENT
     IO_ERROR = "IO_ERROR", Exit.ENVIRONMENT
     COMMIT_IN_DOUBT = "COMMIT_IN_DOUBT", Exit.ENVIRONMENT
+    RECOVERY_REQUIRED = "RECOVERY_REQUIRED", Exit.ENVIRONMENT
+    RECOVERY_CONFLICT = "RECOVERY_CONFLICT", Exit.ENVIRONMENT
+    JOURNAL_CORRUPT = "JOURNAL_CORRUPT", Exit.ENVIRONMENT
     STATE_DIR_UNSAFE = "STATE_DIR_UNSAFE", Exit.ENVIRONMENT
     TARGET_BUSY = "TARGET_BUSY", Exit.ENVIRONMENT
     # Warnings.
@@ -101,13 +107,18 @@ class Code(StrEnum):
     OVERLAPPING_EDIT = "OVERLAPPING_EDIT", Exit.DONE
     UNDECIDED_NODE = "UNDECIDED_NODE", Exit.DONE
     NESTING_LIMIT = "NESTING_LIMIT", Exit.DONE
+    NOT_UNDOABLE = "NOT_UNDOABLE"
+    WEAK_CAS = "WEAK_CAS", Exit.DONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One place that an address could mean. Lines are 1-based and inclusive."""
+    """One place that an address could mean. Lines are 1-based and inclusive.
 
-    section_id: str
+    Sections and keys of INI files have no ID; their path is the name of the section, and of the key.
+    """
+
+    section_id: str | None = None
     heading_path: tuple[str, ...]
     start_line: int
     end_line: int

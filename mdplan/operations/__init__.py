@@ -7,8 +7,10 @@ from pydantic import Field
 from mdplan.operation import Operation
 from mdplan.operations.append_to_file import AppendToFile
 from mdplan.operations.append_to_section import AppendToSection
+from mdplan.operations.apply_diff import ApplyDiff
 from mdplan.operations.create_file import CreateFile
 from mdplan.operations.delete_file import DeleteFile
+from mdplan.operations.delete_ini_key import DeleteIniKey
 from mdplan.operations.delete_lines import DeleteLines
 from mdplan.operations.delete_section import DeleteSection
 from mdplan.operations.insert_lines import InsertLines
@@ -19,19 +21,23 @@ from mdplan.operations.preview_match import PreviewMatch
 from mdplan.operations.rename_file import RenameFile
 from mdplan.operations.rename_heading import RenameHeading
 from mdplan.operations.replace_code_block import ReplaceCodeBlock
+from mdplan.operations.replace_ini_section import ReplaceIniSection
 from mdplan.operations.replace_lines import ReplaceLines
 from mdplan.operations.replace_match import ReplaceMatch
 from mdplan.operations.replace_range import ReplaceRange
 from mdplan.operations.replace_region import ReplaceRegion
 from mdplan.operations.replace_section import ReplaceSection
 from mdplan.operations.set_heading_level import SetHeadingLevel
+from mdplan.operations.set_ini_key import SetIniKey
 from mdplan.operations.upsert_section import UpsertSection
 
 AnyOperation = Annotated[
     AppendToFile
     | AppendToSection
+    | ApplyDiff
     | CreateFile
     | DeleteFile
+    | DeleteIniKey
     | DeleteLines
     | DeleteSection
     | InsertLines
@@ -42,12 +48,14 @@ AnyOperation = Annotated[
     | RenameFile
     | RenameHeading
     | ReplaceCodeBlock
+    | ReplaceIniSection
     | ReplaceLines
     | ReplaceMatch
     | ReplaceRange
     | ReplaceRegion
     | ReplaceSection
     | SetHeadingLevel
+    | SetIniKey
     | UpsertSection,
     Field(discriminator="op"),
 ]
@@ -55,8 +63,10 @@ AnyOperation = Annotated[
 OPERATIONS: Final[dict[str, type[Operation]]] = {
     "append_to_file": AppendToFile,
     "append_to_section": AppendToSection,
+    "apply_diff": ApplyDiff,
     "create_file": CreateFile,
     "delete_file": DeleteFile,
+    "delete_ini_key": DeleteIniKey,
     "delete_lines": DeleteLines,
     "delete_section": DeleteSection,
     "insert_lines": InsertLines,
@@ -67,11 +77,13 @@ OPERATIONS: Final[dict[str, type[Operation]]] = {
     "rename_file": RenameFile,
     "rename_heading": RenameHeading,
     "replace_code_block": ReplaceCodeBlock,
+    "replace_ini_section": ReplaceIniSection,
     "replace_lines": ReplaceLines,
     "replace_match": ReplaceMatch,
     "replace_range": ReplaceRange,
     "replace_region": ReplaceRegion,
     "replace_section": ReplaceSection,
     "set_heading_level": SetHeadingLevel,
+    "set_ini_key": SetIniKey,
     "upsert_section": UpsertSection,
 }

@@ -40,7 +40,7 @@ class IniLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """A key and its value. `separator` is the sign with the white space around it; None where it is missing."""
+    """A key and its value. `separator` is the sign with the white space around it; None without one."""
 
     name: Span
     separator: Span | None

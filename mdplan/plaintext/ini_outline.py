@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 from typing import Final
 
 from mdplan.plaintext.ini_reader import read_sections
@@ -12,6 +13,7 @@ from mdplan.text.source import Source, sha256_hex
 from mdplan.text.span import Span
 
 _SHORT_HASH: Final = 16
+_FIRST: Final = 10
 
 
 class IniOutline:
@@ -50,6 +52,11 @@ class IniOutline:
     def has_sha256(self, section: IniSection, expected: str) -> bool:
         """Whether SHA-256 over the bytes of the whole section begins with the hex digits `expected`."""
         return self._digest(section).startswith(expected.lower())
+
+    @cached_property
+    def first_keys(self) -> tuple[IniKey, ...]:
+        """The first key of each of the first sections that have one: so the file is written."""
+        return tuple(islice((section.keys[0] for section in self.sections if section.keys), _FIRST))
 
     @cached_property
     def section_names(self) -> NameIndex:

@@ -20,9 +20,10 @@ def problem_text(problem: Diagnostic, ink: Ink) -> str:
     if problem.hint:
         lines.append(f"  {ink.paint('hint:', 'cyan')} {shown(problem.hint)}")
     if problem.candidates:
-        lines.append(f"  {ink.paint('sections:', 'cyan')}")
+        what = "sections:" if problem.candidates[0].section_id else "places:"
+        lines.append(f"  {ink.paint(what, 'cyan')}")
     lines += [
-        f"    {candidate.section_id}  lines {candidate.start_line}-{candidate.end_line}"
+        f"    {f'{candidate.section_id}  ' if candidate.section_id else ''}lines {candidate.start_line}-{candidate.end_line}"
         f"  {shown(' / '.join(candidate.heading_path))}"
         for candidate in problem.candidates
     ]

@@ -104,6 +104,8 @@ def _edit_row(result: EditResult) -> str:
         )
     if result.new_section_id is not None:
         parts.append(f"newSectionId {result.new_section_id}")
+    if result.hunk_offsets is not None:
+        parts.append(f"hunks moved by {', '.join(f'{lines:+d}' for lines in result.hunk_offsets)} lines")
     if result.line_ends_normalized:
         parts.append("line ends differ from the file's and were converted")
     row = f"edit {result.edit_index} {result.op} in {result.file}: {'; '.join(parts) or 'done'}"
@@ -138,7 +140,8 @@ def _diagnostic(problem: Diagnostic) -> str:
 
 def _candidate(candidate: Candidate) -> str:
     path = " > ".join(candidate.heading_path) or "(preamble)"
-    return f"lines {candidate.start_line}-{candidate.end_line} sectionId {candidate.section_id} {path}"
+    section_id = f"sectionId {candidate.section_id} " if candidate.section_id else ""
+    return f"lines {candidate.start_line}-{candidate.end_line} {section_id}{path}"
 
 
 def _rows(rows: Iterable[str], what: str) -> Iterator[str]:

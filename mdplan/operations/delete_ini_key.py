@@ -1,0 +1,42 @@
+"""delete_ini_key: delete a key of an INI file."""
+
+from typing import ClassVar, Literal
+
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.ini_operation import IniKeyOperation, ini_of
+from mdplan.markdown.outline import Outline
+from mdplan.operation import Claim, Resolution
+from mdplan.plaintext.ini_edits import delete_key
+
+
+class DeleteIniKey(IniKeyOperation):
+    """Delete a key of an INI file, with all lines of its value.
+
+    A comment behind the value goes with it; comments and blank lines around and between its lines stay. So
+    does a section that is then empty. The name of a key counts in any case where none fits by the letter.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "delete_ini_key",
+        "section": "database",
+        "key": "timeout",
+    }
+
+    op: Literal["delete_ini_key"]
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Deletion of its lines. Errors: those of the address and the guards."""
+        ini = ini_of(outline)
+        key = self.find_key(ini)
+        if isinstance(key, Diagnostic):
+            return (key,)
+        problems = tuple(self.if_other(ini, key))
+        if problems:
+            return problems
+        span = ini.source.lines.span(key.first_line, key.last_line)
+        return Resolution(
+            claims=(Claim(span=span, owner=0, part=(key.section, key.index)),),
+            edits=delete_key(ini, key),
+            # The value says nothing of a comment that goes with it.
+            is_evidence=self.is_guarded and (self.section_sha256 is not None or not key.has_comment),
+        )

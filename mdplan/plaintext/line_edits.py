@@ -1,0 +1,94 @@
+"""Edits of whole lines of a text without blocks: nothing is spaced that was not asked for.
+
+The final newline is left as it was, and an empty file is ended by a line end (DESIGN section 4).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import line_end_around
+from mdplan.text.lines import LineIndex
+from mdplan.text.source import Source
+from mdplan.text.span import Span
+
+
+def insert_lines(
+    source: Source,
+    offset: int,
+    lines: Sequence[str],
+    *,
+    blank_before: bool = False,
+    blank_after: bool = False,
+) -> TextEdit:
+    """Insertion of `lines` at `offset`, which is a line start or the end of the text.
+
+    A blank line is put before or after them where that is asked for and another line with text stands there.
+    """
+    text, table = source.text, source.lines
+    line_end = line_end_around(table, offset)
+    is_unfinished = offset > 0 and text[offset - 1] not in "\r\n"
+    new_text = line_end.join(lines)
+    if blank_before and offset and _has_text(table, table.line_at(offset - 1)):
+        new_text = line_end + new_text
+    if blank_after and offset < len(text) and _has_text(table, table.line_at(offset)):
+        new_text += line_end
+    return TextEdit.insert(offset, line_end + new_text if is_unfinished else new_text + line_end)
+
+
+def delete_lines(source: Source, numbers: Sequence[int]) -> tuple[TextEdit, ...]:
+    """Deletion of the lines `numbers`, which ascend."""
+    return tuple(TextEdit.delete(_whole(source.lines, first, last)) for first, last in _runs(numbers))
+
+
+def replace_lines(source: Source, span: Span, lines: Sequence[str]) -> tuple[TextEdit, ...]:
+    """Edits that put `lines` in place of the whole lines of `span`, which are not none.
+
+    Lines at its edges that stay the same, but for their line ends, are not touched.
+    """
+    table = source.lines
+    first, last = table.line_at(span.start), table.line_at(span.end - 1)
+    old = [table.content(line) for line in range(first, last + 1)]
+    prefix = _common(old, lines)
+    suffix = _common(old[prefix:][::-1], lines[prefix:][::-1])
+    new = lines[prefix : len(lines) - suffix]
+    first, last = first + prefix, last - suffix
+    if first > last:
+        return (insert_lines(source, table.start(first), new),) if new else ()
+    if not new:
+        return delete_lines(source, range(first, last + 1))
+    line_end = line_end_around(table, table.start(first))
+    return (TextEdit(Span(table.start(first), table.content_end(last)), line_end.join(new)),)
+
+
+def _whole(table: LineIndex, first: int, last: int) -> Span:
+    """The lines `first` to `last`; at the end of a text without final newline, with the line end before."""
+    if not table.ending(last) and first > 1:
+        return Span(table.content_end(first - 1), table.end(last))
+    return table.span(first, last)
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of successive `numbers`."""
+    first = last = None
+    for number in numbers:
+        if first is None or last is None or number != last + 1:
+            if first is not None and last is not None:
+                yield first, last
+            first = number
+        last = number
+    if first is not None and last is not None:
+        yield first, last
+
+
+def _common(left: Sequence[str], right: Sequence[str]) -> int:
+    """How many lines at the start of both are the same."""
+    count = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _has_text(table: LineIndex, line: int) -> bool:
+    return bool(table.content(line).strip(" \t"))
