@@ -1,7 +1,7 @@
 """The text edits of a batch, and which of its edits wrote what in them."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mdplan.markdown.block_edits import delete_blocks, end_of_text_before
@@ -38,11 +38,7 @@ def parts_of(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Part]:
     What is inserted at one place, and what is deleted there, is one text edit, so that the blank lines
     between what then stands together are made once.
     """
-    parts = [
-        Part(edit, ((item.index, Span(0, len(edit.new_text))),))
-        for item in sorted(resolved, key=lambda item: item.resolution.comes_last)
-        for edit in item.resolution.edits
-    ]
+    parts = _edits_of(item for item in resolved if not item.resolution.comes_last)
     insertions = sorted(
         ((insertion, item.index) for item in resolved for insertion in item.resolution.insertions),
         key=lambda found: (found[0].offset, found[0].order, found[1]),
@@ -55,7 +51,16 @@ def parts_of(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Part]:
         parts += _inserted(outline, insertions[at:first])
         parts.append(_filled(outline, gap, insertions[first:behind]))
         at = behind
-    return parts + list(_inserted(outline, insertions[at:]))
+    parts += _inserted(outline, insertions[at:])
+    return parts + _edits_of(item for item in resolved if item.resolution.comes_last)
+
+
+def _edits_of(resolved: Iterable[ResolvedEdit]) -> list[Part]:
+    return [
+        Part(edit, ((item.index, Span(0, len(edit.new_text))),))
+        for item in resolved
+        for edit in item.resolution.edits
+    ]
 
 
 def _gaps(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[_Gap]:
