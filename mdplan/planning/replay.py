@@ -51,7 +51,7 @@ def stale_files(plan: Plan, found: Sequence[FoundFile]) -> Problems:
 
 def bases_of(plan: Plan, found: Sequence[FoundFile]) -> list[Source]:
     """What the text edits of `plan` start from: the files as `found`, or no text where one is created."""
-    return [file.source or _no_text(change.encoding) for change, file in zip(plan.files, found, strict=True)]
+    return [file.source or no_text(change.encoding) for change, file in zip(plan.files, found, strict=True)]
 
 
 def replay(
@@ -115,7 +115,7 @@ def file_exists(path: str) -> Diagnostic:
     )
 
 
-def _no_text(encoding: str | None) -> Source:
+def no_text(encoding: str | None) -> Source:
     source = Source.decode(b"", encoding)
     return source if isinstance(source, Source) else Source.from_text("")
 
