@@ -144,7 +144,8 @@ class Resolution:
 
     `deletions` are whole lines that go, and `insertions` blocks that come: the planner owns the blank lines
     between what is left, also where several edits meet. `section` is the section that the edit addressed,
-    `destination` the one that it moves it to.
+    `destination` the one that it moves it to. `hunk_offsets` are the lines by which hunks of a diff were
+    moved from where their headers say.
     `is_evidence` says that the edit's own guards, but for `sectionSha256`, fix every byte that it removes
     and the owner of what it inserts, so that it needs no file hash.
     `may_change_outline` says that headings around the edit may change level or parent: it was asked to.
@@ -158,6 +159,7 @@ class Resolution:
     section: Section | None = None
     destination: Section | None = None
     matches: MatchReport | None = None
+    hunk_offsets: tuple[int, ...] = ()
     warnings: Problems = ()
     is_evidence: bool = False
     may_change_outline: bool = False

@@ -53,7 +53,8 @@ class EditResult:
     `section_id` names the section that it addressed, in the base. `new_section_id` is the ID of the first
     section that it inserts; for an edit that inserts none, the ID that the addressed section has afterwards,
     if that is another one. `new_section_sha256` is the hash of that new section, else of the addressed one
-    as it is afterwards: it pins the next edit.
+    as it is afterwards: it pins the next edit. `hunk_offsets` say by how many lines each hunk of a diff was
+    moved from where its header says; absent where none was.
     """
 
     edit_index: int
@@ -70,6 +71,7 @@ class EditResult:
     matches: tuple[MatchResult, ...] = ()
     excluded_matches: Mapping[str, int] | None = None
     line_ends_normalized: bool | None = None
+    hunk_offsets: tuple[int, ...] | None = None
     warnings: tuple[Diagnostic, ...] = ()
 
 

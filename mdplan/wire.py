@@ -18,6 +18,7 @@ from mdplan.batch import Batch, FileEdits
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.operation import Operation
 from mdplan.operations import OPERATIONS
+from mdplan.wire_diff import diffs_of_others, fold_diff, with_diff_as_edit
 from mdplan.wire_match import fold_match_options
 
 _FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
@@ -41,6 +42,8 @@ DEFAULT_LIMITS: Final = Limits()
 def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problems:
     """Batch of `data`, which is decoded JSON: ``{file, edits}`` or ``{files: [{file, edits}]}``.
 
+    A ``diff`` beside them, or in place of ``files``, becomes edits of the files that it names; beside
+    ``file`` it is one more edit of that.
     Errors: INVALID_ARGUMENT, UNKNOWN_FIELD, EMPTY_CONTENT, BATCH_TOO_LARGE; all of them, each tied to its
     edit by an index through the whole batch.
     """
@@ -49,7 +52,9 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     if problem:
         return (problem,)
     fields = fold_names(decoded, _BATCH_SYNONYMS)
-    files = _decoded(fields.pop("files", None))
+    fields, files, problem = fold_diff(fields, _decoded(fields.pop("files", None)))
+    if problem:
+        return (problem,)
     known = wire_names(Batch)
     is_one_file = files is None
     if is_one_file:
@@ -58,17 +63,16 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     elif "edits" in fields or "file" in fields:
         return (_invalid("files stands beside file or edits", "send one file, or a list of files"),)
     problems = [*_drop_references(fields), *unknown_fields(fields, known, "the batch")]
-    if not isinstance(files, list):
-        return (*problems, _invalid("files is not a list", 'send "files": [{"file": …, "edits": […]}]'))
-    too_large = _too_large(files, limits)
-    if too_large:
-        return (too_large,)
+    problem = _too_large(files, limits) if isinstance(files, list) else _NO_LIST
+    if problem:
+        return (*problems, problem)
     read: list[FileEdits] = []
     first_index = 0
-    for number, entry in enumerate(files):
+    for number, entry in enumerate(map(with_diff_as_edit, map(_decoded, files))):
         file = _read_file(entry, "" if is_one_file else f"files[{number}]", first_index)
         if isinstance(file, FileEdits):
             read.append(file)
+            problems += diffs_of_others(file, first_index)
         else:
             problems += file
         first_index += _edit_count(entry)
@@ -375,3 +379,6 @@ def _short(name: object) -> str:
 
 def _invalid(message: str, hint: str) -> Diagnostic:
     return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)
+
+
+_NO_LIST: Final = _invalid("files is not a list", 'send "files": [{"file": …, "edits": […]}]')

@@ -156,6 +156,7 @@ def _result_of_json(entry: Mapping[str, Any]) -> EditResult:
         matches=tuple(_match_of_json(match) for match in entry["matches"]),
         excluded_matches=None if excluded is None else {str(kind): int(n) for kind, n in excluded.items()},
         line_ends_normalized=None if normalized is None else bool(normalized),
+        hunk_offsets=tuple(map(int, entry["hunkOffsets"])) if "hunkOffsets" in entry else None,
         warnings=tuple(_diagnostic_of_json(warning) for warning in entry["warnings"]),
     )
 

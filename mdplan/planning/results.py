@@ -42,6 +42,7 @@ def _result(built: BuiltFile, item: ResolvedEdit, after: SectionAfter | None) ->
         matches=_matches(item.outline, matches) if matches else (),
         excluded_matches=dict(matches.excluded) if matches else None,
         line_ends_normalized=(matches.line_ends_normalized or None) if matches else None,
+        hunk_offsets=resolution.hunk_offsets if any(resolution.hunk_offsets) else None,
         warnings=tuple(
             warning.at(file=built.file.path, edit_index=item.index) for warning in resolution.warnings
         ),

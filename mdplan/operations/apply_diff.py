@@ -1,0 +1,185 @@
+"""apply_diff: a unified diff as an edit."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import groupby
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.expected_text import with_nearest_lines
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.section import Section
+from mdplan.operation import Claim, Operation, Resolution
+from mdplan.text.edit import TextEdit
+from mdplan.text.hunk_places import HunkPlaces, Misplaced, PlacedHunk
+from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
+from mdplan.text.span import Span
+from mdplan.text.unified_diff import DiffHunk, DiffLine, FileDiff, NotADiff, read_diff
+
+
+class ApplyDiff(Operation):
+    """Make the changes of a unified diff, whose unchanged and removed lines prove the place.
+
+    `diff` is what `git diff` or `diff -u` writes, or its hunks alone. Every line that a hunk shows must stand
+    in the file, in order and without a gap, at the line that its header gives or at one other place only;
+    `hunkOffsets` says by how many lines hunks were moved. Nothing is applied nearly. Line ends in the diff
+    may be LF whatever the file has.
+
+    The header of a file may be left out, and else names the file that is edited. A diff of several files goes
+    as ``diff`` beside `files`, or in its place: it becomes one edit for each file that it names, and creates,
+    deletes and renames files too.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "apply_diff",
+        "diff": "@@ -3,1 +3,1 @@\n-Plans are made before edits.\n+Edits are planned before they are made.\n",
+    }
+    needs_markdown: ClassVar = False
+
+    op: Literal["apply_diff"]
+    diff: str = Field(description="Unified diff of this file; its file header may be left out.")
+
+    @cached_property
+    def files(self) -> tuple[FileDiff, ...] | NotADiff:
+        """What the diff does, file by file."""
+        return read_diff(self.diff)
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One text edit for each run of changed lines.
+
+        Errors: INVALID_ARGUMENT for what is no diff of the text of one file; DIFF_DOES_NOT_APPLY for every
+        hunk that does not stand in the file.
+        """
+        file = self._file()
+        if isinstance(file, Diagnostic):
+            return (file,)
+        hunks = [_without_bom(hunk) if outline.source.bom else hunk for hunk in file.hunks]
+        found = HunkPlaces(outline.source.text, outline.view).place(hunks)
+        problems = tuple(_problem(outline, each) for each in found if isinstance(each, Misplaced))
+        if problems:
+            return problems
+        placed = [each for each in found if isinstance(each, PlacedHunk)]
+        changes = [(_claim(outline, edit.span), edit) for hunk in placed for edit in _edits(outline, hunk)]
+        return Resolution(
+            claims=tuple(claim for claim, _ in changes),
+            edits=tuple(edit for _, edit in changes if edit.new_text != outline.text_of(edit.span)),
+            section=_section(outline, placed[0].span),
+            hunk_offsets=tuple(hunk.moved_by for hunk in placed),
+            is_evidence=all(hunk.hunk.old.strip() or not outline.source.text for hunk in placed),
+        )
+
+    def _file(self) -> FileDiff | Diagnostic:
+        """The one file of the diff, if it changes nothing but its text."""
+        if isinstance(self.files, NotADiff):
+            return _invalid(f"diff is no unified diff: {self.files.reason}", self.files.hint)
+        if len(self.files) > 1:
+            return _invalid(
+                f"diff changes {len(self.files)} files, and this edit is of one",
+                'send it as `"diff"` beside or in place of `files`, which makes one edit of each file',
+            )
+        file = self.files[0]
+        if file.obstacle is not None:
+            return _invalid(f"diff {file.obstacle}, and only text can be edited", "leave that out of it")
+        for is_asked, what, operation in (
+            (file.creates, "creates", "create_file"),
+            (file.deletes, "deletes", "delete_file"),
+            (file.renames, "renames", "rename_file"),
+        ):
+            if is_asked:
+                return _invalid(
+                    f"diff {what} its file, and this edit is of one that stays",
+                    f'use {operation}, or send it as `"diff"` in place of `files`',
+                )
+        return file
+
+
+def _without_bom(hunk: DiffHunk) -> DiffHunk:
+    """`hunk` without a byte order mark in the lines that begin both sides: it is no part of the text."""
+    sides = [next((line for line in hunk.lines if line.sign != other), None) for other in "+-"]
+    if hunk.old_start > 1 or any(line is None or not line.text.startswith("\ufeff") for line in sides):
+        return hunk
+    lines = tuple(
+        DiffLine(line.sign, line.text.removeprefix("\ufeff")) if any(line is side for side in sides) else line
+        for line in hunk.lines
+    )
+    return DiffHunk(number=hunk.number, old_start=hunk.old_start, new_start=hunk.new_start, lines=lines)
+
+
+def _edits(outline: Outline, placed: PlacedHunk) -> Iterator[TextEdit]:
+    """Edits of the runs of changed lines of a hunk.
+
+    Where the file has the very line ends that the hunk shows, new lines have those of the hunk; else those of
+    their surroundings.
+    """
+    view, source = outline.view, outline.source
+    end = placed.span.end
+    is_exact = not placed.lacks_newline and outline.text_of(view.span_in_text(placed.span)) == placed.hunk.old
+    is_exact = is_exact and (bool(placed.hunk.old) or not source.text)
+    at = placed.span.start
+    for is_change, run in groupby(placed.hunk.lines, lambda line: line.sign != " "):
+        lines = list(run)
+        old = to_lf("".join(line.text for line in lines if line.sign != "+"))
+        start, at = min(at, end), at + len(old)
+        if not is_change:
+            continue
+        new = "".join(line.text for line in lines if line.sign == "+")
+        span = Span(start, min(at, end))
+        if placed.lacks_newline and at > end:
+            span, new = _at_unfinished_end(span, to_lf(new), is_insertion=not old)
+        span = view.span_in_text(span)
+        yield TextEdit(
+            span, new if is_exact else with_line_ends(new, line_end_around(source.lines, span.start))
+        )
+
+
+def _at_unfinished_end(span: Span, new: str, *, is_insertion: bool) -> tuple[Span, str]:
+    """The edit `span` of the view, `new` at the end of a file without final newline, which stays without."""
+    if is_insertion:
+        return span, "\n" + new.removesuffix("\n")
+    new = new.removesuffix("\n")
+    return (span, new) if new else (Span(max(span.start - 1, 0), span.end), new)
+
+
+def _section(outline: Outline, span: Span) -> Section:
+    """The section that a change of `span` belongs to; an insertion belongs to the text before it."""
+    return outline.section_at(span.start if len(span) else max(span.start - 1, 0))
+
+
+def _claim(outline: Outline, span: Span) -> Claim:
+    return Claim(span=span, owner=_section(outline, span).index)
+
+
+def _problem(outline: Outline, found: Misplaced) -> Diagnostic:
+    """DIFF_DOES_NOT_APPLY for one hunk."""
+    lines, view, hunk = outline.source.lines, outline.view, found.hunk
+    places = [lines.position(view.span_in_text(Span(at, at)).start) for at in found.places]
+    stated = None
+    if found.stated is not None:
+        offset = min(found.stated, len(view.text))
+        stated = view.span_in_text(Span(offset, min(offset + len(to_lf(hunk.old)), len(view.text))))
+    what = f"hunk {hunk.number} does not apply at line {hunk.old_start}"
+    if found.applied_at is not None:
+        line = lines.position(view.span_in_text(Span(found.applied_at, found.applied_at)).start).line
+        what += f": what it makes stands at line {line} already"
+        hint = "the diff seems to be applied: leave it out, or make it anew from the file as it is"
+    elif places:
+        what += f", and its lines stand at {len(places)} other places"
+        listed = ", ".join(str(place.line) for place in places[:-1])
+        hint = f"they stand at lines {listed} and {places[-1].line}: give more lines around the change"
+    else:
+        hint = "make the diff anew from the file as it is"
+    problem = Diagnostic(
+        code=Code.DIFF_DOES_NOT_APPLY,
+        message=what,
+        hint=hint,
+        place=None if stated is None else lines.position(stated.start),
+    )
+    if places or found.applied_at is not None or not hunk.old.strip():
+        return problem
+    return with_nearest_lines(outline, problem, hunk.old, stated)
+
+
+def _invalid(message: str, hint: str) -> Diagnostic:
+    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)

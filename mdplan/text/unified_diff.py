@@ -1,0 +1,263 @@
+"""Unified diffs that come in, read by unidiff; what it would overlook or drop is refused here.
+
+Lines of a diff end at LF alone. unidiff takes a hunk whose header counts too few lines and drops the others,
+does not know C-quoted names, and reads the marker of a missing final newline in English only.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from unidiff.patch import Hunk, PatchedFile
+
+_HEADER: Final = re.compile(
+    r"@@ -(?P<old>\d+)(?:,(?P<old_count>\d+))? \+(?P<new>\d+)(?:,(?P<new_count>\d+))? @@"
+)
+_NO_NEWLINE: Final = "\\ No newline at end of file\n"
+_ANY_NO_NEWLINE: Final = re.compile(r"^\\ .*\n", re.MULTILINE)
+_SIGNATURE: Final = re.compile(r"-- ?\n")
+_NOWHERE: Final = "/dev/null"
+_PREFIXED: Final = re.compile(r"[abciow12]/")
+_ESCAPE: Final = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
+_ESCAPED: Final = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class NotADiff:
+    """Why a text cannot be read as a unified diff, and what to do about it."""
+
+    reason: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """One line of a hunk: `sign` is a blank, ``-`` or ``+``; `text` has its line end, if it has one."""
+
+    sign: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffHunk:
+    """One hunk; `number` is 1-based in its file.
+
+    `old_start` and `new_start` are those of its header: they count lines that end at LF, from 1, and for a
+    side without lines they are that of the line before.
+    """
+
+    number: int
+    old_start: int
+    new_start: int
+    lines: tuple[DiffLine, ...]
+
+    @cached_property
+    def old(self) -> str:
+        """The text of the base that the hunk shows."""
+        return "".join(line.text for line in self.lines if line.sign != "+")
+
+    @cached_property
+    def new(self) -> str:
+        """The text that it makes of that."""
+        return "".join(line.text for line in self.lines if line.sign != "-")
+
+    @property
+    def has_context_before(self) -> bool:
+        """Whether it begins with a line that stays."""
+        return self.lines[0].sign == " "
+
+    @property
+    def has_context_behind(self) -> bool:
+        """Whether it ends with a line that stays."""
+        return self.lines[-1].sign == " "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDiff:
+    """What a diff does to one file. Names are without their prefix; None where the side is no file.
+
+    Both names are None where the diff is of hunks alone. They may differ without a renaming: `diff -u` takes
+    two files. `obstacle` says in words what it asks for beside text and name, if anything. `source` is the
+    part of the diff that is about this file.
+    """
+
+    old_name: str | None
+    new_name: str | None
+    renames: bool
+    hunks: tuple[DiffHunk, ...]
+    obstacle: str | None
+    source: str
+
+    @property
+    def creates(self) -> bool:
+        """Whether it makes the file."""
+        return self.old_name is None and self.new_name is not None
+
+    @property
+    def deletes(self) -> bool:
+        """Whether it removes the file."""
+        return self.old_name is not None and self.new_name is None
+
+
+def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
+    """The files of the unified diff `text`; hunks alone are those of one file without a name."""
+    from unidiff.errors import UnidiffParseError
+    from unidiff.patch import PatchSet
+
+    lines = [f"{line}\n" for line in _normalized(text).split("\n")[:-1]]
+    lines, added = _with_header(lines)
+    try:
+        patch = PatchSet(lines)
+    except UnidiffParseError as error:
+        return _miscounted(lines, added) or NotADiff(f"it cannot be read: {str(error)[:80].strip()}", _ANEW)
+    if any(_is_cut(lines, hunk) for file in patch for hunk in file):
+        return _miscounted(lines, added) or NotADiff("lines stand behind the end of a hunk", _ANEW)
+    starts = [_start_of(lines, file) for file in patch]
+    files = tuple(
+        _file(file, lines[start:end])
+        for file, start, end in zip(patch, starts, [*starts[1:], len(lines)], strict=True)
+    )
+    if not any(file.hunks or file.obstacle or file.renames or file.creates or file.deletes for file in files):
+        return NotADiff("it has no hunks", "a hunk starts with a line such as `@@ -3,4 +3,5 @@`")
+    return files
+
+
+_ANEW: Final = "make it anew, as `git diff` or `diff -u` would"
+
+
+def _normalized(text: str) -> str:
+    """`text` with a last line end, LF where a transport made CRLF of all, and one spelling of the marker."""
+    header = next((line for line in text.split("\n") if _HEADER.match(line)), "")
+    text = text.replace("\r\n", "\n") if header.endswith("\r") else text
+    text = text if text.endswith("\n") else text + "\n"
+    return _ANY_NO_NEWLINE.sub(lambda _: _NO_NEWLINE, text)
+
+
+def _with_header(lines: list[str]) -> tuple[list[str], int]:
+    """`lines` with a file header where they have none before the first hunk, and how many lines that adds."""
+    before = list(takewhile(lambda line: not _HEADER.match(line), lines))
+    if len(before) == len(lines) or any(line.startswith(("+++ ", "diff ")) for line in before):
+        return lines, 0
+    return ["--- \n", "+++ \n", *lines[len(before) :]], 2 - len(before)
+
+
+def _is_cut(lines: Sequence[str], hunk: "Hunk") -> bool:
+    """Whether lines of the body stand behind the place where the header of `hunk` lets it end."""
+    at = max(line.diff_line_no or 0 for line in hunk)
+    while at < len(lines) and (lines[at] == "\n" or lines[at] == _NO_NEWLINE):
+        at += 1
+    return at < len(lines) and lines[at][0] in " +-" and not _ends_hunk(lines, at)
+
+
+def _ends_hunk(lines: Sequence[str], at: int) -> bool:
+    """Whether the header of a file, or the signature of a mail, stands at the index `at`."""
+    is_header = lines[at].startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
+    return is_header or _SIGNATURE.fullmatch(lines[at]) is not None
+
+
+def _miscounted(lines: Sequence[str], added: int) -> NotADiff | None:
+    """The first hunk whose header does not count its lines right, told so that it can be mended."""
+    for at, line in enumerate(lines):
+        header = _HEADER.match(line)
+        if header is None:
+            continue
+        signs = "".join(_signs(lines, at + 1))
+        old, new = len(signs) - signs.count("+"), len(signs) - signs.count("-")
+        counts = int(header["old_count"] or 1), int(header["new_count"] or 1)
+        if counts != (old, new):
+            return NotADiff(
+                f"the hunk at line {at + 1 - added} of the diff has {old} old and {new} new lines, and its "
+                f"header says {counts[0]} and {counts[1]}",
+                f"if no line is missing, the header is `@@ -{header['old']},{old} +{header['new']},{new} @@`",
+            )
+    return None
+
+
+def _signs(lines: Sequence[str], start: int) -> Iterator[str]:
+    """Signs of the body that starts at the index `start`; blank lines at its end are no part of it."""
+    blank = 0
+    for at in range(start, len(lines)):
+        sign = lines[at][0]
+        if sign == "\n":
+            blank += 1
+        elif sign in " +-" and not _ends_hunk(lines, at):
+            yield from " " * blank + sign
+            blank = 0
+        elif sign != "\\":
+            return
+
+
+def _start_of(lines: Sequence[str], file: "PatchedFile") -> int:
+    """Index of the first line of the header of `file`; unidiff gives the second where git made none."""
+    at = (file.diff_line_no or 1) - 1
+    return at - 1 if lines[at].startswith("+++ ") and at else at
+
+
+def _file(file: "PatchedFile", lines: Sequence[str]) -> FileDiff:
+    old, new = file.source_file, file.target_file
+    for line in takewhile(lambda line: not _HEADER.match(line), lines):
+        # A header of git names the file on both sides, also where this line says that one side is none.
+        if line.startswith("--- "):
+            old = line[4:].rstrip("\n").split("\t")[0]
+    old_name, new_name = _names(_unquoted(old), _unquoted(new))
+    return FileDiff(
+        old_name=old_name,
+        new_name=new_name,
+        renames=any(line.startswith("rename from ") for line in file.patch_info or ()),
+        hunks=tuple(_hunk(hunk, number) for number, hunk in enumerate(file, start=1)),
+        obstacle=_obstacle(file),
+        source="".join(lines),
+    )
+
+
+def _obstacle(file: "PatchedFile") -> str | None:
+    """What `file` asks for that is no change of text or name."""
+    if file.is_binary_file:
+        return "changes binary data"
+    if any(line.startswith("copy from ") for line in file.patch_info or ()):
+        return "copies a file"
+    modes = {file.source_mode, file.target_mode} - {None}
+    if file.is_removed_file:
+        modes -= {"100755"}
+    is_same = len(modes) == 1 and None not in (file.source_mode, file.target_mode)
+    return None if is_same or modes <= {"100644"} else "sets a file mode"
+
+
+def _names(old: str, new: str) -> tuple[str | None, str | None]:
+    """Names of both sides without the prefixes, such as ``a/`` and ``b/``, that tell these apart."""
+    if _NOWHERE in (old, new):
+        (name,) = {old, new} - {_NOWHERE} or {""}
+        name = name[2:] if _PREFIXED.match(name) else name
+        return (None, name or None) if old == _NOWHERE else (name or None, None)
+    if _PREFIXED.match(old) and _PREFIXED.match(new) and old[0] != new[0]:
+        old, new = old[2:], new[2:]
+    return old or None, new or None
+
+
+def _unquoted(name: str) -> str:
+    """`name` without the C quotes that git puts around special characters."""
+    if len(name) < len('""') or not name.startswith('"') or not name.endswith('"'):
+        return name
+    raw = _ESCAPE.sub(_unescaped, name[1:-1].encode("utf-8", "surrogatepass"))
+    return raw.decode("utf-8", "replace")
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    code = match[1]
+    return bytes([_ESCAPED[code[0]] if len(code) == 1 else int(code, 8) & 0xFF])
+
+
+def _hunk(hunk: "Hunk", number: int) -> DiffHunk:
+    lines: list[DiffLine] = []
+    for line in hunk:
+        if line.line_type == "\\":
+            lines[-1] = DiffLine(lines[-1].sign, lines[-1].text.removesuffix("\n"))
+        elif line.diff_line_no is not None:
+            lines.append(DiffLine(line.line_type, line.value))
+    return DiffHunk(
+        number=number, old_start=hunk.source_start, new_start=hunk.target_start, lines=tuple(lines)
+    )
