@@ -12,6 +12,7 @@ from inspect import cleandoc
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
+from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from mdplan.batch import Batch, FileEdits
@@ -33,6 +34,12 @@ def operation_schema(op: str) -> Schema:
     model = OPERATIONS[op]
     schema = _tidied(model.model_json_schema(by_alias=True))
     return {"$schema": _DIALECT, **schema, "examples": [dict(model.example)]}
+
+
+def model_schema(model: type[BaseModel]) -> Schema:
+    """Schema of a request that `model` reads."""
+    schema: Schema = _tidied(model.model_json_schema(by_alias=True))
+    return schema
 
 
 def batch_schema() -> Schema:

@@ -7,12 +7,12 @@ optional is absent. The strict models behind it say what goes together, and refu
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from mdplan.operation import Operation, SectionTargeted
 from mdplan.operations import OPERATIONS
 from mdplan.report import Report
-from mdplan.schema import Schema, batch_schema, operation_schema, report_schema
+from mdplan.schema import Schema, batch_schema, model_schema, operation_schema, report_schema
 
 _LONG_LIST: Final = 4
 _OF_INPUT: Final = frozenset({"type", "enum", "items", "properties", "required", "description"})
@@ -39,23 +39,50 @@ def batch_properties() -> dict[str, Schema]:
     }
 
 
+def request_properties(model: type[BaseModel]) -> dict[str, Schema]:
+    """Schemas of the fields of a request."""
+    schema = model_schema(model)
+    definitions = schema.get("$defs", {})
+    return {name: _flat(field, definitions, _OF_INPUT) for name, field in schema["properties"].items()}
+
+
 def edit_schema() -> Schema:
-    """One object for every operation: `op`, and the fields of all of them, each optional."""
+    """One object for every operation: `op`, and the fields of all of them, each optional.
+
+    Every model pays for each word of it with each request, so a field is described only where its name and
+    the table of operations leave a doubt; the guide and `mdplan help` describe all.
+    """
     fields: dict[str, Schema] = {}
     for op in OPERATIONS:
         schema = operation_schema(op)
         for name in (name for name in schema["properties"] if name != "op"):
             field = _flat(schema["properties"][name], schema.get("$defs", {}), _OF_INPUT)
             fields[name] = _merged(fields[name], field, op) if name in fields else field
+    for name, field in fields.items():
+        del field["description"]
+        if name in _DESCRIBED:
+            field["description"] = _DESCRIBED[name]
     return object_schema({"op": {"type": "string", "enum": list(OPERATIONS)}, **fields}, required=["op"])
 
 
+_DESCRIBED: Final[Mapping[str, str]] = {
+    "sectionId": "From md_stat; 8 of its hex digits suffice.",
+    "headingPath": 'Outer to inner, the last ones suffice: ["Guide", "Install"].',
+    "occurrence": "Which of several equal headings; 1-based.",
+    "sectionSha256": "Refuse if the section has changed.",
+    "expectedText": "What stands there now; proves the place.",
+    "lines": "1-based, inclusive.",
+    "range": "1-based; end is exclusive.",
+    "levels": "fit: push headings of markdown down to their place.",
+    "matchSelection": '"all", "3" or "2-4".',
+    "include": "Node kinds to match in that are left alone by default.",
+    "key": "Front matter: dotted path. Table: cell of the row. INI: name.",
+}
+
+
 def _merged(known: Schema, field: Schema, op: str) -> Schema:
-    """One schema for a field that several operations have, with the choices and descriptions of all."""
-    described = known["description"]
-    if field["description"] not in described:
-        described = f"{described} {op}: {field['description']}"
-    merged = {**known, "description": described}
+    """One schema for a field that several operations have, with the choices of all."""
+    merged = dict(known)
     if "enum" in known and "enum" in field:
         merged["enum"] = list(dict.fromkeys([*known["enum"], *field["enum"]]))
         field = {**field, "enum": merged["enum"]}
@@ -70,7 +97,7 @@ def flat_report_schema(shape: type[Report]) -> Schema:
 
 
 def operation_table() -> str:
-    """One line an operation: its fields, in brackets those that it can do without, and what it does.
+    """One line an operation: its fields, in brackets those that it can do without.
 
     SECTION stands for the fields that name a section.
     """
@@ -82,7 +109,7 @@ def operation_table() -> str:
         if len(optional) >= _LONG_LIST and owners.setdefault(options, op) != op:
             options = f"as {owners[options]}"
         fields = ", ".join([*required, f"[{options}]"] if options else required)
-        rows.append(f"- {op}: {fields}. {_summary(model)}")
+        rows.append(f"- {op}: {fields}" if fields else f"- {op}")
     return "\n".join(rows)
 
 
@@ -106,10 +133,6 @@ def _is_required(model: type[Operation], name: str) -> bool:
     except ValidationError:
         return True
     return False
-
-
-def _summary(model: type[Operation]) -> str:
-    return (model.__doc__ or "").partition("\n")[0]
 
 
 def _flat(schema: Mapping[str, Any], definitions: Mapping[str, Any], kept: frozenset[str]) -> Schema:

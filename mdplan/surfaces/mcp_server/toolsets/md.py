@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mdplan.engine import Engine
+from mdplan.read_report import ReadReport, SearchReport
+from mdplan.reading.read_request import ReadRequest, ReadTarget, read_read_request
+from mdplan.reading.read_text import read_text, search_text
+from mdplan.reading.search_request import SearchRequest, read_search_request
 from mdplan.reading.stat_request import DETAILS, INVENTORIES, StatRequest, read_stat_request
 from mdplan.reading.stat_text import stat_text
 from mdplan.report import ApplyReport, PlanReport, StatReport, refusal
@@ -15,6 +19,7 @@ from mdplan.surfaces.mcp_server.flat_schema import (
     flat_report_schema,
     object_schema,
     operation_table,
+    request_properties,
 )
 from mdplan.surfaces.mcp_server.result import answer, plan_answer
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
@@ -22,7 +27,8 @@ from mdplan.wire import fold_names
 
 INSTRUCTIONS: Final = """\
 Edits Markdown and text files by small declared edits: bytes that no edit names never change. Look first: \
-md_stat gives sections with IDs and the baseSha256 of a file, without its content. Edit by sectionId or \
+md_stat gives sections with IDs and the baseSha256 of a file, without its content; md_search finds text, \
+md_read gives it. Edit by sectionId or \
 headingPath, not by line numbers; all edits of one call address the file as you saw it. Pin every write: by \
 baseSha256 from md_stat, or by the planId of a preview (md_validate, or md_apply with dryRun). In doubt \
 preview, read the diff, then send the planId. A refusal writes nothing, and its hint says how to go on."""
@@ -31,6 +37,14 @@ _STAT: Final = """\
 Structure of a Markdown or text file, never its content: baseSha256, sections (sectionId, headingPath, \
 lines, sectionSha256), front matter and more. With a folder or glob as `file`: one row per file. Start here, \
 then name sections by sectionId and pin writes by baseSha256."""
+
+_READ: Final = """\
+Text of one place of a file (the whole file without one), or of several (targets), with what pins an edit of \
+it: baseSha256, and sectionSha256 of a section. Long text is cut at a block; nextCursor goes on."""
+
+_SEARCH: Final = """\
+Where text stands in a file, folder or glob: matches by section (sectionId, headingPath, lines), and their \
+exact number. Cheaper than reading files."""
 
 _APPLY: Final = """\
 Edit one file (file, baseSha256, edits), several (files), or apply a preview (planId): all edits or none.
@@ -73,6 +87,24 @@ def md_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
             call=guarded(StatReport, lambda arguments: _stat(engine, arguments)),
         ),
         ToolDefinition(
+            name="md_read",
+            title="Text of a place",
+            description=_READ,
+            input_schema=_read_schema(),
+            output_schema=flat_report_schema(ReadReport),
+            writes=False,
+            call=guarded(ReadReport, lambda arguments: _read(engine, arguments)),
+        ),
+        ToolDefinition(
+            name="md_search",
+            title="Find text",
+            description=_SEARCH,
+            input_schema=_search_schema(),
+            output_schema=flat_report_schema(SearchReport),
+            writes=False,
+            call=guarded(SearchReport, lambda arguments: _search(engine, arguments)),
+        ),
+        ToolDefinition(
             name="md_validate",
             title="Preview edits",
             description=_VALIDATE,
@@ -97,6 +129,18 @@ def _stat(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     request = read_stat_request(arguments)
     report = engine.stat(request) if isinstance(request, StatRequest) else refusal(StatReport, request)
     return answer(report, stat_text)
+
+
+def _read(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
+    request = read_read_request(arguments)
+    report = engine.read(request) if isinstance(request, ReadRequest) else refusal(ReadReport, request)
+    return answer(report, read_text)
+
+
+def _search(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
+    request = read_search_request(arguments)
+    report = engine.search(request) if isinstance(request, SearchRequest) else refusal(SearchReport, request)
+    return answer(report, search_text)
 
 
 def _apply(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
@@ -129,6 +173,21 @@ def _stat_schema() -> Schema:
         },
         required=["file"],
     )
+
+
+def _read_schema() -> Schema:
+    """Fields of one target, and `targets` for several, without saying everything twice."""
+    options = request_properties(ReadRequest)
+    targets: Schema = {
+        "type": "array",
+        "items": {"type": "object"},
+        "description": "Several places, each {file, …} as above.",
+    }
+    return object_schema({**request_properties(ReadTarget), **options, "targets": targets})
+
+
+def _search_schema() -> Schema:
+    return object_schema(request_properties(SearchRequest), required=["pattern"])
 
 
 def _batch_schema(edits: Schema) -> Schema:
