@@ -135,6 +135,19 @@ class Engine:
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
+    def write(self, data: object) -> ApplyReport:
+        """Plan a batch and commit it in one call: what pins it are the bases that this call reads (DESIGN 7).
+
+        For callers whose requests carry guards of their own. Errors: those of planning and of storage.
+        """
+        batch = read_batch(data, self.settings.batch)
+        if not isinstance(batch, Batch):
+            return refusal(ApplyReport, batch)
+        try:
+            return self._commit_batch(lambda: self._plan(batch))
+        except StorageRefused as refused:
+            return refusal(ApplyReport, refused.problems)
+
     # From a batch to a plan.
 
     def _plan(self, batch: Batch) -> Planned | Problems:
@@ -176,14 +189,18 @@ class Engine:
             return refusal(ApplyReport, batch)
         if batch.dry_run:
             return _as_apply_report(self.plan(data))
-        planned = self._repeated(batch) or plan_pinned(self._plan, batch)
+        return self._commit_batch(lambda: self._repeated(batch) or plan_pinned(self._plan, batch))
+
+    def _commit_batch(self, plan_it: Callable[[], Planned | ApplyReport | Problems]) -> ApplyReport:
+        """Commit what `plan_it` plans, before the lock so that a refusal leaves no trace."""
+        planned = plan_it()
         if not isinstance(planned, Planned):
             return planned if isinstance(planned, ApplyReport) else refusal(ApplyReport, planned)
         with locked(self._root_of(planned.plan), self.settings.lock_timeout) as lock:
             found = self.documents.found_of(planned.plan)
             if not isinstance(found, list) or stale_files(planned.plan, found):
                 # Another writer was faster: what pins the batch is looked at again.
-                planned = self._repeated(batch) or plan_pinned(self._plan, batch)
+                planned = plan_it()
             if not isinstance(planned, Planned):
                 return planned if isinstance(planned, ApplyReport) else refusal(ApplyReport, planned)
             self._save(planned.plan)
