@@ -57,7 +57,9 @@ class SearchHit:
     """One match: its first line and column (1-based, code points) and that line, cut at 200 characters.
 
     `within` is the kind of node that the match lies in or cuts, by its name in `exclude`.
-    `before` and `behind` are the lines around it, as many as were asked for.
+    `before` and `behind` are the lines around it, as many as were asked for. `section_end_hint` is the line
+    before the next one that begins with a match of `section_pattern`, the first of the patterns that were
+    asked for that matches later in the file.
     """
 
     line: int
@@ -66,6 +68,8 @@ class SearchHit:
     within: str | None = None
     before: tuple[str, ...] | None = None
     behind: tuple[str, ...] | None = None
+    section_end_hint: int | None = None
+    section_pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,6 +55,7 @@ def find_place(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
         (target.front_matter, _front_matter),
         (target.match, _around_match),
         (target.start_line, _until_pattern),
+        (target.last_lines, _last_lines),
     )
     for given, find in finders:
         if given is not None:
@@ -177,7 +178,7 @@ def _around_match(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
     view = outline.view
     found = pattern.find(view.text, Span(0, len(view.text)))
     if isinstance(found, PatternProblem):
-        return _pattern_problem(found)
+        return pattern_problem(found)
     if not found:
         return Diagnostic(
             code=Code.TEXT_MISMATCH,
@@ -192,6 +193,11 @@ def _around_match(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
     )
 
 
+def _last_lines(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+    count = outline.source.lines.count
+    return Place(first=max(count - (target.last_lines or 0), 0) + 1, last=count)
+
+
 def _until_pattern(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
     """From a line to the one before the next that begins with a match of `until` (requirement 03)."""
     first, count = target.start_line or 1, outline.source.lines.count
@@ -199,30 +205,31 @@ def _until_pattern(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
         return _out_of_bounds(first, count)
     if target.until is None:
         return Place(first=first, last=count)
-    line = next_line_like(outline, target.until, first + 1)
-    if isinstance(line, Diagnostic):
-        return line
-    return Place(first=first, last=count if line is None else line - 1)
+    ends = lines_like(outline, target.until, first + 1)
+    if isinstance(ends, Diagnostic):
+        return ends
+    return Place(first=first, last=ends[0] - 1 if ends else count)
 
 
-def next_line_like(outline: Outline, pattern: str, first: int) -> int | Diagnostic | None:
-    """The first line from `first` on that begins with a match of the regular expression `pattern`.
+def lines_like(outline: Outline, pattern: str, first: int = 1) -> list[int] | Diagnostic:
+    """The lines from `first` on that begin with a match of the regular expression `pattern`, in order.
 
-    Errors: INVALID_REGEX, REGEX_TIMEOUT.
+    Errors: INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE.
     """
     lines, view = outline.source.lines, outline.view
     if first > lines.count:
-        return None
+        return []
     # One search over the rest, anchored at line starts: `\A` would be the start of the file.
     anchored = Pattern(text=rf"^(?:{pattern})", match_type=MatchType.REGEX)
     within = view.span_in_view(Span(lines.start(first), len(outline.source.text)))
     found = anchored.find(view.text, within)
     if isinstance(found, PatternProblem):
-        return _pattern_problem(found)
-    return lines.line_at(view.span_in_text(found[0].span).start) if found else None
+        return pattern_problem(found)
+    return [lines.line_at(view.span_in_text(match.span).start) for match in found]
 
 
-def _pattern_problem(problem: PatternProblem) -> Diagnostic:
+def pattern_problem(problem: PatternProblem) -> Diagnostic:
+    """What to say of a pattern that cannot be used. Errors: INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE."""
     return Diagnostic(
         code=_PATTERN_CODES[problem.failure],
         message=f"the pattern cannot be used: {problem.reason}",

@@ -15,7 +15,16 @@ DEFAULT_CHARACTERS: Final = 20_000
 MOST_TARGETS: Final = 100
 _SYNONYMS: Final = {"path": "file", "filePath": "file", "offset": "startLine"}
 _SECTION: Final = ("section_id", "heading_path", "heading", "anchor")
-_TARGETS: Final = (*_SECTION, "lines", "code_block", "region", "front_matter", "match", "start_line")
+_TARGETS: Final = (
+    *_SECTION,
+    "lines",
+    "code_block",
+    "region",
+    "front_matter",
+    "match",
+    "start_line",
+    "last_lines",
+)
 
 
 class CodeBlockField(Wire):
@@ -59,6 +68,7 @@ class ReadTarget(Wire):
         default=10, description="Lines on both sides of a match."
     )
     start_line: Ordinal | None = Field(default=None, description="First line; on to `until`, or the end.")
+    last_lines: Count | None = Field(default=None, description="As many lines at the end of the file.")
     until: str | None = Field(
         default=None, min_length=1, description="Regex: the first later line that it matches is the end."
     )

@@ -1,26 +1,23 @@
 """Matches of a pattern in one document, grouped by the sections that they stand in."""
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.matches import UNDECIDED, Eligible, NodeKind, find_matches, kept_out_by
 from mdplan.markdown.outline import Outline
 from mdplan.read_report import SearchedFile, SearchGroup, SearchHit
+from mdplan.reading.read_place import lines_like, pattern_problem
 from mdplan.reading.search_request import SearchRequest
 from mdplan.reading.shown import shown_names
-from mdplan.text.pattern import Pattern, PatternFailure, PatternProblem
+from mdplan.text.pattern import Pattern, PatternProblem
 from mdplan.text.source import visible
 from mdplan.text.span import Span
 
 _MOST_TEXT: Final = 200
-_CODES: Final = {
-    PatternFailure.INVALID: Code.INVALID_REGEX,
-    PatternFailure.TIMEOUT: Code.REGEX_TIMEOUT,
-    PatternFailure.TOO_MANY: Code.BATCH_TOO_LARGE,
-}
 _EVERY_KIND: Final = frozenset(NodeKind)
 
 
@@ -42,23 +39,48 @@ def search_document(
     excluded = frozenset(request.exclude)
     found = find_matches(outline, pattern, Span(0, len(outline.source.text)), excluded)
     if isinstance(found, PatternProblem):
-        return Diagnostic(
-            code=_CODES[found.failure],
-            message=f"the pattern cannot be used: {found.reason}",
-            hint="mend the pattern, or search fewer files",
-            file=file,
-        )
+        return pattern_problem(found).at(file=file)
+    ends = _SectionEnds.of(outline, request.section_patterns)
+    if isinstance(ends, Diagnostic):
+        return ends.at(file=file)
     listed = found.eligible[window.skipped : window.skipped + window.count]
     return SearchedFile(
         file=file,
         base_sha256=outline.source.sha256,
         matches=len(found.eligible),
-        groups=tuple(_groups(outline, listed, request.context)),
+        groups=tuple(_groups(outline, listed, request.context, ends)),
         undecided=found.excluded.get(UNDECIDED),
     )
 
 
-def _groups(outline: Outline, matches: Sequence[Eligible], context: int) -> list[SearchGroup]:
+@dataclass(frozen=True, slots=True)
+class _SectionEnds:
+    """The lines that patterns of section starts match, by pattern, in the order of their preference."""
+
+    starts: Mapping[str, Sequence[int]]
+
+    @classmethod
+    def of(cls, outline: Outline, patterns: Sequence[str]) -> "_SectionEnds | Diagnostic":
+        starts: dict[str, Sequence[int]] = {}
+        for pattern in patterns:
+            lines = lines_like(outline, pattern)
+            if isinstance(lines, Diagnostic):
+                return lines
+            starts[pattern] = lines
+        return cls(starts)
+
+    def behind(self, line: int) -> tuple[int, str] | tuple[None, None]:
+        """The last line of the section that `line` is in, and the pattern that says so."""
+        for pattern, lines in self.starts.items():
+            index = bisect_right(lines, line)
+            if index < len(lines):
+                return lines[index] - 1, pattern
+        return None, None
+
+
+def _groups(
+    outline: Outline, matches: Sequence[Eligible], context: int, ends: _SectionEnds
+) -> list[SearchGroup]:
     groups: list[SearchGroup] = []
     for index, hits in groupby(matches, lambda match: outline.section_at(match.span.start).index):
         section = outline.sections[index]
@@ -69,17 +91,18 @@ def _groups(outline: Outline, matches: Sequence[Eligible], context: int) -> list
                 level=section.level,
                 start_line=section.first_line,
                 end_line=section.last_line,
-                hits=tuple(_hit(outline, match.span, context) for match in hits),
+                hits=tuple(_hit(outline, match.span, context, ends) for match in hits),
             )
         )
     return groups
 
 
-def _hit(outline: Outline, span: Span, context: int) -> SearchHit:
+def _hit(outline: Outline, span: Span, context: int, ends: _SectionEnds) -> SearchHit:
     lines = outline.source.lines
     place = lines.position(span.start)
     line = min(place.line, max(lines.count, 1))
     last = lines.line_at(max(span.end - 1, span.start))
+    end_hint, section_pattern = ends.behind(line)
     return SearchHit(
         line=place.line,
         col=place.col,
@@ -87,6 +110,8 @@ def _hit(outline: Outline, span: Span, context: int) -> SearchHit:
         within=kept_out_by(outline, span, _EVERY_KIND),
         before=_lines(outline, line - context, line - 1) if context else None,
         behind=_lines(outline, last + 1, last + context) if context else None,
+        section_end_hint=end_hint,
+        section_pattern=section_pattern,
     )
 
 

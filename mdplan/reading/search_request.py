@@ -31,6 +31,11 @@ class SearchRequest(Wire):
         default=50, description="Most matches to list; the totals are exact all the same."
     )
     respect_gitignore: bool = Field(default=False, description="Leave out what .gitignore names.")
+    section_patterns: tuple[str, ...] = Field(
+        default=(),
+        max_length=20,
+        description="Regexes of lines that begin a section: each match tells where the next one is.",
+    )
     cursor: str | None = Field(default=None, description="nextCursor of the answer before.")
     encoding: str | None = Field(default=None, description="Where files are not UTF-8 and have no BOM.")
     format: str | None = Field(default=None, description="markdown, text or ini; found by name when absent.")

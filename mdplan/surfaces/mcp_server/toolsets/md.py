@@ -187,7 +187,9 @@ def _read_schema() -> Schema:
 
 
 def _search_schema() -> Schema:
-    return object_schema(request_properties(SearchRequest), required=["pattern"])
+    fields = request_properties(SearchRequest)
+    del fields["sectionPatterns"]  # Here sections say where they end; logs are for the toolset `files`.
+    return object_schema(fields, required=["pattern"])
 
 
 def _batch_schema(edits: Schema) -> Schema:
