@@ -71,14 +71,30 @@ class PlanReport(Report):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What one transaction committed. `cas` is weak where a late write by others could go unseen."""
+    """What one transaction committed. `committed_at` is in seconds since the epoch.
+
+    `cas` is weak where a late write by others could go unseen; a receipt of an earlier call has none.
+    """
 
     transaction: str
     plan_id: str
     files: tuple[FileReport, ...]
     committed_at: float
     durability: str
-    cas: str
+    cas: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveredTransactions:
+    """What recovery did about commits that were cut off.
+
+    `rolled_back` are transactions that were undone, `finished` those that were committed and are cleaned up
+    now, `files` the paths that were put back.
+    """
+
+    rolled_back: tuple[str, ...] = ()
+    finished: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,12 +143,17 @@ class ApplyReport(PlanReport):
     """Of `apply`. `applied` says whether the files now have their result; `receipt` is of the transaction.
 
     With `rebased` the files had moved on, and the same edits were planned on them anew. `written` is of the
-    files that this call changed.
+    files that this call changed. `undoable` says whether the history has all that an undo needs, `durable`
+    whether the commit would survive a loss of power now. `recovered` is what was found cut off, and mended,
+    before.
     """
 
     already_applied: bool | None = None
     rebased: bool | None = None
-    receipt: Receipt | Mapping[str, Any] | None = None
+    receipt: Receipt | None = None
+    undoable: bool | None = None
+    durable: bool | None = None
+    recovered: RecoveredTransactions | None = None
     written: tuple[WrittenFile, ...] | None = None
 
 

@@ -45,7 +45,7 @@ def stale_files(plan: Plan, found: Sequence[FoundFile]) -> Problems:
 
     Errors: STALE_BASE; FILE_EXISTS where a file stands in the way; FILE_NOT_FOUND where one is gone.
     """
-    problems = (_stale(change, file) for change, file in zip(plan.files, found, strict=True))
+    problems = (stale_file(change, file) for change, file in zip(plan.files, found, strict=True))
     return tuple(problem for problem in problems if problem is not None)
 
 
@@ -87,7 +87,8 @@ def _is_result(change: FileChange, file: FoundFile) -> bool:
     return file.source is None and file.renamed is not None and file.renamed.sha256 == change.result_sha256
 
 
-def _stale(change: FileChange, file: FoundFile) -> Diagnostic | None:
+def stale_file(change: FileChange, file: FoundFile) -> Diagnostic | None:
+    """What is not as the plan of `change` saw it; None when `file` is its base. Errors: as `stale_files`."""
     if file.renamed is not None:
         return file_exists(change.new_path or change.path)
     if file.sha256 == change.base_sha256:
@@ -102,7 +103,8 @@ def _stale(change: FileChange, file: FoundFile) -> Diagnostic | None:
     if change.base_sha256 is None:
         return file_exists(change.path)
     outline = Outline(file.source, document_format(change.path, file.source.text, change.format))
-    return stale_base(change.path, change.base_sha256, outline, change.base_sections)
+    # A plan that comes from the history does not know the sections of its base.
+    return stale_base(change.path, change.base_sha256, outline, change.base_sections or None)
 
 
 def file_exists(path: str) -> Diagnostic:
@@ -116,6 +118,7 @@ def file_exists(path: str) -> Diagnostic:
 
 
 def no_text(encoding: str | None) -> Source:
+    """What the text edits of a file that is created start from."""
     source = Source.decode(b"", encoding)
     return source if isinstance(source, Source) else Source.from_text("")
 
