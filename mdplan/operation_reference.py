@@ -61,6 +61,8 @@ def _kind(field: Schema, definitions: Mapping[str, Any]) -> str:
         return " | ".join(field["enum"])
     if field["type"] == "array":
         return f"list of {_kind(field['items'], definitions)}"
+    if field["type"] == "object" and "properties" not in field:
+        return f"{{name: {_kind(field['additionalProperties'], definitions)}}}"
     if field["type"] == "object":
         parts = (f"{name}: {_kind(inner, definitions)}" for name, inner in field["properties"].items())
         return f"{{{', '.join(parts)}}}"

@@ -213,7 +213,7 @@ def _structured_fields(model: type[BaseModel]) -> tuple[frozenset[str], frozense
     paths: set[str] = set()
     for name, field in model.model_fields.items():
         for each in (field.annotation, *get_args(field.annotation)):
-            if get_origin(each) is tuple or hasattr(each, "model_fields"):
+            if get_origin(each) in {tuple, dict} or hasattr(each, "model_fields"):
                 structured.add(field.alias or name)
             if each == tuple[str, ...]:
                 paths.add(field.alias or name)

@@ -7,6 +7,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks import Block, BlockKind, is_left_open, parse_blocks
 from mdplan.markdown.lists import Lists, MarkdownList, Marker, text_without_box
 from mdplan.markdown.payload import read_payload
+from mdplan.markdown.rendered_text import heading_title
 from mdplan.text.lines import LineIndex
 
 
@@ -20,6 +21,11 @@ class ItemText:
 
     lines: tuple[str, ...]
     text: str
+
+    @property
+    def rendered(self) -> str:
+        """`text` as a reader sees it."""
+        return heading_title(self.text)
 
     def written(self, marker: Marker) -> list[str]:
         """The lines of an item with this text and this `marker`."""

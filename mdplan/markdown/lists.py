@@ -1,6 +1,7 @@
 """Lists and their items (CommonMark 0.31.2, sections 5.2 and 5.3; task items: GFM, section 5.3)."""
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -68,6 +69,11 @@ class MarkdownList:
     def is_ordered(self) -> bool:
         """Whether its items are numbered."""
         return self.block.markup in {".", ")"}
+
+    @property
+    def sign(self) -> str:
+        """What its markers look like: the bullet, or a number with the delimiter."""
+        return f"1{self.block.markup}" if self.is_ordered else self.block.markup
 
     @property
     def last_line(self) -> int:
@@ -139,6 +145,14 @@ class Lists:
         in_order = sorted(reader.found, key=lambda each: (each.block.span.start, each.block.depth))
         self.all: tuple[MarkdownList, ...] = tuple(in_order)
         self.outermost = tuple(listing for listing in self.all if listing.index is not None)
+
+    def outermost_in(self, span: Span) -> tuple[MarkdownList, ...]:
+        """Lists that start in `span` and stand in no other list, in document order."""
+        first, end = (
+            bisect_left(self.outermost, offset, key=lambda listing: listing.block.span.start)
+            for offset in (span.start, span.end)
+        )
+        return self.outermost[first:end]
 
     def items_named(self, text: str) -> tuple[PlacedItem, ...]:
         """Items, of nested lists too, whose text is `text`, white space collapsed, in document order."""

@@ -11,6 +11,7 @@ from mdplan.document_format import DocumentFormat
 from mdplan.markdown.anchors import heading_anchors
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree, parse_blocks
 from mdplan.markdown.front_matter import FrontMatter, find_front_matter
+from mdplan.markdown.front_matter_values import FrontMatterContent, Unreadable, content_of
 from mdplan.markdown.inline_nodes import InlineMap
 from mdplan.markdown.lists import Lists
 from mdplan.markdown.region import Regions
@@ -82,10 +83,24 @@ class Outline:
         """Tables of every depth, in document order."""
         return read_tables(self.tree, self.source.text, self.source.lines)
 
+    def tables_in(self, span: Span) -> tuple[TableSource, ...]:
+        """Tables that start in `span`, in document order."""
+        first, end = (bisect_left(self._table_starts, offset) for offset in (span.start, span.end))
+        return self.tables[first:end]
+
+    @cached_property
+    def _table_starts(self) -> list[int]:
+        return [table.block.span.start for table in self.tables]
+
     @cached_property
     def lists(self) -> Lists:
         """Lists of every depth."""
         return Lists(self.tree, self.source.text, self.source.lines)
+
+    @cached_property
+    def front_matter_content(self) -> FrontMatterContent | Unreadable | None:
+        """What the front matter says; None where there is none."""
+        return content_of(self.source.text, self.front_matter) if self.front_matter else None
 
     @cached_property
     def view(self) -> LineEndView:

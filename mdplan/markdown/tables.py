@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
@@ -15,6 +16,7 @@ from mdplan.markdown.rendered_text import heading_title
 from mdplan.markdown.section_id import canonical_heading
 from mdplan.text.display_width import display_width
 from mdplan.text.lines import LineIndex
+from mdplan.text.similar_names import NameIndex
 from mdplan.text.span import Span
 
 _CELL_END: Final = re.compile(r"(?<!\\)\|")
@@ -44,6 +46,14 @@ class TableRow:
     trails: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """Rows by the texts of their cells in one column, white space collapsed: as written, and as rendered."""
+
+    written: Mapping[str, Sequence[TableRow]]
+    rendered: Mapping[str, Sequence[TableRow]]
+
+
 class TableSource:
     """One table of a document. `index` (0-based) counts the tables of every depth.
 
@@ -57,7 +67,8 @@ class TableSource:
         self.block = block
         self.index = index
         self.containers = containers
-        self._by_key: dict[int, tuple[dict[str, tuple[TableRow, ...]], dict[str, tuple[TableRow, ...]]]] = {}
+        self._by_key: dict[int, _Keys] = {}
+        self._names: dict[int, NameIndex] = {}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -142,32 +153,35 @@ class TableSource:
                 return tuple(column for column, is_named in enumerate(tier) if is_named)
         return ()
 
-    def rows_with(self, column: int, key: str) -> tuple[TableRow, ...]:
+    def rows_with(self, column: int, key: str) -> Sequence[TableRow]:
         """Rows whose cell in the 0-based `column` is `key`: as written, else as rendered."""
-        if column not in self._by_key:
-            self._by_key[column] = self._index(column)
-        written, rendered = self._by_key[column]
-        wanted = unescaped(key.strip(trim_characters()))
-        for index, texts in ((written, (wanted,)), (rendered, (heading_title(wanted), wanted))):
-            for text in dict.fromkeys(texts):
-                if found := index.get(" ".join(text.split())):
-                    return found
+        keys = self._keys(column)
+        wanted = " ".join(unescaped(key).split())
+        for index, text in (
+            (keys.written, wanted),
+            (keys.rendered, heading_title(wanted)),
+            (keys.rendered, wanted),
+        ):
+            if text in index:
+                return index[text]
         return ()
 
-    def keys(self, column: int) -> tuple[str, ...]:
-        """Different texts of the cells in the 0-based `column`, as rendered; without the empty one."""
-        if column not in self._by_key:
-            self._by_key[column] = self._index(column)
-        return tuple(key for key in self._by_key[column][1] if key)
+    def key_names(self, column: int) -> NameIndex:
+        """Different texts of the cells in the 0-based `column`, among which the nearest is found."""
+        if column not in self._names:
+            self._names[column] = NameIndex(key for key in self._keys(column).rendered if key)
+        return self._names[column]
 
-    def _index(self, column: int) -> tuple[dict[str, tuple[TableRow, ...]], dict[str, tuple[TableRow, ...]]]:
-        written: defaultdict[str, list[TableRow]] = defaultdict(list)
-        rendered: defaultdict[str, list[TableRow]] = defaultdict(list)
-        for row in self.rows:
-            cell = self.text_in(row, column)
-            written[" ".join(cell.split())].append(row)
-            rendered[heading_title(cell)].append(row)
-        return _frozen(written), _frozen(rendered)
+    def _keys(self, column: int) -> _Keys:
+        if column not in self._by_key:
+            written: defaultdict[str, list[TableRow]] = defaultdict(list)
+            rendered: defaultdict[str, list[TableRow]] = defaultdict(list)
+            for row in self.rows:
+                cell = self.text_in(row, column)
+                written[" ".join(cell.split())].append(row)
+                rendered[heading_title(cell)].append(row)
+            self._by_key[column] = _Keys(written, rendered)
+        return self._by_key[column]
 
     def _width(self, column: int) -> int | None:
         is_open = column == len(self.columns) - 1 and not self.header.trails
@@ -220,7 +234,3 @@ _ALIGNMENTS: Final = {
     (True, True): Alignment.CENTER,
     (False, True): Alignment.RIGHT,
 }
-
-
-def _frozen(index: dict[str, list[TableRow]]) -> dict[str, tuple[TableRow, ...]]:
-    return {key: tuple(rows) for key, rows in index.items()}

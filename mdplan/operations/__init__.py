@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from mdplan.operation import Operation
+from mdplan.operations.add_list_item import AddListItem
 from mdplan.operations.append_to_file import AppendToFile
 from mdplan.operations.append_to_section import AppendToSection
 from mdplan.operations.apply_diff import ApplyDiff
@@ -13,11 +14,13 @@ from mdplan.operations.delete_file import DeleteFile
 from mdplan.operations.delete_ini_key import DeleteIniKey
 from mdplan.operations.delete_lines import DeleteLines
 from mdplan.operations.delete_section import DeleteSection
+from mdplan.operations.delete_table_row import DeleteTableRow
 from mdplan.operations.insert_lines import InsertLines
 from mdplan.operations.insert_section import InsertSection
 from mdplan.operations.move_section import MoveSection
 from mdplan.operations.prepend_to_section import PrependToSection
 from mdplan.operations.preview_match import PreviewMatch
+from mdplan.operations.remove_list_item import RemoveListItem
 from mdplan.operations.rename_file import RenameFile
 from mdplan.operations.rename_heading import RenameHeading
 from mdplan.operations.replace_code_block import ReplaceCodeBlock
@@ -29,10 +32,13 @@ from mdplan.operations.replace_region import ReplaceRegion
 from mdplan.operations.replace_section import ReplaceSection
 from mdplan.operations.set_heading_level import SetHeadingLevel
 from mdplan.operations.set_ini_key import SetIniKey
+from mdplan.operations.set_task import SetTask
 from mdplan.operations.upsert_section import UpsertSection
+from mdplan.operations.upsert_table_row import UpsertTableRow
 
 AnyOperation = Annotated[
-    AppendToFile
+    AddListItem
+    | AppendToFile
     | AppendToSection
     | ApplyDiff
     | CreateFile
@@ -40,11 +46,13 @@ AnyOperation = Annotated[
     | DeleteIniKey
     | DeleteLines
     | DeleteSection
+    | DeleteTableRow
     | InsertLines
     | InsertSection
     | MoveSection
     | PrependToSection
     | PreviewMatch
+    | RemoveListItem
     | RenameFile
     | RenameHeading
     | ReplaceCodeBlock
@@ -56,11 +64,14 @@ AnyOperation = Annotated[
     | ReplaceSection
     | SetHeadingLevel
     | SetIniKey
-    | UpsertSection,
+    | SetTask
+    | UpsertSection
+    | UpsertTableRow,
     Field(discriminator="op"),
 ]
 
 OPERATIONS: Final[dict[str, type[Operation]]] = {
+    "add_list_item": AddListItem,
     "append_to_file": AppendToFile,
     "append_to_section": AppendToSection,
     "apply_diff": ApplyDiff,
@@ -69,11 +80,13 @@ OPERATIONS: Final[dict[str, type[Operation]]] = {
     "delete_ini_key": DeleteIniKey,
     "delete_lines": DeleteLines,
     "delete_section": DeleteSection,
+    "delete_table_row": DeleteTableRow,
     "insert_lines": InsertLines,
     "insert_section": InsertSection,
     "move_section": MoveSection,
     "prepend_to_section": PrependToSection,
     "preview_match": PreviewMatch,
+    "remove_list_item": RemoveListItem,
     "rename_file": RenameFile,
     "rename_heading": RenameHeading,
     "replace_code_block": ReplaceCodeBlock,
@@ -85,5 +98,7 @@ OPERATIONS: Final[dict[str, type[Operation]]] = {
     "replace_section": ReplaceSection,
     "set_heading_level": SetHeadingLevel,
     "set_ini_key": SetIniKey,
+    "set_task": SetTask,
     "upsert_section": UpsertSection,
+    "upsert_table_row": UpsertTableRow,
 }

@@ -8,7 +8,7 @@ from mdplan.plan import Plan
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.effects import effects_of
 
-_NUMERIC: Final = ("lines", "line", "range", "occurrence")
+_NUMERIC: Final = ("lines", "line", "range", "occurrence", "table", "list", "itemOccurrence")
 # Targets that name the n-th block of a kind.
 _COUNTED: Final = ("codeBlock",)
 

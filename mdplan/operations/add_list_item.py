@@ -1,0 +1,143 @@
+"""add_list_item: add an item to a list."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.list_operation import ListOperation, Scope
+from mdplan.markdown.item_text import ItemText, read_item
+from mdplan.markdown.list_edits import ItemInsertion, insert_item, nest_item
+from mdplan.markdown.lists import MarkdownList, PlacedItem
+from mdplan.markdown.outline import Outline
+from mdplan.operation import Claim, Resolution
+from mdplan.text.span import Span
+
+
+class AddListItem(ListOperation):
+    """Add an item to a list, in the form that the list has.
+
+    The item goes to the end of the list, or where `position`, `after`, `before` or `under` says. `after`
+    and `before` name the item beside it by its text, wherever that is nested; `under` names the item that it
+    becomes a part of, in whose list it goes to the end, or which gets a list of the same kind. An item is
+    named by its first paragraph, as written or as a reader sees it, without its marker and task box.
+
+    `item` is Markdown; its further lines are indented as they must be. A list marker that it begins with is
+    taken off: the new item has the marker, indentation and spacing of the item beside it, and a blank line
+    where the list has blank lines between items. In an ordered list a new last item has the next number;
+    one between others the number behind the one before it, and a new first item that of the old one, because
+    Markdown counts for itself and no other item changes. A list whose first two numbers are the same keeps
+    that number. Edits of one batch do not see each other's items, unless it is sequential.
+
+    `unique: true` adds nothing where the list has an item of that text; boxes make no difference.
+
+    `list` counts from 0 the lists that stand in no other list; with a section beside it, those in the
+    section's own body, that is before its first subsection. Without `list` there must be exactly one there.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "add_list_item",
+        "heading": "Troubleshooting",
+        "item": "[ ] The lid is closed.",
+    }
+
+    op: Literal["add_list_item"]
+    item: str = Field(description="Text of the item, without its marker; may have several lines.")
+    position: Literal["start", "end"] | None = Field(
+        default=None, description="start or end (the default) of the list."
+    )
+    after: str | None = Field(default=None, description="Text of the item that it goes behind.")
+    before: str | None = Field(default=None, description="Text of the item that it goes before.")
+    under: str | None = Field(default=None, description="Text of the item that it becomes a part of.")
+    unique: bool = Field(default=False, description="Add nothing if the list has an item of that text.")
+
+    @model_validator(mode="after")
+    def _check_place(self) -> "AddListItem":
+        places = [name for name in ("after", "before", "under") if getattr(self, name) is not None]
+        if len(places) > 1:
+            msg = f"give one place, not {' and '.join(places)}"
+            raise ValueError(msg)
+        if self.position is not None and places and places != ["under"]:
+            msg = f"give position or {places[0]}, not both"
+            raise ValueError(msg)
+        if self.item_occurrence is not None and not places:
+            msg = "itemOccurrence goes with after, before or under"
+            raise ValueError(msg)
+        return self
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One insertion.
+
+        Errors: those of the target and of `read_item`; LIST_NOT_FOUND, MATCH_COUNT_MISMATCH,
+        INVALID_ARGUMENT, OUTLINE_CHANGED.
+        """
+        scope, item = self.scope(outline), read_item(self.item)
+        if isinstance(scope, Diagnostic) or isinstance(item, Diagnostic):
+            return tuple(problem for problem in (scope, item) if isinstance(problem, Diagnostic))
+        place = self._place(outline, scope)
+        if isinstance(place, Diagnostic):
+            return (place,)
+        if isinstance(place, PlacedItem):
+            return self._resolution(outline, scope, nest_item(outline, place, item), ())
+        known = self._known(outline, place.listing, item)
+        if known is not None:
+            start = known.item.block.span.start
+            section = scope.section or outline.section_at(start)
+            return Resolution(claims=(Claim(span=Span(start, start), owner=section.index),), section=section)
+        inserted = insert_item(outline, place.listing, place.position, item)
+        part = ("list item", place.listing.block.span.start, place.listing.block.depth, item.rendered)
+        return self._resolution(outline, scope, inserted, part if self.unique and item.text else ())
+
+    def _place(self, outline: Outline, scope: Scope) -> "_Place | PlacedItem | Diagnostic":
+        """Where the item goes; the item that gets a list of its own, if it has none."""
+        for where, text in (("after", self.after), ("before", self.before), ("under", self.under)):
+            if text is None:
+                continue
+            found = self.find_item(outline, scope, where, text)
+            if isinstance(found, Diagnostic):
+                return found
+            placed = found.placed
+            if where == "under":
+                return self._in(placed.item.lists[-1]) if placed.item.lists else placed
+            return _Place(placed.listing, placed.position + (where == "after"))
+        listing = self.only_list(outline, scope)
+        return listing if isinstance(listing, Diagnostic) else self._in(listing)
+
+    def _in(self, listing: MarkdownList) -> "_Place":
+        return _Place(listing, 0 if self.position == "start" else len(listing.items))
+
+    def _known(self, outline: Outline, listing: MarkdownList, item: ItemText) -> PlacedItem | None:
+        """The item of `listing` that has the text already, where it may be there once only."""
+        if not self.unique or not item.text:
+            return None
+        lists = outline.lists
+        same = (*lists.items_named(item.text), *lists.items_rendered(item.rendered))
+        return next((placed for placed in same if placed.listing is listing), None)
+
+    def _resolution(
+        self,
+        outline: Outline,
+        scope: Scope,
+        inserted: ItemInsertion | Diagnostic,
+        part: tuple[int | str, ...],
+    ) -> Resolution | Problems:
+        if isinstance(inserted, Diagnostic):
+            return (inserted,)
+        start = inserted.edit.span.start
+        section = scope.section or outline.section_at(start if inserted.leads else start - 1)
+        owner = outline.section_at(start if inserted.leads else start - 1).index
+        return Resolution(
+            claims=(Claim(span=inserted.edit.span, owner=owner, part=part),),
+            edits=(inserted.edit,),
+            section=section,
+            comes_last=inserted.leads,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The 0-based position in a list that the new item gets."""
+
+    listing: MarkdownList
+    position: int

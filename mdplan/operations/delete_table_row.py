@@ -1,0 +1,57 @@
+"""delete_table_row: delete the row of a table that has a key."""
+
+from typing import ClassVar, Literal
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.outline import Outline
+from mdplan.operation import Claim, Resolution
+from mdplan.table_operation import AddressedTable, TableOperation
+from mdplan.text.source import visible
+
+
+class DeleteTableRow(TableOperation):
+    """Delete the table row that has a key.
+
+    The row is the one whose cell in `keyColumn` is `key`, as written or as a reader sees it. When it is the
+    last one, the header and the row of dashes stay.
+
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section beside it, those in the
+    section's own body, that is before its first subsection. Without `table` there must be exactly one.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "delete_table_row",
+        "heading": "Brew",
+        "keyColumn": "Tea",
+        "key": "Rooibos",
+    }
+
+    op: Literal["delete_table_row"]
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One deletion. Errors: those of `find_table` and `find_row`; KEY_NOT_FOUND."""
+        found = self.find_table(outline)
+        if not isinstance(found, AddressedTable):
+            return found
+        row = self.find_row(found)
+        if row is None:
+            return (self._not_found(found),)
+        if isinstance(row, Diagnostic):
+            return (row,)
+        span = outline.source.lines.span(row.line, row.line)
+        return Resolution(
+            claims=(Claim(span=span, owner=found.section.index),), deletions=(span,), section=found.section
+        )
+
+    def _not_found(self, found: AddressedTable) -> Diagnostic:
+        table = found.table
+        near = table.key_names(found.key_column).nearest(self.key)
+        return Diagnostic(
+            code=Code.KEY_NOT_FOUND,
+            message=f"no row of the table at lines {table.block.first_line}-{table.block.last_line} "
+            "has that key",
+            hint=f"nearest: {', '.join(f'`{visible(key)}`' for key in near)}"
+            if near
+            else f"its {len(table.rows)} rows have other keys; case counts",
+            place=table.lines.position(table.header.span.start),
+        )

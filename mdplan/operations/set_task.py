@@ -1,0 +1,64 @@
+"""set_task: check or uncheck the box of a task."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.list_operation import FoundItem, ListOperation
+from mdplan.markdown.outline import Outline
+from mdplan.operation import Claim, Resolution
+from mdplan.text.edit import TextEdit
+from mdplan.text.span import Span
+
+
+class SetTask(ListOperation):
+    """Check or uncheck the box of a task.
+
+    The task is named by its first paragraph, as written or as a reader sees it, without its marker and box;
+    it is looked for in all lists of the section with its subsections, of the file, or in the given list,
+    nested ones included. Several tasks of that text are refused, unless `itemOccurrence` picks one.
+
+    One character changes, and none where the box is as it should be. A box is checked with the `x` or `X`
+    that most of its list has. A text as it is written, that one task has, proves which task is meant.
+
+    `list` counts from 0 the lists that stand in no other list; with a section beside it, those in the
+    section's own body, that is before its first subsection.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "set_task", "item": "It has water.", "done": True}
+
+    op: Literal["set_task"]
+    item: str = Field(description="Text of the task.")
+    done: bool = Field(strict=True, description="Whether its box is checked.")
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One edit of the box. Errors: those of `scope` and `find_item`; INVALID_ARGUMENT without a box."""
+        scope = self.scope(outline)
+        if isinstance(scope, Diagnostic):
+            return (scope,)
+        found = self.find_item(outline, scope, "item", self.item, tasks=True)
+        if isinstance(found, Diagnostic):
+            return (found,)
+        box = outline.lists.box(found.placed) if found.placed.item.mark is not None else None
+        if box is None:
+            return (_no_box(outline, found),)
+        section = outline.section_at(box.start)
+        is_done = outline.text_of(box) != " "
+        mark = found.placed.listing.done_mark if self.done else " "
+        return Resolution(
+            claims=(Claim(span=Span(box.start - 1, box.end + 1), owner=section.index),),
+            edits=() if is_done is self.done else (TextEdit(box, mark),),
+            section=scope.section or section,
+            is_evidence=found.is_exact,
+        )
+
+
+def _no_box(outline: Outline, found: FoundItem) -> Diagnostic:
+    item = found.placed.item
+    return Diagnostic(
+        code=Code.INVALID_ARGUMENT,
+        message=f"the item at line {item.first_line} has no box, so it is no task",
+        hint="write `[ ]` behind its marker first, with replace_match or replace_range",
+        place=outline.source.lines.position(item.block.span.start),
+    )
