@@ -239,7 +239,11 @@ def validated(model: type[Any], fields: Mapping[str, Any], where: str, hint: str
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        return tuple(_of_pydantic(problem, model, where, hint) for problem in error.errors(include_url=False))
+        found = error.errors(include_url=False)
+        # An entry that was refused leaves its list short; that the list is then empty is no news.
+        inside = {each["loc"][:length] for each in found for length in range(len(each["loc"]))}
+        found = [each for each in found if each["type"] != "too_short" or each["loc"] not in inside]
+        return tuple(_of_pydantic(each, model, where, hint) for each in found)
 
 
 def _of_pydantic(error: Mapping[str, Any], model: type[Any], where: str, hint: str) -> Diagnostic:

@@ -18,6 +18,14 @@ from mdplan.diagnostics import Exit
     metavar="DIR",
     help="Folder that may be touched: DIR or NAME=DIR. Repeat for several.",
 )
+@click.option(
+    "--toolsets",
+    default="md",
+    show_default=True,
+    metavar="NAMES",
+    help="Families of tools, separated by commas: md, files.",
+)
+@click.option("--tools", default="", metavar="NAMES", help="Of these only some tools, separated by commas.")
 @click.option("--read-only", is_flag=True, help="Leave out every tool that writes.")
 @click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match. Repeatable.")
 @click.option("--deny", multiple=True, metavar="GLOB", help="Touch no file that matches. Repeatable.")
@@ -32,6 +40,8 @@ def serve(
     allow: tuple[str, ...],
     deny: tuple[str, ...],
     log_file: Path | None,
+    toolsets: str,
+    tools: str,
     *,
     read_only: bool,
 ) -> int:
@@ -43,7 +53,13 @@ def serve(
     from mdplan.storage.refusal import StorageRefused
     from mdplan.surfaces.mcp_server.adapter import run_on_stdio
     from mdplan.surfaces.mcp_server.server import build_server
+    from mdplan.surfaces.mcp_server.toolsets import TOOLSETS
 
+    chosen = _names(toolsets)
+    unknown = [name for name in chosen if name not in TOOLSETS]
+    if unknown or not chosen:
+        message = f"unknown toolset {', '.join(unknown)}" if unknown else "no toolset is named"
+        raise click.BadParameter(f"{message}; there are {', '.join(TOOLSETS)}", param_hint="--toolsets")
     _log_to(log_file)
     try:
         engine = Engine.open(roots, allow=allow, deny=deny)
@@ -55,8 +71,13 @@ def serve(
         click.echo(
             "Serving MCP on standard input and output, which a client should hold. Ctrl-C ends it.", err=True
         )
-    run_on_stdio(build_server(engine, read_only=read_only))
+    server = build_server(engine, toolsets=chosen, tools=_names(tools), read_only=read_only)
+    run_on_stdio(server)
     return Exit.DONE
+
+
+def _names(listed: str) -> list[str]:
+    return [name.strip() for name in listed.split(",") if name.strip()]
 
 
 def _log_to(file: Path | None) -> None:

@@ -1,5 +1,6 @@
 """The server: which tools and resources it has, over one engine."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from mcp.server.mcpserver import MCPServer
@@ -8,17 +9,26 @@ from mdplan import __version__
 from mdplan.engine import Engine
 from mdplan.surfaces.mcp_server import adapter
 from mdplan.surfaces.mcp_server.resources import resources
-from mdplan.surfaces.mcp_server.toolsets.md import INSTRUCTIONS, md_tools
+from mdplan.surfaces.mcp_server.toolsets import DEFAULT_TOOLSETS, TOOLSETS, chosen_tools
 
-_READ_ONLY: Final = " This server is read-only: it previews, and md_apply is not there."
+_READ_ONLY: Final = "This server is read-only: it previews, and tools that write are not there."
 
 
-def build_server(engine: Engine, *, read_only: bool = False) -> MCPServer[Any]:
-    """MCP server over `engine`; with `read_only` it has no tool that writes."""
-    tools = [tool for tool in md_tools(engine) if not (read_only and tool.writes)]
+def build_server(
+    engine: Engine,
+    *,
+    toolsets: Sequence[str] = DEFAULT_TOOLSETS,
+    tools: Sequence[str] = (),
+    read_only: bool = False,
+) -> MCPServer[Any]:
+    """MCP server over `engine` with the tools of `toolsets`, or those `tools` of them.
+
+    With `read_only` it has no tool that writes.
+    """
+    paragraphs = [TOOLSETS[name].instructions for name in toolsets]
     return adapter.build(
-        tools,
+        chosen_tools(engine, toolsets, tools, read_only=read_only),
         resources(engine),
         version=__version__,
-        instructions=INSTRUCTIONS + (_READ_ONLY if read_only else ""),
+        instructions="\n\n".join([*paragraphs, *([_READ_ONLY] if read_only else [])]),
     )
