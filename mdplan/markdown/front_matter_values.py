@@ -1,11 +1,11 @@
-"""Reading front matter values, safely: front matter is written by strangers.
+"""Reading front matter: its values, and what its editors need of it."""
 
-A scan of the YAML events refuses anchors, aliases, tags, merge keys, depth and size before the pure-Python
-safe loader sees the block, because aliases and merge keys can make a few bytes explode.
-"""
-
+import datetime
 import re
 import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import frontmatter
@@ -13,66 +13,152 @@ import yaml
 from frontmatter.default_handlers import BaseHandler
 
 from mdplan.markdown.front_matter import FrontMatter, FrontMatterFormat
+from mdplan.markdown.front_matter_change import DateText, Key, depth_of
+from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError, YamlContent, entries_of, read_yaml
 from mdplan.text.line_end_view import to_lf
+from mdplan.text.lines import LineIndex
+from mdplan.text.similar_names import NameIndex
 
 MAX_CHARACTERS: Final = 64 * 1024
-_MAX_DEPTH: Final = 32
-_MAX_EVENTS: Final = 5_000
+MAX_DEPTH: Final = 32
+DATES: Final = (datetime.date, datetime.time)
+_TOML_KEY: Final = re.compile(r"^\[*([\w-]+)", re.MULTILINE)
+_TOML_PLACE: Final = re.compile(r"\(at line (\d+), column \d+\)")
 
 
-class _UnsafeYamlError(ValueError):
-    """The block uses a feature of YAML that no front matter needs."""
-
-
-class _SafeYamlHandler(BaseHandler):
+class _YamlHandler(BaseHandler):
     """python-frontmatter's handler for a block whose fences were found by our own rule."""
 
     # The base class refuses to be made without one; only `detect` and its own `split` would look for it.
     FM_BOUNDARY: re.Pattern[str] | None = re.compile(r"^---$", re.MULTILINE)
 
-    def split(self, text: str) -> tuple[str, str]:
-        """What stands between the first and the last line of `text`, which is nothing but the block."""
-        return text.partition("\n")[2].rpartition("\n")[0], ""
+    def __init__(self, content: str) -> None:
+        super().__init__()
+        self._content = content
+        self.found = YamlContent(None, {})
 
-    def load(self, fm: str, **_: object) -> Any:  # noqa: ANN401 (any YAML value)
-        """Values of the YAML text `fm`, which must be a mapping or empty."""
-        _check_events(fm)
-        values = yaml.load(fm, Loader=yaml.SafeLoader)
-        if values is not None and not isinstance(values, dict):
-            raise _UnsafeYamlError("not a mapping")
-        return values
+    def split(self, text: str) -> tuple[str, str]:
+        """The content as it is: `text` has lost its line ends, and so the places in it."""
+        del text
+        return self._content, ""
+
+    def load(self, fm: str, **_: object) -> Any:  # noqa: ANN401 (as the base has it)
+        """Values of the YAML text `fm`."""
+        self.found = read_yaml(fm)
+        return self.found.values
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Why a block cannot be read, as the end of a sentence about it, and where in its content."""
+
+    reason: str
+    offset: int | None
+
+
+@dataclass(frozen=True)
+class FrontMatterContent:
+    """The text between the fences, and the `values` that it gives; `root` is that of YAML."""
+
+    format: FrontMatterFormat
+    text: str
+    values: dict[str, Any] = field(default_factory=dict)
+    root: yaml.MappingNode | None = None
+
+    @cached_property
+    def lines(self) -> LineIndex:
+        """Lines of `text`."""
+        return LineIndex(self.text)
+
+    @cached_property
+    def places(self) -> dict[Key, int]:
+        """Where keys stand in `text`; of TOML those of the outermost map, as far as they begin a line."""
+        if self.format is FrontMatterFormat.YAML:
+            return dict(_places(self.root, ()))
+        return {(match[1],): match.start() for match in _TOML_KEY.finditer(self.text)}
+
+    @cached_property
+    def names(self) -> NameIndex:
+        """All keys, dotted where they lie in maps, among which the nearest is found."""
+        return NameIndex(".".join(key) for key in _keys(self.values, ()))
+
+
+def read_content(format: FrontMatterFormat, text: str) -> FrontMatterContent:  # noqa: A002 (as in stat)
+    """What `text`, which stands between fences, says. Raises `FrontMatterError`."""
+    if len(text) > MAX_CHARACTERS:
+        raise FrontMatterError(f"it has more than {MAX_CHARACTERS // 1024} KiB")
+    if format is FrontMatterFormat.TOML:
+        return FrontMatterContent(format, text, _toml_values(text))
+    handler = _YamlHandler(text)
+    values, _ = frontmatter.parse(text, handler=handler)
+    return FrontMatterContent(format, text, values, handler.found.root)
+
+
+def content_of(text: str, front_matter: FrontMatter) -> FrontMatterContent | Unreadable:
+    """What the block `front_matter` of `text` says."""
+    span = front_matter.content
+    try:
+        return read_content(front_matter.format, text[span.start : span.end])
+    except FrontMatterError as error:
+        return Unreadable(error.reason, error.offset)
 
 
 def read_values(text: str, front_matter: FrontMatter) -> dict[str, Any] | None:
     """Values of `front_matter` in `text` by key; None when it is no mapping or cannot be read safely."""
-    block = to_lf(text[front_matter.content.start : front_matter.content.end])
-    if len(block) > MAX_CHARACTERS:
-        return None
-    try:
-        if front_matter.format is FrontMatterFormat.TOML:
-            return tomllib.loads(block)
-        values, _ = frontmatter.parse(f"---\n{block}\n---", handler=_SafeYamlHandler())
-    except (yaml.YAMLError, ValueError, OverflowError, RecursionError, TypeError, AttributeError):
-        return None
-    return dict(values)
+    found = content_of(text, front_matter)
+    return found.values if isinstance(found, FrontMatterContent) else None
 
 
 def read_keys(text: str, front_matter: FrontMatter) -> tuple[str, ...] | None:
     """Top-level keys of `front_matter` in their order; None where its values cannot be read."""
     values = read_values(text, front_matter)
-    return None if values is None else tuple(str(key) for key in values)
+    return None if values is None else tuple(values)
 
 
-def _check_events(block: str) -> None:
-    depth = 0
-    for count, event in enumerate(yaml.parse(block, Loader=yaml.SafeLoader)):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if count > _MAX_EVENTS or depth > _MAX_DEPTH:
-            raise _UnsafeYamlError("too large")
-        if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
-            raise _UnsafeYamlError("anchors and aliases are not read")
-        if isinstance(event, yaml.ScalarEvent) and (event.value == "<<" or (event.tag or "!") != "!"):
-            raise _UnsafeYamlError("tags and merge keys are not read")
+def read_date(format: FrontMatterFormat, text: str) -> object:  # noqa: A002 (as above)
+    """The date or time that `text` reads as; None where it is none."""
+    if not text[:1].isdigit() or "\n" in text or "\r" in text:
+        return None
+    try:
+        content = f"k: {text}\n" if format is FrontMatterFormat.YAML else f"k = {text}\n"
+        found = read_content(format, content).values.get("k")
+    except FrontMatterError:
+        return None
+    return found if isinstance(found, DATES) else None
+
+
+def dated(format: FrontMatterFormat, value: object, old: object) -> object:  # noqa: A002 (as above)
+    """`value`, or where it is a string and takes the place of the date or time `old`, the date that it is."""
+    if not isinstance(value, str) or not isinstance(old, DATES):
+        return value
+    found = read_date(format, value)
+    return value if found is None else DateText(value.strip(" \t"), found)
+
+
+def _toml_values(text: str) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(to_lf(text))
+    except tomllib.TOMLDecodeError as error:
+        place = _TOML_PLACE.search(str(error))
+        lines = LineIndex(text)
+        offset = lines.start(int(place[1])) if place else None
+        raise FrontMatterError("it is no valid TOML", offset) from error
+    except (ValueError, RecursionError) as error:
+        raise FrontMatterError("it holds a value that cannot be read") from error
+    if depth_of(values) > MAX_DEPTH:
+        raise FrontMatterError("it is nested too deeply")
+    return values
+
+
+def _places(node: yaml.Node | None, parent: Key) -> Iterator[tuple[Key, int]]:
+    for text, key, value in entries_of(node):
+        yield (*parent, text), key.start_mark.index
+        yield from _places(value, (*parent, text))
+
+
+def _keys(values: dict[str, Any], parent: Key) -> list[Key]:
+    found: list[Key] = []
+    for name, value in values.items():
+        key = (*parent, name)
+        found += (key, *(_keys(value, key) if isinstance(value, dict) else ()))
+    return found

@@ -85,7 +85,7 @@ def keys(text: str) -> tuple[str, ...] | None:
         ("---\r\nb: 1\r\na: 2\r\n---\r\n", ("b", "a")),
         ("---\rb: 1\ra: 2\r---\r", ("b", "a")),
         ("+++\nb = 1\n[a]\nc = 2\n+++\n", ("b", "a")),
-        ("---\n2024: x\nyes: x\n---\n", ("2024", "True")),
+        ("---\n2024: x\nyes: x\n---\n", ("2024", "yes")),
         ("---\n# only a comment\n---\n", ()),
         ("---\n---\n", ()),
         ("---\nb: 1\n...\n", ("b",)),
