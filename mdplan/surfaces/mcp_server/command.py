@@ -2,7 +2,9 @@
 
 import logging
 import sys
+from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -40,10 +42,7 @@ def serve(
     allow: tuple[str, ...],
     deny: tuple[str, ...],
     log_file: Path | None,
-    toolsets: str,
-    tools: str,
-    *,
-    read_only: bool,
+    **offered: Any,  # noqa: ANN401 (what click makes of the options)
 ) -> int:
     """Serve agents over MCP, on standard input and output, until the client goes away.
 
@@ -53,13 +52,11 @@ def serve(
     from mdplan.storage.refusal import StorageRefused
     from mdplan.surfaces.mcp_server.adapter import run_on_stdio
     from mdplan.surfaces.mcp_server.server import build_server
-    from mdplan.surfaces.mcp_server.toolsets import TOOLSETS
+    from mdplan.surfaces.mcp_server.toolsets import TOOLSETS, tool_names
 
-    chosen = _names(toolsets)
-    unknown = [name for name in chosen if name not in TOOLSETS]
-    if unknown or not chosen:
-        message = f"unknown toolset {', '.join(unknown)}" if unknown else "no toolset is named"
-        raise click.BadParameter(f"{message}; there are {', '.join(TOOLSETS)}", param_hint="--toolsets")
+    toolsets, tools = _names(offered["toolsets"]), _names(offered["tools"])
+    _check_names("--toolsets", toolsets or [""], TOOLSETS)
+    _check_names("--tools", tools, tool_names(toolsets))
     _log_to(log_file)
     try:
         engine = Engine.open(roots, allow=allow, deny=deny)
@@ -71,13 +68,19 @@ def serve(
         click.echo(
             "Serving MCP on standard input and output, which a client should hold. Ctrl-C ends it.", err=True
         )
-    server = build_server(engine, toolsets=chosen, tools=_names(tools), read_only=read_only)
-    run_on_stdio(server)
+    run_on_stdio(build_server(engine, toolsets=toolsets, tools=tools, read_only=offered["read_only"]))
     return Exit.DONE
 
 
 def _names(listed: str) -> list[str]:
     return [name.strip() for name in listed.split(",") if name.strip()]
+
+
+def _check_names(option: str, names: Iterable[str], known: Collection[str]) -> None:
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        message = f"there is no `{', '.join(unknown)}`; choose from {', '.join(known)}"
+        raise click.BadParameter(message, param_hint=option)
 
 
 def _log_to(file: Path | None) -> None:

@@ -15,11 +15,12 @@ class Toolset:
 
     instructions: str
     tools: Callable[[Engine], tuple[ToolDefinition, ...]]
+    names: tuple[str, ...]
 
 
 TOOLSETS: Final[Mapping[str, Toolset]] = {
-    "md": Toolset(md.INSTRUCTIONS, md.md_tools),
-    "files": Toolset(files.INSTRUCTIONS, files.files_tools),
+    "md": Toolset(md.INSTRUCTIONS, md.md_tools, md.NAMES),
+    "files": Toolset(files.INSTRUCTIONS, files.files_tools, files.NAMES),
 }
 DEFAULT_TOOLSETS: Final = ("md",)
 
@@ -27,8 +28,13 @@ DEFAULT_TOOLSETS: Final = ("md",)
 def chosen_tools(
     engine: Engine, toolsets: Sequence[str], names: Sequence[str], *, read_only: bool
 ) -> tuple[ToolDefinition, ...]:
-    """Tools of `toolsets`, of which only `names` if some are given; without those that write if `read_only`."""
-    tools = [tool for toolset in toolsets for tool in TOOLSETS[toolset].tools(engine)]
+    """Tools of `toolsets`, only those called `names` if some are given; with `read_only` none that writes."""
+    tools = (tool for toolset in toolsets for tool in TOOLSETS[toolset].tools(engine))
     return tuple(
         tool for tool in tools if (not names or tool.name in names) and not (read_only and tool.writes)
     )
+
+
+def tool_names(toolsets: Sequence[str]) -> list[str]:
+    """Names of all tools of `toolsets`."""
+    return [name for toolset in toolsets for name in TOOLSETS[toolset].names]

@@ -27,6 +27,7 @@ INSTRUCTIONS: Final = """\
 Find, then read: grep_content gives files and line numbers, and a hint where each section ends; read_files \
 reads from such a line, with read_to_next_pattern to the line before the next section."""
 
+NAMES: Final = ("read_files", "grep_content")
 SECTION_PATTERNS: Final = (r"^\[LOG-", r"^## ", r"^# ")
 _LARGE_BYTES: Final = 100_000
 _LARGE_KINDS: Final = (".json", ".yaml", ".yml")

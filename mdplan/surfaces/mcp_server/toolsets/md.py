@@ -25,6 +25,7 @@ from mdplan.surfaces.mcp_server.result import answer, plan_answer
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.wire import fold_names
 
+NAMES: Final = ("md_stat", "md_read", "md_search", "md_validate", "md_apply")
 INSTRUCTIONS: Final = """\
 Edits Markdown and text files by small declared edits: bytes that no edit names never change. Look first: \
 md_stat gives sections with IDs and the baseSha256 of a file, without its content; md_search finds text, \
