@@ -102,7 +102,7 @@ class ReplaceCodeBlock(SectionTargeted):
     def _not_found(self, scope: Sequence[Block], found: Sequence[int]) -> Diagnostic:
         place = "the section" if self._given_targets() else "the file"
         if len(found) > 1:
-            message = f"{len(found)} code blocks of {place} have the language of codeBlock"
+            message = f"{len(found)} code blocks of {place} have that language"
             hint = f"give the index of one: {_listed(scope, found)}"
         else:
             by = f"index {self.code_block.index}" if self.code_block.language is None else "that language"
