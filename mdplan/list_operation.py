@@ -152,10 +152,11 @@ def _lists_of(outline: Outline, section: Section | None) -> Sequence[MarkdownLis
 
 def _not_found(lists: Sequence[MarkdownList], section: Section | None, wanted: int | None) -> Diagnostic:
     place = "the file" if section is None else "the own body of the section"
-    listed = ", ".join(
-        f"{index} (lines {each.block.first_line}-{each.last_line}, {len(each.items)} items of `{each.sign}`)"
-        for index, each in enumerate(lists[:_MOST_LISTED])
+    told = (
+        f"lines {each.block.first_line}-{each.last_line}, marker `{each.sign}`, items: {len(each.items)}"
+        for each in lists[:_MOST_LISTED]
     )
+    listed = ", ".join(f"{index} ({words})" for index, words in enumerate(told))
     listed += ", …" if len(lists) > _MOST_LISTED else ""
     if wanted is None and lists:
         message = f"{place} has {len(lists)} lists, and the edit does not say which"
@@ -164,7 +165,7 @@ def _not_found(lists: Sequence[MarkdownList], section: Section | None, wanted: i
     return Diagnostic(
         code=Code.LIST_NOT_FOUND,
         message=message,
-        hint=f'"list": {{"index": …}} is one of {listed}'
+        hint=f'"list": {{"index": …}} is one of: {listed}'
         if lists
         else "append_to_section with an item such as `- text` starts one",
     )

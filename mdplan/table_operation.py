@@ -133,7 +133,7 @@ def _not_found(
         message = f"{place} has {len(tables)} tables, and the edit does not say which"
     else:
         message = f"{place} has no table" + (f" of index {wanted}" if wanted is not None else "")
-    hint = f'"table": {{"index": …}} is one of {_listed(tables)}' if tables else "it has no tables"
+    hint = f'"table": {{"index": …}} is one of: {_listed(tables)}' if tables else "it has no tables"
     if not tables and section is not None and outline.tables:
         hint = f"tables of the file: {_listed(outline.tables)}"
     return Diagnostic(code=Code.TABLE_NOT_FOUND, message=message, hint=hint)

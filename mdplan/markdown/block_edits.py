@@ -57,13 +57,15 @@ def delete_blocks(outline: Outline, span: Span) -> TextEdit:
 
     One blank line stays, or is put, between what it joins. At the end of the file the blank lines before
     `span` go as well, and the final newline is left as it was. Where `span` is a part of a list, table or
-    quote of which something stays, its lines go and nothing else: the rest stands as that block does.
+    quote of which something stays, the rest stands as that block did.
     """
     text, lines = outline.source.text, outline.source.lines
-    if _is_part(outline, span):
-        is_unfinished = span.end == len(text) and text[-1] not in "\r\n"
-        start = lines.content_end(lines.line_at(span.start - 1)) if is_unfinished else span.start
-        return TextEdit.delete(Span(start, span.end))
+    first, last = outline.tree.root_at(span.start), outline.tree.root_at(span.end - 1)
+    keeps_behind = last is not None and last.span.end > span.end
+    if keeps_behind:
+        return TextEdit.delete(span)
+    if first is not None and first.span.start < span.start:
+        return _delete_tail(outline, span)
     behind = span.end
     while behind < len(text) and not line_has_text(outline, behind):
         behind = lines.end(lines.line_at(behind))
@@ -78,12 +80,15 @@ def delete_blocks(outline: Outline, span: Span) -> TextEdit:
     return TextEdit.delete(Span(span.start, behind))
 
 
-def _is_part(outline: Outline, span: Span) -> bool:
-    """Whether a block at the root reaches over the start or the end of `span`."""
-    first, last = outline.tree.root_at(span.start), outline.tree.root_at(span.end - 1)
-    return (first is not None and first.span.start < span.start) or (
-        last is not None and last.span.end > span.end
-    )
+def _delete_tail(outline: Outline, span: Span) -> TextEdit:
+    """Edit that removes the last lines of a block, and blank lines before them if others follow."""
+    text, lines = outline.source.text, outline.source.lines
+    start, ends_file = span.start, span.end == len(text)
+    if ends_file or not line_has_text(outline, span.end):
+        start = end_of_text_before(outline, start)
+    if ends_file and text[-1] not in "\r\n":
+        start = lines.content_end(lines.line_at(start - 1))
+    return TextEdit.delete(Span(start, span.end))
 
 
 def end_of_text_before(outline: Outline, offset: int) -> int:
