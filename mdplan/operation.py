@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.front_matter import FrontMatterFormat
+from mdplan.markdown.front_matter_change import KeyChange
 from mdplan.markdown.heading_path import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload
@@ -139,6 +141,18 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FrontMatterChanges:
+    """Changes of keys of the front matter. The planner makes those of all edits in one go.
+
+    `creates` is the format of the block that they are to create; `removes` says that the whole block goes.
+    """
+
+    changes: tuple[KeyChange, ...] = ()
+    creates: FrontMatterFormat | None = None
+    removes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
     """Text edits of one operation against one outline.
 
@@ -149,6 +163,7 @@ class Resolution:
     `is_evidence` says that the edit's own guards, but for `sectionSha256`, fix every byte that it removes
     and the owner of what it inserts, so that it needs no file hash.
     `may_change_outline` says that headings around the edit may change level or parent: it was asked to.
+    `front_matter` says what `edits` do there; made together with those of other edits they may differ.
     `comes_last` says that what it inserts stands behind what other edits insert at the same place.
     """
 
@@ -160,6 +175,7 @@ class Resolution:
     destination: Section | None = None
     matches: MatchReport | None = None
     hunk_offsets: tuple[int, ...] = ()
+    front_matter: FrontMatterChanges | None = None
     warnings: Problems = ()
     is_evidence: bool = False
     may_change_outline: bool = False

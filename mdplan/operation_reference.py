@@ -57,13 +57,20 @@ def _field(name: str, field: Schema, schema: Schema) -> FieldReference:
 def _kind(field: Schema, definitions: Mapping[str, Any]) -> str:
     if "$ref" in field:
         return _kind(definitions[field["$ref"].rpartition("/")[2]], definitions)
-    if "enum" in field:
-        return " | ".join(field["enum"])
-    if field["type"] == "array":
-        return f"list of {_kind(field['items'], definitions)}"
-    if field["type"] == "object" and "properties" not in field:
-        return f"{{name: {_kind(field['additionalProperties'], definitions)}}}"
-    if field["type"] == "object":
-        parts = (f"{name}: {_kind(inner, definitions)}" for name, inner in field["properties"].items())
-        return f"{{{', '.join(parts)}}}"
-    return {"integer": "number", "boolean": "true | false"}.get(field["type"], str(field["type"]))
+    choices = field.get("enum") or [_kind(choice, definitions) for choice in field.get("anyOf", ())]
+    if choices:
+        return " | ".join(choices)
+    match field.get("type"):
+        case None:
+            kind = "any JSON"
+        case "array":
+            kind = f"list of {_kind(field['items'], definitions)}"
+        case "object" if "properties" not in field:
+            value = field["additionalProperties"]
+            kind = f"{{name: {_kind({} if value is True else value, definitions)}}}"
+        case "object":
+            parts = (f"{name}: {_kind(inner, definitions)}" for name, inner in field["properties"].items())
+            kind = f"{{{', '.join(parts)}}}"
+        case other:
+            kind = {"integer": "number", "boolean": "true | false"}.get(other, str(other))
+    return kind

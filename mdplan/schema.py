@@ -193,7 +193,9 @@ def _tidied(value: Any) -> Any:  # noqa: ANN401 (any JSON)
         if not (name == "title" and isinstance(item, str)) and not (name == "default" and item is None)
     }
     present = [option for option in kept.get("anyOf", ()) if option != {"type": "null"}]
-    if len(present) != 1:
+    if len(present) > 1:
+        return {**kept, "anyOf": present}
+    if not present:
         return kept
     del kept["anyOf"]
     return {**present[0], **kept}

@@ -32,7 +32,7 @@ class DateText:
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """`key` gets `value`: JSON, a `DateText`, or `GONE`. A key or a map on the way that is missing is made."""
+    """`key` gets `value`: JSON, a `DateText`, or `GONE`. What is missing on its way is made."""
 
     key: Key
     value: object

@@ -58,7 +58,11 @@ def new_block(format: FrontMatterFormat, lines: LineIndex, changes: Sequence[Key
 
 
 def prove(
-    text: str, front_matter: FrontMatter | None, content: FrontMatterContent, edits: EditList, asked: Sequence[KeyChange]
+    text: str,
+    front_matter: FrontMatter | None,
+    content: FrontMatterContent,
+    edits: EditList,
+    asked: Sequence[KeyChange],
 ) -> None:
     """Raise `FrontMatterError` unless `edits` of the document `text` make the changes `asked`, and no other.
 
@@ -98,7 +102,9 @@ def _placed(edit: TextEdit, start: int, lines: LineIndex) -> TextEdit:
 def _with_first_line(content: FrontMatterContent, splices: list[Splice]) -> list[Splice]:
     """`splices`, and the deletion of blank lines that would stand first: behind such there is no block."""
     deletions = {
-        splice.edit.span.start: splice for splice in splices if len(splice.edit.span) and not splice.edit.new_text
+        splice.edit.span.start: splice
+        for splice in splices
+        if len(splice.edit.span) and not splice.edit.new_text
     }
     inserted = {splice.edit.span.start for splice in splices if splice.edit.new_text}
     lines, at, last = content.lines, 0, None

@@ -154,7 +154,9 @@ class _TomlWriter:
         behind = lines.line_at(end) if end < len(self._text) else 0
         before = lines.line_at(start) - 1
         is_blank = behind and not lines.content(behind).strip(" \t")
-        return lines.end(behind) if is_blank and (not before or not lines.content(before).strip(" \t")) else end
+        return (
+            lines.end(behind) if is_blank and (not before or not lines.content(before).strip(" \t")) else end
+        )
 
     def _end(self) -> int:
         """Offset behind the last line that is not blank."""
@@ -179,25 +181,33 @@ def _edited(item: Any, old: object, branch: Branch) -> Item | None:  # noqa: ANN
     if not branch.inner and is_same(old, new.value if isinstance(new, DateText) else new):
         return None
     if isinstance(item, InlineTable) and isinstance(old, dict) and isinstance(new, dict):
-        inner = branch.inner or within(new, old, branch.changes)
-        for name, each in inner.items():
-            if each.is_gone:
-                item.remove(name)
-            elif name not in old:
-                item.append(name, _item(each.as_value))
-            elif (edited := _edited(item[name], old[name], each)) is not None:
-                item[name] = edited
-        return item
+        return _edited_table(item, old, branch.inner or within(new, old, branch.changes))
     if isinstance(item, Array) and isinstance(old, list) and isinstance(new, list):
         kept = frozenset(kept_items(old, new))
         if kept or not old:
-            for index in range(len(old) - 1, -1, -1):
-                if index not in kept:
-                    del item[index]
-            for each in new[len(kept) :]:
-                item.append(_like(item[-1] if kept else None, each))
-            return item
+            return _edited_array(item, kept, new[len(kept) :])
     return _like(item, new)
+
+
+def _edited_table(item: InlineTable, old: Mapping[str, object], branches: Mapping[str, Branch]) -> Item:
+    for name, branch in branches.items():
+        if branch.is_gone:
+            item.remove(name)
+        elif name not in old:
+            item.append(name, _item(branch.as_value))
+        elif (edited := _edited(item[name], old[name], branch)) is not None:
+            item[name] = edited
+    return item
+
+
+def _edited_array(item: Array, kept: frozenset[int], added: Sequence[object]) -> Item:
+    """`item` with its items `kept`, and those `added` behind them."""
+    for index in reversed(range(len(item))):
+        if index not in kept:
+            del item[index]
+    for each in added:
+        item.append(_like(item[-1] if kept else None, each))
+    return item
 
 
 def _like(item: object, value: object) -> Item:

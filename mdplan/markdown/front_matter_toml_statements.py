@@ -53,7 +53,7 @@ Statement = Header | Assignment
 
 
 def read_statements(text: str, lines: LineIndex) -> tuple[Statement, ...]:
-    """Statements of the TOML `text` in order. Raises `FrontMatterError` for what this scanner cannot follow."""
+    """Statements of the TOML `text` in order. Raises `FrontMatterError` for what cannot be followed."""
     return tuple(_statements(text, lines))
 
 

@@ -1,6 +1,6 @@
 """Reading front matter: its values, and what its editors need of it."""
 
-import datetime
+import datetime as dt
 import re
 import tomllib
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from mdplan.text.similar_names import NameIndex
 
 MAX_CHARACTERS: Final = 64 * 1024
 MAX_DEPTH: Final = 32
-DATES: Final = (datetime.date, datetime.time)
+DATES: Final = (dt.date, dt.time)
 _TOML_KEY: Final = re.compile(r"^\[*([\w-]+)", re.MULTILINE)
 _TOML_PLACE: Final = re.compile(r"\(at line (\d+), column \d+\)")
 

@@ -58,7 +58,12 @@ class _BlockWriter:
         self.flow = FlowWriter(content.text, self.splices)
 
     def edit_map(
-        self, node: yaml.MappingNode, old: Mapping[str, object], branches: Mapping[str, Branch], *, is_root: bool
+        self,
+        node: yaml.MappingNode,
+        old: Mapping[str, object],
+        branches: Mapping[str, Branch],
+        *,
+        is_root: bool,
     ) -> None:
         """Changes of the keys of a map whose keys stand on lines of their own."""
         entries = {text: (key, value) for text, key, value in entries_of(node)}

@@ -31,14 +31,16 @@ class FlowWriter:
         changes = sorted({change for branch in branches.values() for change in branch.changes})
         if all(gone):
             span = Span(node.start_mark.index, node.end_mark.index)
-            value = {text: branch.as_value for text, branch in new.items()}
-            self._add(span, flow_text(value), changes)
+            filled = {text: branch.as_value for text, branch in new.items()}
+            self._add(span, flow_text(filled), changes)
             return
         for text, (key, value) in entries.items():
             if text in branches and not branches[text].is_gone:
                 self._edit_value(key, value, old[text], branches[text])
         places = [Span(key.start_mark.index, _end(key, value)) for key, value in entries.values()]
-        for span, (text, is_gone) in zip(self._cuts(places, gone), zip(entries, gone, strict=True), strict=True):
+        for span, (text, is_gone) in zip(
+            self._cuts(places, gone), zip(entries, gone, strict=True), strict=True
+        ):
             if is_gone:
                 self._add(span, "", branches[text].changes)
         for text, branch in new.items():
@@ -85,7 +87,7 @@ class FlowWriter:
         self._add(span, text, branch.changes)
 
     def _cuts(self, places: Sequence[Span], gone: Sequence[bool]) -> list[Span]:
-        """What to cut for each item that goes: with the comma before it, or behind it where none stays before."""
+        """What to cut for each item that goes: with the comma before it, or behind it where none stays."""
         cuts: list[Span] = []
         stays_before = False
         for index, place in enumerate(places):

@@ -111,11 +111,9 @@ def flow_text(value: object, quote: str = "", *, in_flow: bool = False) -> str:
 
 
 def quote_of(nodes: Sequence[yaml.Node]) -> str:
-    """The mark that the last string among `nodes` stands in; none where it is plain, or there is no string."""
+    """The mark that the last string among `nodes` stands in; none where it is plain, or there is none."""
     styles = [
-        node.style or ""
-        for node in nodes
-        if isinstance(node, yaml.ScalarNode) and node.tag.endswith(":str")
+        node.style or "" for node in nodes if isinstance(node, yaml.ScalarNode) and node.tag.endswith(":str")
     ]
     return styles[-1] if styles and styles[-1] in {"'", '"'} else ""
 

@@ -71,7 +71,7 @@ class _CheckedLoader(yaml.SafeLoader):
         self._nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 (as the base)
-        event = self.peek_event()
+        event = self.peek_event()  # type: ignore[no-untyped-call]
         at = event.start_mark.index
         self._nodes += 1
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:

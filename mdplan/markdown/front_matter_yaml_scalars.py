@@ -4,7 +4,7 @@ What PyYAML resolves is YAML 1.1; texts that YAML 1.2 or Go's reader would take 
 date are quoted too.
 """
 
-import datetime
+import datetime as dt
 import re
 from typing import Final
 
@@ -34,19 +34,20 @@ def scalar_text(value: object, quote: str = "", *, in_flow: bool = False) -> str
     """
     match value:
         case str():
-            return string_text(value, quote, in_flow=in_flow)
+            text = string_text(value, quote, in_flow=in_flow)
         case None:
-            return "null"
+            text = "null"
         case bool():
-            return "true" if value else "false"
+            text = "true" if value else "false"
         case float():
-            return _float_text(value)
+            text = _float_text(value)
         case DateText():
-            return value.text
-        case datetime.date():
-            return value.isoformat()
+            text = value.text
+        case dt.date():
+            text = value.isoformat()
         case _:
-            return str(value)
+            text = str(value)
+    return text
 
 
 def string_text(value: str, quote: str = "", *, in_flow: bool = False) -> str:
@@ -83,7 +84,8 @@ def _is_plain(value: str, *, in_flow: bool) -> bool:
         return False
     if (in_flow and _FLOW_INDICATORS.search(value)) or _OTHERWISE.fullmatch(value):
         return False
-    return _RESOLVER.resolve(yaml.ScalarNode, value, (True, False)) == _STRING
+    tag: str = _RESOLVER.resolve(yaml.ScalarNode, value, (True, False))  # type: ignore[no-untyped-call]
+    return tag == _STRING
 
 
 def _float_text(value: float) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
+from mdplan.planning.front_matter import front_matter_parts
 from mdplan.planning.parts import Part, parts_of
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
@@ -68,9 +69,12 @@ class BuiltFile:
 def build_file(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> BuiltFile | Problems:
     """Result of `resolved` on `file`; parses the result once.
 
-    Errors: CONFLICTING_EDITS, UNENCODABLE_TEXT, ENCODING_UNKNOWN, NOT_A_TEXT_FILE.
+    Errors: CONFLICTING_EDITS, FRONT_MATTER_INVALID, UNENCODABLE_TEXT, ENCODING_UNKNOWN, NOT_A_TEXT_FILE.
     """
-    parts = parts_of(file.outline, resolved)
+    front_matter = front_matter_parts(file.outline, resolved)
+    if not isinstance(front_matter, list):
+        return tuple(problem.at(file=file.path) for problem in front_matter)
+    parts = front_matter + parts_of(file.outline, resolved)
     edits = EditList.of(part.edit for part in parts)
     if isinstance(edits, Overlap):
         first, second = parts[edits.first], parts[edits.second]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.operation import Claim
+from mdplan.planning.front_matter import created_twice
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.text.span import Span
@@ -27,7 +28,8 @@ def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Prob
         *_of_spans(file, resolved),
     ):
         found.setdefault(frozenset((conflict.edit, conflict.other)), conflict.told(file))
-    return tuple(found.values())
+    in_two_formats = (problem.at(file=file.path) for problem in created_twice(resolved))
+    return (*found.values(), *in_two_formats)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -221,7 +221,15 @@ def _left_open(built: BuiltFile) -> Iterator[Diagnostic]:
 def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
     """Front matter or region markers that come or go."""
     had, has = built.base.front_matter, built.result.front_matter
-    if (had is None) != (has is None):
+    asked = [item.resolution.front_matter for item in built.resolved if item.resolution.front_matter]
+    may_go, may_come = any(each.removes for each in asked), any(each.creates for each in asked)
+    if had and has and may_go:
+        yield Diagnostic(
+            code=Code.OUTLINE_CHANGED,
+            message="what follows the front matter would become front matter",
+            hint="put another line before it first, in an edit of its own",
+        )
+    if (had is None and has is not None and not may_come) or (had is not None and has is None and not may_go):
         yield Diagnostic(
             code=Code.OUTLINE_CHANGED,
             message="the front matter would " + ("vanish" if had else "appear where there was none"),

@@ -76,6 +76,7 @@ _DESCRIBED: Final[Mapping[str, str]] = {
     "levels": "fit: push headings of markdown down to their place.",
     "matchSelection": '"all", "3" or "2-4".',
     "include": "Node kinds to match in that are left alone by default.",
+    "values": "Front matter: new values by key, any JSON.",
     "key": "Front matter: dotted path. Table: cell of the row. INI: name.",
 }
 
@@ -146,4 +147,5 @@ def _flat(schema: Mapping[str, Any], definitions: Mapping[str, Any], kept: froze
     if "properties" in flat:
         fields = flat["properties"].items()
         flat["properties"] = {name: _flat(field, definitions, kept) for name, field in fields}
-    return flat
+    # What may be any JSON, or a string or a list, is mostly a string, and the strict models take the rest.
+    return {"type": "string", **flat}

@@ -1,0 +1,61 @@
+"""What operations on lists in front matter share: their items, and finding the list."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.front_matter_operation import Block, FrontMatterOperation, checked
+from mdplan.markdown.front_matter_change import GONE, value_at
+from mdplan.markdown.front_matter_guard import says
+from mdplan.markdown.front_matter_problems import key_not_found, not_of_kind
+from mdplan.markdown.outline import Outline
+
+
+class FrontMatterListOperation(FrontMatterOperation):
+    """An operation on a list that is the value of a key."""
+
+    value: Any = Field(
+        default=None, description="Item, or an array of items: strings, numbers or other JSON."
+    )
+
+    @field_validator("value")
+    @classmethod
+    def _check_value(cls, given: object) -> object:
+        return checked(given, "value")
+
+    @model_validator(mode="after")
+    def _check_parts(self) -> "FrontMatterListOperation":
+        if self.key is None:
+            msg = "give a key"
+            raise ValueError(msg)
+        if self.value is None or self.value == []:
+            msg = "give a value: an item, or an array of items; null is one in an array"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def items(self) -> list[Any]:
+        """The items that are meant."""
+        return self.value if isinstance(self.value, list) else [self.value]
+
+    def find_list(self, outline: Outline, block: Block) -> list[Any] | Diagnostic:
+        """The list, after the guard on it. The first problem alone: they follow from each other.
+
+        Errors: those of `problems_of`; KEY_NOT_FOUND, and INVALID_ARGUMENT for a value that is no list.
+        """
+        assert self.key is not None, "the model asks for it"
+        for problem in self.problems_of(outline, block, self.key):
+            return problem
+        found = value_at(block.content.values, self.path)
+        if isinstance(found, list):
+            return found
+        if found is GONE:
+            return key_not_found(block.content, self.path)
+        return not_of_kind(outline, block.content, self.path, "a list")
+
+
+def holds(block: Block, items: Sequence[Any], item: object) -> bool:
+    """Whether `item`, which is JSON, is one of the `items` of a block, or of new ones for it."""
+    return any(says(block.content.format, each, item) for each in items)

@@ -1,0 +1,233 @@
+"""What operations on front matter share: how they name a key, their guard, and what they resolve to."""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.markdown.front_matter import FrontMatterFormat
+from mdplan.markdown.front_matter_change import GONE, Key, KeyChange, depth_of, value_at
+from mdplan.markdown.front_matter_edits import block_edits, new_block
+from mdplan.markdown.front_matter_guard import as_json, says
+from mdplan.markdown.front_matter_problems import (
+    cannot_change,
+    has_dots,
+    key_not_found,
+    no_block,
+    not_of_kind,
+    other_value,
+    unreadable,
+)
+from mdplan.markdown.front_matter_splice import Splice
+from mdplan.markdown.front_matter_values import MAX_DEPTH, FrontMatterContent, Unreadable
+from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError
+from mdplan.markdown.outline import Outline
+from mdplan.operation import Claim, FrontMatterChanges, Operation, Resolution
+from mdplan.text.edit import TextEdit
+from mdplan.text.span import Span
+
+# What the claims of all operations on front matter are parts of.
+PART: Final = "front matter"
+_Element = Annotated[str, Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What the block of a document says; or that it is empty, because it is yet to be created."""
+
+    content: FrontMatterContent
+    is_new: bool = False
+
+
+class FrontMatterOperation(Operation):
+    """An operation on front matter, one key of which it may name."""
+
+    key: str | tuple[_Element, ...] | None = Field(
+        default=None,
+        description='Key, dotted where it lies in maps: "author.name"; or an array: ["author", "name"].',
+    )
+    expected_value: Any = Field(
+        default=None, description="Value that the key has now: JSON, a date as it is written."
+    )
+
+    @field_validator("key", mode="before")
+    @classmethod
+    def _check_key(cls, given: object) -> object:
+        is_array = isinstance(given, list | tuple) and bool(given)
+        if given is not None and not isinstance(given, str) and not is_array:
+            msg = 'send a dotted key such as "author.name", or an array of keys'
+            raise ValueError(msg)
+        if isinstance(given, str):
+            key_of(given)
+        return given
+
+    @field_validator("expected_value")
+    @classmethod
+    def _check_expected_value(cls, given: object) -> object:
+        return checked(given, "expectedValue")
+
+    @property
+    def path(self) -> Key:
+        """The key as a path."""
+        assert self.key is not None, "the models ask for it"
+        return key_of(self.key)
+
+    def read(self, outline: Outline) -> Block | Diagnostic:
+        """What the block says. Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID."""
+        found = outline.front_matter_content
+        if found is None:
+            return no_block(may_create=isinstance(self, FrontMatterCreator))
+        return unreadable(outline, found) if isinstance(found, Unreadable) else Block(found)
+
+    def problems_of(self, outline: Outline, block: Block, given: str | Sequence[str]) -> Iterator[Diagnostic]:
+        """What is wrong with the key `given` as a place for a value, or with the guard on it.
+
+        Errors: INVALID_ARGUMENT where a key on its way holds no map, or it is dotted and could mean two keys;
+        KEY_NOT_FOUND and TEXT_MISMATCH where there is a guard.
+        """
+        content, key = block.content, key_of(given)
+        dotted = has_dots(content, key) if isinstance(given, str) else None
+        if dotted is not None:
+            yield dotted
+            return
+        for length in range(1, len(key)):
+            parent = value_at(content.values, key[:length])
+            if not isinstance(parent, dict) and parent is not GONE and parent is not None:
+                yield not_of_kind(outline, content, key[:length], "a map of keys")
+                return
+        if self.expected_value is None:
+            return
+        value = value_at(content.values, key)
+        if value is GONE:
+            yield key_not_found(content, key)
+        elif not says(content.format, value, self.expected_value):
+            yield other_value(outline, content, key)
+
+    def resolution(
+        self, outline: Outline, block: Block, keys: Sequence[Key], changes: Sequence[KeyChange]
+    ) -> Resolution | Problems:
+        """`changes` of `block`, claiming `keys`. The guard was looked at before.
+
+        Errors: FRONT_MATTER_INVALID where they cannot be cut into the block.
+        """
+        try:
+            edits = tuple(splice.edit for splice in _splices(outline, block, changes))
+        except FrontMatterError as error:
+            return (cannot_change(outline, error),)
+        claims = _claims(outline, block, keys, edits)
+        # The value of a key says nothing of a comment that goes with it.
+        takes_comment = any("#" in outline.text_of(edit.span) for edit in edits)
+        creates = block.content.format if block.is_new else None
+        return Resolution(
+            claims=claims,
+            edits=edits,
+            is_evidence=self.expected_value is not None and not takes_comment,
+            front_matter=FrontMatterChanges(changes=tuple(changes), creates=creates),
+        )
+
+    def expected_now(self, base: Outline, current: Outline) -> object:
+        """`expected_value`, which means `base`, as the value that the key has in `current`.
+
+        It stays what it is where it does not hold in `base`, or there is nothing to compare.
+        """
+        before, now = (
+            value_at(found.values, self.path) if isinstance(found, FrontMatterContent) else GONE
+            for found in (base.front_matter_content, current.front_matter_content)
+        )
+        content = base.front_matter_content
+        if not isinstance(content, FrontMatterContent) or GONE in (before, now):
+            return self.expected_value
+        holds = says(content.format, before, self.expected_value)
+        return as_json(now) if holds else self.expected_value
+
+
+class FrontMatterCreator(FrontMatterOperation):
+    """An operation that may create the block."""
+
+    create_if_missing: bool = Field(default=False, description="Create the block if there is none.")
+    front_matter_format: Literal["yaml", "toml"] | None = Field(
+        default=None, description="Of a block that is created; yaml when absent."
+    )
+
+    @model_validator(mode="after")
+    def _check_format(self) -> "FrontMatterCreator":
+        if self.front_matter_format is not None and not self.create_if_missing:
+            msg = "frontMatterFormat goes with createIfMissing"
+            raise ValueError(msg)
+        return self
+
+    def read_or_create(self, outline: Outline) -> Block | Diagnostic:
+        """What the block says, or an empty one. Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID."""
+        if outline.front_matter is None and self.create_if_missing and self.expected_value is None:
+            return Block(
+                FrontMatterContent(FrontMatterFormat(self.front_matter_format or "yaml"), ""), is_new=True
+            )
+        return self.read(outline)
+
+
+def key_of(given: str | Sequence[str]) -> Key:
+    """The path that `given` names: a string is split at dots. Raises `ValueError` where a part is empty."""
+    key = tuple(given.split(".")) if isinstance(given, str) else tuple(given)
+    if not all(key):
+        msg = "a key between the dots is empty; a key that has dots itself goes into an array"
+        raise ValueError(msg)
+    return key
+
+
+def checked(value: object, field: str) -> object:
+    """`value` of the `field`, which front matter can hold. Raises `ValueError`."""
+    if depth_of(value) > MAX_DEPTH:
+        msg = f"{field} is nested deeper than {MAX_DEPTH} levels"
+        raise ValueError(msg)
+    if any(isinstance(each, float) and not math.isfinite(each) for each in _scalars(value)):
+        msg = f"{field} holds a number that JSON does not have"
+        raise ValueError(msg)
+    if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"} and _is_json(value):
+        msg = f"{field} is a string that holds JSON: send that array or object itself"
+        raise ValueError(msg)
+    return value
+
+
+def _splices(outline: Outline, block: Block, changes: Sequence[KeyChange]) -> Sequence[Splice]:
+    lines = outline.source.lines
+    if not changes:
+        return ()
+    if outline.front_matter is None:
+        return (new_block(block.content.format, lines, changes),)
+    return block_edits(outline.front_matter, block.content, lines, changes)
+
+
+def _claims(
+    outline: Outline, block: Block, keys: Sequence[Key], edits: Sequence[TextEdit]
+) -> tuple[Claim, ...]:
+    """Claims of the texts of `edits` and of `keys`, also of those that stay as they are."""
+    content = outline.front_matter.content.start if outline.front_matter else 0
+    claims: list[Claim] = []
+    for key, edit in zip_longest(keys, edits):
+        at = content + block.content.places.get(key or (), 0)
+        part = (PART, *key) if key else ()
+        claims.append(Claim(span=edit.span if edit else Span(at, at), owner=None, part=part))
+    return tuple(claims)
+
+
+def _scalars(value: object) -> Iterator[object]:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict | list):
+            waiting += each.values() if isinstance(each, dict) else each
+        else:
+            yield each
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,63 @@
+"""delete_front_matter: delete a key of the front matter, or all of it."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.front_matter_operation import PART, FrontMatterOperation
+from mdplan.markdown.front_matter_change import GONE, KeyChange, value_at
+from mdplan.markdown.front_matter_problems import key_not_found, no_block
+from mdplan.markdown.outline import Outline
+from mdplan.operation import Claim, FrontMatterChanges, Resolution
+
+
+class DeleteFrontMatter(FrontMatterOperation):
+    """Delete a key of the front matter, or the whole block.
+
+    With the key go its value and a comment on its lines; comments above it and blank lines stay. A map that
+    loses its last key stays as `{}`; in TOML a table that has no header of its own goes with it. A block that
+    loses its last key stays, empty: `wholeBlock` deletes it with its fences and the blank lines behind it,
+    whatever it says.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "delete_front_matter", "key": "draft"}
+
+    op: Literal["delete_front_matter"]
+    whole_block: bool = Field(default=False, description="Delete the block itself; instead of key.")
+
+    @model_validator(mode="after")
+    def _check_choice(self) -> "DeleteFrontMatter":
+        if (self.key is None) == (not self.whole_block):
+            msg = "give a key, or `wholeBlock: true`"
+            raise ValueError(msg)
+        if self.whole_block and self.expected_value is not None:
+            msg = "expectedValue goes with key"
+            raise ValueError(msg)
+        return self
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Deletion of lines, or of the text between commas.
+
+        Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID, KEY_NOT_FOUND; those of `problems_of`.
+        """
+        if self.whole_block:
+            return self._without_block(outline)
+        block = self.read(outline)
+        if isinstance(block, Diagnostic):
+            return (block,)
+        assert self.key is not None, "the model asks for it"
+        problems = tuple(self.problems_of(outline, block, self.key))
+        if not problems and value_at(block.content.values, self.path) is GONE:
+            problems = (key_not_found(block.content, self.path),)
+        return problems or self.resolution(outline, block, [self.path], [KeyChange(self.path, GONE)])
+
+    def _without_block(self, outline: Outline) -> Resolution | Problems:
+        if outline.front_matter is None:
+            return (no_block(may_create=False),)
+        span = outline.front_matter.span
+        return Resolution(
+            claims=(Claim(span=span, owner=None, part=(PART,)),),
+            deletions=(span,),
+            front_matter=FrontMatterChanges(removes=True),
+        )

@@ -1,0 +1,41 @@
+"""remove_from_front_matter_list: remove items of a list in the front matter."""
+
+from typing import ClassVar, Literal
+
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.front_matter_list_operation import FrontMatterListOperation, holds
+from mdplan.markdown.front_matter_change import KeyChange
+from mdplan.markdown.outline import Outline
+from mdplan.operation import Resolution
+
+
+class RemoveFromFrontMatterList(FrontMatterListOperation):
+    """Remove items from a list in the front matter.
+
+    Every item that equals one of the values goes, with a comment on its lines; an item that is not in the
+    list is no problem, and where none of them is, nothing changes. A list that loses its last item stays
+    as `[]`. Other items keep their bytes.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "remove_from_front_matter_list",
+        "key": "tags",
+        "value": "cold",
+    }
+
+    op: Literal["remove_from_front_matter_list"]
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Deletions; none where no item is in the list.
+
+        Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID; those of `find_list`.
+        """
+        block = self.read(outline)
+        if isinstance(block, Diagnostic):
+            return (block,)
+        found = self.find_list(outline, block)
+        if isinstance(found, Diagnostic):
+            return (found,)
+        kept = [each for each in found if not any(holds(block, [each], item) for item in self.items)]
+        changes = [KeyChange(self.path, kept)] if len(kept) < len(found) else []
+        return self.resolution(outline, block, [self.path], changes)

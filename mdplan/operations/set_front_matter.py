@@ -1,0 +1,131 @@
+"""set_front_matter: give keys of the front matter a value."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.front_matter_operation import Block, FrontMatterCreator, checked, key_of
+from mdplan.markdown.front_matter import FrontMatterFormat
+from mdplan.markdown.front_matter_change import Key, KeyChange, is_same, value_at
+from mdplan.markdown.front_matter_values import dated
+from mdplan.markdown.outline import Outline
+from mdplan.operation import Resolution
+
+
+class SetFrontMatter(FrontMatterCreator):
+    """Set one or many keys of the front matter; missing ones are added.
+
+    `key` and `value` set one key; `values` sets many: `{"title": "Tea", "author.name": "Kim"}`. A value is
+    any JSON. Comments, order, quotes and all other keys stay byte by byte; a string is quoted only where it
+    would not be read as that string, and one that reads as a date takes the place of a date as a date. A map
+    in place of a map, or a list in place of a list, changes only the entries that differ. A new key stands
+    behind the last one; maps on its way are made. `value: null` counts as absent; to set null use `values`.
+
+    `createIfMissing` creates the block where the file has none, in YAML or in what `frontMatterFormat` says.
+    A block with anchors, tags, merge keys or a key that stands twice is not edited by keys.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "set_front_matter",
+        "values": {"title": "Tea", "tags": ["drinks", "hot"]},
+        "createIfMissing": True,
+    }
+
+    op: Literal["set_front_matter"]
+    value: Any = Field(
+        default=None, description="New value: any JSON. An array or object as it is, not as a string."
+    )
+    values: dict[str, Any] | None = Field(
+        default=None,
+        min_length=1,
+        description="New values by key, dotted as in `key`; instead of key and value.",
+    )
+
+    @field_validator("value")
+    @classmethod
+    def _check_value(cls, given: object) -> object:
+        return checked(given, "value")
+
+    @field_validator("values")
+    @classmethod
+    def _check_values(cls, given: dict[str, Any] | None) -> dict[str, Any] | None:
+        keys = {key_of(name) for name in given or {}}
+        inside = [key for key in keys for length in range(1, len(key)) if key[:length] in keys]
+        if inside:
+            msg = f"`{'.'.join(inside[0])}` lies in another of the keys"
+            raise ValueError(msg)
+        for each in (given or {}).values():
+            checked(each if isinstance(each, dict | list | float) else None, "values")
+        return given
+
+    @model_validator(mode="after")
+    def _check_choice(self) -> "SetFrontMatter":
+        if (self.key is None) == (self.values is None) or (
+            self.values is not None and self.value is not None
+        ):
+            msg = "give key and value, or values"
+            raise ValueError(msg)
+        if self.key is not None and self.value is None:
+            msg = "give a value; null counts as absent, so to set it send values"
+            raise ValueError(msg)
+        if self.values is not None and self.expected_value is not None:
+            msg = "expectedValue goes with key"
+            raise ValueError(msg)
+        return self
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Replacements and insertions; the whole block where it is missing.
+
+        Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID; those of `problems_of`; INVALID_ARGUMENT for
+        null in TOML.
+        """
+        block = self.read_or_create(outline)
+        if isinstance(block, Diagnostic):
+            return (block,)
+        given = self.values or {}
+        wanted = [(self.key, self.value)] if self.key is not None else list(given.items())
+        problems = tuple(
+            problem
+            for key, value in wanted
+            for problem in (*self.problems_of(outline, block, key), *_null_in_toml(block, value))
+        )
+        if problems:
+            return problems
+        keys = [key_of(key) for key, _ in wanted]
+        changes = [
+            KeyChange(key, _in_place_of(block, key, value))
+            for key, (_, value) in zip(keys, wanted, strict=True)
+            if not _says_already(block, key, value)
+        ]
+        return self.resolution(outline, block, keys, changes)
+
+
+def _in_place_of(block: Block, key: Key, value: object) -> object:
+    """`value`, or the date that it reads as, where it takes the place of one."""
+    return dated(block.content.format, value, value_at(block.content.values, key))
+
+
+def _says_already(block: Block, key: Key, value: object) -> bool:
+    old, new = value_at(block.content.values, key), _in_place_of(block, key, value)
+    return is_same(old, getattr(new, "value", new))
+
+
+def _null_in_toml(block: Block, value: object) -> Iterator[Diagnostic]:
+    if block.content.format is FrontMatterFormat.TOML and _holds_null(value):
+        yield Diagnostic(
+            code=Code.INVALID_ARGUMENT,
+            message="TOML has no null",
+            hint="delete the key with delete_front_matter, or give another value",
+        )
+
+
+def _holds_null(value: object) -> bool:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if each is None:
+            return True
+        waiting += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+    return False
