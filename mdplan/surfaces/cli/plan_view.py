@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.history_report import HistoryReport, RecoverReport
 from mdplan.report import ApplyReport, PlanReport
 from mdplan.surfaces.cli.console import shown
 from mdplan.surfaces.cli.diff_view import diff_for_people
-from mdplan.surfaces.cli.report_view import file_list, plan_size, problem_text
+from mdplan.surfaces.cli.report_view import counted, file_list, plan_size, problem_text
 from mdplan.surfaces.cli.session import Session
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ def write_diff(session: Session, exact: bytes) -> None:
         session.console.data(exact)
 
 
-def print_warnings(session: Session, report: PlanReport) -> None:
-    """Say what to look out for in a plan."""
+def print_warnings(session: Session, report: PlanReport | HistoryReport | RecoverReport) -> None:
+    """Say what to look out for."""
     for warning in report.warnings:
         session.console.note(problem_text(warning, session.console.err))
 
@@ -84,6 +85,31 @@ def print_applied(session: Session, report: ApplyReport) -> None:
         console.note(f"{console.err.bold('Applied', 'green')}: {plan_size(report)}{rebased}.")
     else:
         console.note("Nothing to change: the files have this text already.")
+
+
+def print_undone(session: Session, report: ApplyReport) -> None:
+    """Say what an undo did, and how to take it back."""
+    console = session.console
+    if report.already_applied:
+        console.note(f"Undone already, nothing written: {plan_size(report)}.")
+        return
+    print_warnings(session, report)
+    listed = file_list(report.files, console.err)
+    if listed:
+        console.note(listed)
+    rebased = ", carried over what was changed since" if report.rebased else ""
+    console.note(f"{console.err.bold('Undone', 'green')}: {plan_size(report)}{rebased}.")
+    if report.receipt is not None:
+        console.note(f"To redo: {session.command_line('undo', report.receipt.transaction)}")
+
+
+def print_recovered(session: Session, report: ApplyReport) -> None:
+    """Say what was found cut off, and mended, before."""
+    recovered = report.recovered
+    if recovered is not None and recovered.rolled_back:
+        transactions = counted(len(recovered.rolled_back), "commit")
+        files = counted(len(recovered.files), "file")
+        session.console.note(f"Recovered first: {transactions} that was cut off, {files} put back.")
 
 
 def write_document(document: bytes, path: Path) -> Problems:

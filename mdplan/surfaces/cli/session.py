@@ -4,13 +4,14 @@ import functools
 import os
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.report import PlanReport, Report, refusal, to_wire
+from mdplan.history_report import DoctorReport
+from mdplan.report import ApplyReport, PlanReport, Report, refusal, to_wire
 from mdplan.surfaces.cli.console import Console
 from mdplan.surfaces.cli.report_view import problem_text
 
@@ -41,23 +42,56 @@ _OPTIONS: Final = (
 # What people are told beside a plan; the answer to `stat` has nothing beside it.
 _QUIET: Final = click.option("--quiet", "-q", is_flag=True, help="Print no summaries and no warnings.")
 
+# Of the commands that add to the history, or look at how much of it there is.
+_HISTORY: Final = (
+    click.option(
+        "--history-transactions",
+        type=click.IntRange(min=0),
+        envvar="MDPLAN_HISTORY_TRANSACTIONS",
+        metavar="NUMBER",
+        help="Transactions that the history keeps; 200 if not given, here or in MDPLAN_HISTORY_TRANSACTIONS.",
+    ),
+    click.option(
+        "--history-bytes",
+        type=click.IntRange(min=0),
+        envvar="MDPLAN_HISTORY_BYTES",
+        metavar="BYTES",
+        help="Bytes of old content that it keeps; 256 MiB if not given, here or in MDPLAN_HISTORY_BYTES.",
+    ),
+)
+
+# Options that a `Session` has as they are.
+_OF_SESSIONS: Final = ("roots", "allow", "deny", "history_transactions", "history_bytes")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One run of a command: which files it may touch, where it writes, and the shape of its report."""
+    """One run of a command: which files it may touch, where it writes, and the shape of its report.
+
+    `history_transactions` and `history_bytes` are None where the command, or its user, does not limit them.
+    """
 
     roots: tuple[str, ...]
     allow: tuple[str, ...]
     deny: tuple[str, ...]
     console: Console
     shape: type[Report]
+    history_transactions: int | None = None
+    history_bytes: int | None = None
 
     def open_engine(self) -> "Engine":
         """Engine over the roots. Raises `StorageRefused`, which `engine_command` reports."""
         from mdplan.engine import Engine
+        from mdplan.settings import Settings
         from mdplan.storage.root import find_root
 
-        return Engine.open(self.roots or (find_root("."),), allow=self.allow, deny=self.deny)
+        settings = Settings()
+        if self.history_transactions is not None:
+            settings = replace(settings, history_transactions=self.history_transactions)
+        if self.history_bytes is not None:
+            settings = replace(settings, history_bytes=self.history_bytes)
+        roots = self.roots or (find_root("."),)
+        return Engine.open(roots, allow=self.allow, deny=self.deny, settings=settings)
 
     def refuse(self, *problems: Diagnostic) -> Exit:
         """End with `problems`, errors all or some of them."""
@@ -91,26 +125,24 @@ def engine_command(shape: type[Report]) -> Callable[[Callable[..., Exit]], Calla
 
     def decorate(function: Callable[..., Exit]) -> Callable[..., Exit]:
         @functools.wraps(function)
-        def run(
-            *,
-            roots: tuple[str, ...],
-            allow: tuple[str, ...],
-            deny: tuple[str, ...],
-            as_json: bool,
-            color: str,
-            quiet: bool = False,
-            **own: Any,  # noqa: ANN401 (the options of the command)
-        ) -> Exit:
+        def run(**given: Any) -> Exit:  # noqa: ANN401 (what click makes of the options)
             from mdplan.storage.refusal import StorageRefused
 
-            console = Console.of(color, os.environ, as_json=as_json, quiet=quiet)
-            session = Session(roots=roots, allow=allow, deny=deny, console=console, shape=shape)
+            console = Console.of(
+                given.pop("color"),
+                os.environ,
+                as_json=given.pop("as_json"),
+                quiet=given.pop("quiet", False),
+            )
+            shared = {name: given.pop(name) for name in _OF_SESSIONS if name in given}
+            session = Session(console=console, shape=shape, **shared)
             try:
-                return function(session, **own)
+                return function(session, **given)
             except StorageRefused as refused:
                 return session.refuse(*refused.problems)
 
         options = (*_OPTIONS, _QUIET) if issubclass(shape, PlanReport) else _OPTIONS
+        options = (*options, *_HISTORY) if issubclass(shape, ApplyReport | DoctorReport) else options
         for option in reversed(options):
             run = option(run)
         return run
