@@ -17,22 +17,24 @@ def fold_diff(fields: dict[str, Any], files: object) -> tuple[dict[str, Any], An
 
     Errors: INVALID_ARGUMENT for what is no diff, or cannot be made by edits.
     """
-    if fields.get("diff") is None:
-        return fields, files, None
-    if "file" in fields:
+    if "file" in fields or fields.get("diff") is None:
         return with_diff_as_edit(fields), files, None
     fields = dict(fields)
     spread = _spread(fields.pop("diff"))
     if isinstance(spread, Diagnostic):
         return fields, files, spread
-    return fields, [*files, *spread] if isinstance(files, list) else spread, None
+    if files is None or isinstance(files, list):
+        files = [*(files or []), *spread]
+    return fields, files, None
 
 
 def with_diff_as_edit(entry: Any) -> Any:  # noqa: ANN401 (any JSON)
     """The `entry` of one file with its `diff`, if it has one, as the last of its edits."""
-    if not isinstance(entry, dict) or entry.get("diff") is None:
+    if not isinstance(entry, dict) or "diff" not in entry:
         return entry
     fields = {name: value for name, value in entry.items() if name != "diff"}
+    if entry["diff"] is None:
+        return fields
     edits = fields.get("edits") or []
     if not isinstance(edits, list):
         return entry

@@ -100,11 +100,15 @@ def _without_bom(hunk: DiffHunk) -> DiffHunk:
     sides = [next((line for line in hunk.lines if line.sign != other), None) for other in "+-"]
     if hunk.old_start > 1 or any(line is None or not line.text.startswith("\ufeff") for line in sides):
         return hunk
-    lines = tuple(
+    bare = (
         DiffLine(line.sign, line.text.removeprefix("\ufeff")) if any(line is side for side in sides) else line
         for line in hunk.lines
     )
-    return DiffHunk(number=hunk.number, old_start=hunk.old_start, new_start=hunk.new_start, lines=lines)
+    # In a file of nothing but the mark it is a line to the diff, and none here.
+    lines = tuple(line for line in bare if line.text)
+    is_empty = all(line.sign == "+" for line in lines)
+    old_start = 0 if is_empty else hunk.old_start
+    return DiffHunk(number=hunk.number, old_start=old_start, new_start=hunk.new_start, lines=lines)
 
 
 def _edits(outline: Outline, placed: PlacedHunk) -> Iterator[TextEdit]:
@@ -153,32 +157,48 @@ def _claim(outline: Outline, span: Span) -> Claim:
 
 def _problem(outline: Outline, found: Misplaced) -> Diagnostic:
     """DIFF_DOES_NOT_APPLY for one hunk."""
-    lines, view, hunk = outline.source.lines, outline.view, found.hunk
-    places = [lines.position(view.span_in_text(Span(at, at)).start) for at in found.places]
+    view, lines, hunk = outline.view, outline.source.lines, found.hunk
     stated = None
     if found.stated is not None:
-        offset = min(found.stated, len(view.text))
-        stated = view.span_in_text(Span(offset, min(offset + len(to_lf(hunk.old)), len(view.text))))
-    what = f"hunk {hunk.number} does not apply at line {hunk.old_start}"
-    if found.applied_at is not None:
-        line = lines.position(view.span_in_text(Span(found.applied_at, found.applied_at)).start).line
-        what += f": what it makes stands at line {line} already"
-        hint = "the diff seems to be applied: leave it out, or make it anew from the file as it is"
-    elif places:
-        what += f", and its lines stand at {len(places)} other places"
-        listed = ", ".join(str(place.line) for place in places[:-1])
-        hint = f"they stand at lines {listed} and {places[-1].line}: give more lines around the change"
-    else:
-        hint = "make the diff anew from the file as it is"
+        start = min(found.stated, len(view.text))
+        stated = view.span_in_text(Span(start, min(start + len(to_lf(hunk.old)), len(view.text))))
+    why = _why(outline, found)
     problem = Diagnostic(
         code=Code.DIFF_DOES_NOT_APPLY,
-        message=what,
-        hint=hint,
+        message=f"hunk {hunk.number} does not apply at line {hunk.old_start}{why[0] if why else ''}",
+        hint=why[1] if why else "make the diff anew from the file as it is",
         place=None if stated is None else lines.position(stated.start),
     )
-    if places or found.applied_at is not None or not hunk.old.strip():
-        return problem
-    return with_nearest_lines(outline, problem, hunk.old, stated)
+    return problem if why or not hunk.old.strip() else with_nearest_lines(outline, problem, hunk.old, stated)
+
+
+def _why(outline: Outline, found: Misplaced) -> tuple[str, str] | None:
+    """What is known of a hunk that does not apply, and what to do about it; None where lines differ."""
+    view, lines = outline.view, outline.source.lines
+    at = [found.applied_at] if found.applied_at is not None else found.places
+    told = [lines.position(view.span_in_text(Span(offset, offset)).start).line for offset in at]
+    if found.applied_at is not None:
+        return (
+            f": what it makes stands at line {told[0]} already",
+            "the diff seems to be applied: leave it out, or make it anew from the file as it is",
+        )
+    if len(told) == 1:
+        return (
+            f": its lines stand at line {told[0]}, before those of the hunk in front of it",
+            "put the hunks in the order of their lines, or send each as an edit of its own",
+        )
+    if told:
+        return (
+            f", and its lines stand at {len(told)} other places",
+            f"they stand at lines {', '.join(map(str, told))}: show more lines around the change",
+        )
+    old = to_lf(found.hunk.old)
+    if not old.endswith("\n") and f"{old}\n" in view.text:
+        return (
+            ": the file does not end behind its lines",
+            "leave out the marker that says that there is no newline at the end of the file",
+        )
+    return None
 
 
 def _invalid(message: str, hint: str) -> Diagnostic:

@@ -81,25 +81,25 @@ class ReplaceRegion(Operation):
         found = read_region(outline, named[0])
         return found or Diagnostic(
             code=Code.REGION_NOT_FOUND,
-            message=f"the markers of `{self.region}` at lines {_lines(named[0])} do not stand in the same "
+            message=f"the markers of `{self.region}` at {_lines(named[0])} do not stand in the same "
             "quote or list item",
             hint="put both on lines of their own in one of them",
         )
 
     def _not_found(self, regions: Regions, named: Sequence[Region]) -> Diagnostic:
         alone = [marker for marker in regions.unpaired if marker.name == self.region]
-        name = f"`{self.region}`" if re.fullmatch(r"[\w.-]{1,60}", self.region) else "that name"
+        name = f"`{self.region}`" if re.fullmatch(r"[\w.-]{1,60}", self.region) else "of that name"
         if named:
             places = ", ".join(_lines(region) for region in named[:_MOST_LISTED])
-            message = f"{len(named)} regions have the name {name}"
-            hint = f"they are at lines {places}; give each a name of its own, or use replace_lines"
+            message = f"there are {len(named)} regions {name}"
+            hint = f"they are at {places}; give each a name of its own, or use replace_lines"
         elif alone:
             edge, other = ("start", "end") if alone[0].is_start else ("end", "start")
             message = f"the {edge} marker of {name} at line {alone[0].line} has no {other} marker"
             hint = f"add `<!-- {self.region}:{other} -->` on a line of its own"
         else:
             listed = ", ".join(
-                f"`{known}` (lines {_lines(found[0])})"
+                f"`{known}` ({_lines(found[0])})"
                 for known, found in list(regions.by_name.items())[:_MOST_LISTED]
             )
             more = ", …" if len(regions.by_name) > _MOST_LISTED else ""
@@ -141,7 +141,7 @@ class ReplaceRegion(Operation):
             return []
         problem = Diagnostic(
             code=Code.TEXT_MISMATCH,
-            message=f"the text of `{self.region}` at lines {_lines(old.region)} is not expectedText",
+            message=f"the text of `{self.region}` at {_lines(old.region)} is not expectedText",
             hint="read the region again; expectedText is what stands between its markers",
             place=outline.source.lines.position(old.region.start.span.start),
         )
@@ -149,7 +149,9 @@ class ReplaceRegion(Operation):
 
 
 def _lines(region: Region) -> str:
-    return f"{region.start.line}-{region.end.line}"
+    """Its lines in words."""
+    first, last = region.start.line, region.end.line
+    return f"line {first}" if first == last else f"lines {first}-{last}"
 
 
 def _inside_of_a_line(region: Region) -> Diagnostic:

@@ -38,7 +38,8 @@ class PlacedHunk:
 class Misplaced:
     """A hunk that does not stand where it says, at the offset `stated` of the view (None: no such line).
 
-    `places` are where it stands instead, if more than one; `applied_at` is where its result stands already.
+    `places` are where it stands instead: several, or one before the hunk in front of it. `applied_at` is
+    where its result stands already.
     """
 
     hunk: DiffHunk
@@ -84,6 +85,7 @@ class HunkPlaces:
         places = tuple(islice(self._places(old, behind), _MOST_PLACES))
         if len(places) != 1:
             made = None if places else self._result_at(hunk)
+            places = places or tuple(islice(self._places(old, 0), 1))
             return Misplaced(hunk=hunk, stated=stated, places=places, applied_at=made)
         made = self._made_at(hunk, old, places[0])
         if made is not None:

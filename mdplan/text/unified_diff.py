@@ -119,7 +119,7 @@ def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
     starts = [_start_of(lines, file) for file in patch]
     files = tuple(
         _file(file, lines[start:end])
-        for file, start, end in zip(patch, starts, [*starts[1:], len(lines)], strict=True)
+        for file, start, end in zip(patch, starts, [*starts, len(lines)][1:], strict=True)
     )
     if not any(file.hunks or file.obstacle or file.renames or file.creates or file.deletes for file in files):
         return NotADiff("it has no hunks", "a hunk starts with a line such as `@@ -3,4 +3,5 @@`")
