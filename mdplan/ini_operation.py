@@ -48,11 +48,22 @@ class IniOperation(Operation):
         found, name = self.find_section(ini), self.section_name(ini)
         if isinstance(found, IniSection) or name is None or ini.sections_named(name):
             return found
-        if may_create and self.section_sha256 is None:
-            return name
         if may_create:
-            return found
+            is_new = self.section_sha256 is None and self.occurrence in {None, 1}
+            return name if is_new else found
         return replace(found, hint=f'{found.hint}; `"createIfMissing": true` would make it')
+
+    def guards_now(self, base: IniOutline, now: IniOutline) -> dict[str, object]:
+        """Guards that hold on `base`, by the names of their fields, as they read on the later text `now`."""
+        before, after = self._guarded_section(base), self._guarded_section(now)
+        if self.section_sha256 is None or isinstance(before, Diagnostic) or isinstance(after, Diagnostic):
+            return {}
+        holds = base.has_sha256(before, self.section_sha256)
+        return {"section_sha256": now.section_sha256(after)} if holds else {}
+
+    def _guarded_section(self, ini: IniOutline) -> IniSection | Diagnostic:
+        """The section that `sectionSha256` is of."""
+        return self.find_section(ini)
 
     def if_changed(self, ini: IniOutline, section: IniSection) -> Iterator[Diagnostic]:
         """SECTION_CHANGED where `section` has not the hash that the caller expects."""
@@ -76,8 +87,28 @@ class IniKeyOperation(IniOperation):
         """The key. Errors: KEY_NOT_FOUND, SECTION_NOT_FOUND, AMBIGUOUS_HEADING; guards are not looked at."""
         return find_key(ini, self.section_name(ini), self.key, self.occurrence)
 
+    def guards_now(self, base: IniOutline, now: IniOutline) -> dict[str, object]:
+        """Those of the section, and the value that the key has in place of the expected one."""
+        guards = super().guards_now(base, now)
+        before, after = self.find_key(base), self.find_key(now)
+        if (
+            isinstance(before, IniKey)
+            and isinstance(after, IniKey)
+            and not any(self._other_value(base, before))
+        ):
+            guards["expected_value"] = None if self.expected_value is None else after.value or ""
+        return guards
+
+    def _guarded_section(self, ini: IniOutline) -> IniSection | Diagnostic:
+        key = self.find_key(ini)
+        return ini.sections[key.section] if isinstance(key, IniKey) else self.find_section(ini)
+
     def if_other(self, ini: IniOutline, key: IniKey) -> Iterator[Diagnostic]:
         """What is wrong with the guards on `key`. Errors: TEXT_MISMATCH, SECTION_CHANGED."""
+        yield from self._other_value(ini, key)
+        yield from self.if_changed(ini, ini.sections[key.section])
+
+    def _other_value(self, ini: IniOutline, key: IniKey) -> Iterator[Diagnostic]:
         if self.expected_value is not None and self.expected_value != (key.value or ""):
             yield Diagnostic(
                 code=Code.TEXT_MISMATCH,
@@ -85,12 +116,16 @@ class IniKeyOperation(IniOperation):
                 hint="read the line again; a comment behind the value is not part of it",
                 place=ini.source.lines.position(key.assignment.name.start),
             )
-        yield from self.if_changed(ini, ini.sections[key.section])
 
-    @property
-    def is_guarded(self) -> bool:
-        """Whether a guard fixes the value that the key has."""
-        return self.expected_value is not None or self.section_sha256 is not None
+    def is_pinned(self, ini: IniOutline, key: IniKey, *, takes_lines: bool) -> bool:
+        """Whether guards fix what of `key` goes: its value alone, or with `takes_lines` whole lines too.
+
+        A value says nothing of a comment that goes with it, nor which of several keys it is.
+        """
+        if self.section_sha256 is not None:
+            return True
+        is_only = len(ini.keys_named(self.section_name(ini), self.key)) == 1
+        return self.expected_value is not None and is_only and not (takes_lines and key.has_comment)
 
 
 def ini_of(outline: Outline) -> IniOutline:

@@ -37,6 +37,5 @@ class DeleteIniKey(IniKeyOperation):
         return Resolution(
             claims=(Claim(span=span, owner=0, part=(key.section, key.index)),),
             edits=delete_key(ini, key),
-            # The value says nothing of a comment that goes with it.
-            is_evidence=self.is_guarded and (self.section_sha256 is not None or not key.has_comment),
+            is_evidence=self.is_pinned(ini, key, takes_lines=True),
         )

@@ -60,7 +60,8 @@ class SetIniKey(IniKeyOperation):
         match place:
             case IniKey():
                 yield from self.if_other(ini, place)
-                yield from _if_unclear(place, self.value)
+                yield from if_fault("key", key_fault(place.name) if place.name[0] == "[" else None)
+                yield from _if_unclear(ini, place, self.value)
             case IniSection():
                 yield from if_fault("key", key_fault(self.key))
                 yield from self.if_changed(ini, place)
@@ -77,7 +78,7 @@ class SetIniKey(IniKeyOperation):
                 return Resolution(
                     claims=(Claim(span=span, owner=0, part=(place.section, place.index)),),
                     edits=() if place.value == self.value else set_value(ini, place, self.value),
-                    is_evidence=self.is_guarded,
+                    is_evidence=self.is_pinned(ini, place, takes_lines=len(place.lines) > 1),
                 )
             case IniSection():
                 edit = add_key(ini, place, self.key, self.value)
@@ -85,7 +86,7 @@ class SetIniKey(IniKeyOperation):
                 return Resolution(
                     claims=(Claim(span=edit.span, owner=0, part=part),),
                     edits=(edit,),
-                    is_evidence=self.is_guarded,
+                    is_evidence=self.section_sha256 is not None,
                 )
             case str():
                 edit = add_section(ini, place, [new_key_line(ini, self.key, self.value)])
@@ -94,16 +95,18 @@ class SetIniKey(IniKeyOperation):
                 )
 
 
-def _if_unclear(key: IniKey, value: str) -> Iterator[Diagnostic]:
-    """INVALID_ARGUMENT where nothing but the sign stands, or would stand, before a comment.
+def _if_unclear(ini: IniOutline, key: IniKey, value: str) -> Iterator[Diagnostic]:
+    """INVALID_ARGUMENT where it is not clear that the comment behind a value is one.
 
-    Programs that know no inline comments take it for the value, as in ``colour = #fff``.
+    Nothing but the sign stands, or would stand, before it, as in ``colour = #fff``, or the value opens a
+    quote that it does not close. Programs without inline comments take all of it for the value.
     """
-    if key.comment is None or (value and len(key.assignment.value)):
+    if key.comment is None or key.assignment.separator is None:
         return
-    if key.assignment.separator is not None:
+    old = ini.text_of(key.assignment.value)
+    if not value or not old or (old[0] in "\"'" and old.count(old[0]) == 1):
         yield Diagnostic(
             code=Code.INVALID_ARGUMENT,
-            message=f"at line {key.first_line} nothing would tell the comment from a value",
+            message=f"at line {key.first_line} nothing tells where the value ends and a comment begins",
             hint="write the whole line with replace_lines",
         )

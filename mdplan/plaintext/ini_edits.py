@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from mdplan.plaintext.ini_line import read_line
 from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.plaintext.ini_section import IniKey, IniSection
 from mdplan.plaintext.ini_style import indent_for, separator_for, spaced, usual_indent, usual_separator
@@ -57,10 +58,17 @@ def new_key_line(ini: IniOutline, name: str, value: str) -> str:
 
 
 def replace_body(ini: IniOutline, section: IniSection, lines: Sequence[str]) -> tuple[TextEdit, ...]:
-    """Edits that put `lines` in place of the body of `section`."""
+    """Edits that put `lines` in place of the body of `section`.
+
+    A comment at their end is kept apart from what follows, for it would tell of the next section.
+    """
+    source, end = ini.source, section.body.end
+    line = source.lines.line_at(end)
+    if end < len(source.text) and source.lines.content(line).strip() and read_line(lines[-1], 0).is_comment:
+        lines = [*lines, ""]
     if not len(section.body):
-        return (insert_lines(ini.source, section.body.end, lines),)
-    return replace_lines(ini.source, section.body, lines)
+        return (insert_lines(source, end, lines),)
+    return replace_lines(source, section.body, lines)
 
 
 def _assigned(name: str, separator: str, value: str) -> str:

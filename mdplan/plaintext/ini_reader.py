@@ -5,7 +5,7 @@ indented deeper than the key before it continues the value, behind blank lines a
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mdplan.plaintext.ini_line import Assignment, IniLine, header_name, read_assignment, read_line
 from mdplan.plaintext.ini_section import IniKey, IniSection
@@ -45,14 +45,14 @@ def read_sections(source: Source) -> tuple[IniSection, ...]:
 
 @dataclass(slots=True)
 class _KeyDraft:
-    """A key whose last line is not known yet; `parts` are the lines of its value with blank ones between."""
+    """A key whose last line is not known yet. `blanks` are blank lines that may turn out to be its own."""
 
     name: str
     assignment: Assignment
     line: IniLine
     lines: list[int]
     parts: list[str]
-    blanks: int = 0
+    blanks: list[int] = field(default_factory=list)
     has_comment: bool = False
 
     def finished(self, index: int, section: int) -> IniKey:
@@ -85,11 +85,11 @@ def _drafts(text: str, read: Sequence[IniLine]) -> Iterator[_SectionDraft]:
         content = text[line.text.start : line.text.end]
         if not content:
             if key is not None and line.is_blank:
-                key.blanks += 1
+                key.blanks.append(number)
         elif key is not None and line.indent > key.line.indent:
-            key.parts += [*[""] * key.blanks, content]
-            key.lines.append(number)
-            key.blanks = 0
+            key.parts += [*[""] * len(key.blanks), content]
+            key.lines += [*key.blanks, number]
+            key.blanks = []
             key.has_comment |= line.comment is not None
         elif (name := header_name(content)) is not None:
             yield section

@@ -10,10 +10,10 @@ from mdplan.text.span import Span
 class IniKey:
     """One key. `index` counts through all sections, `section` is the index of its own.
 
-    `lines` are those of its value, 1-based: the key's own, then the indented ones that continue it; blank
-    lines and comments between them are none of them. `value` is what `configparser` reads: these lines
-    joined by LF, without indentation and comments, and with blank lines between them; None where no sign
-    follows the name. `assignment` and `comment` are of the key's own line; `has_comment` is of all `lines`.
+    `lines` are those of its value, 1-based: the key's own, then the indented ones that continue it with the
+    blank ones between, without comments between them. `value` is what `configparser` reads: these lines
+    joined by LF, without indentation and comments; None where no sign follows the name. `assignment` and
+    `comment` are of the key's own line; `has_comment` is of all `lines`.
     """
 
     index: int

@@ -25,7 +25,7 @@ def insert_lines(
     A blank line is put before or after them where that is asked for and another line with text stands there.
     """
     text, table = source.text, source.lines
-    line_end = line_end_around(table, offset)
+    line_end = _line_end(source, offset, offset)
     is_unfinished = offset > 0 and text[offset - 1] not in "\r\n"
     new_text = line_end.join(lines)
     if blank_before and offset and _has_text(table, table.line_at(offset - 1)):
@@ -37,7 +37,7 @@ def insert_lines(
 
 def delete_lines(source: Source, numbers: Sequence[int]) -> tuple[TextEdit, ...]:
     """Deletion of the lines `numbers`, which ascend."""
-    return tuple(TextEdit.delete(_whole(source.lines, first, last)) for first, last in _runs(numbers))
+    return tuple(TextEdit.delete(_whole(source, first, last)) for first, last in _runs(numbers))
 
 
 def replace_lines(source: Source, span: Span, lines: Sequence[str]) -> tuple[TextEdit, ...]:
@@ -56,15 +56,27 @@ def replace_lines(source: Source, span: Span, lines: Sequence[str]) -> tuple[Tex
         return (insert_lines(source, table.start(first), new),) if new else ()
     if not new:
         return delete_lines(source, range(first, last + 1))
-    line_end = line_end_around(table, table.start(first))
+    line_end = _line_end(source, table.start(first), table.content_end(last))
     return (TextEdit(Span(table.start(first), table.content_end(last)), line_end.join(new)),)
 
 
-def _whole(table: LineIndex, first: int, last: int) -> Span:
-    """The lines `first` to `last`; at the end of a text without final newline, with the line end before."""
-    if not table.ending(last) and first > 1:
-        return Span(table.content_end(first - 1), table.end(last))
-    return table.span(first, last)
+def _whole(source: Source, first: int, last: int) -> Span:
+    """The lines `first` to `last` with their line ends, or with the line end before in place of the last one.
+
+    That is so at the end of a text without final newline, and where CR and LF would come to stand together.
+    """
+    text, table = source.text, source.lines
+    span = table.span(first, last)
+    joins = text[span.start - 1 : span.start] == "\r" and text[span.end : span.end + 1] == "\n"
+    if first > 1 and (joins or not table.ending(last)):
+        return Span(table.content_end(first - 1), table.content_end(last))
+    return span
+
+
+def _line_end(source: Source, start: int, end: int) -> str:
+    """Line end for new text from `start` to `end`; not CR where LF follows, which would make one of two."""
+    line_end = line_end_around(source.lines, start)
+    return "\r\n" if line_end == "\r" and source.text[end : end + 1] == "\n" else line_end
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:

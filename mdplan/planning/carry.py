@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.front_matter_operation import FrontMatterOperation
+from mdplan.ini_operation import IniOperation, ini_of
 from mdplan.markdown.section_id import section_id_digits
 from mdplan.operation import LinesField, Operation, PositionField, RangeField, Resolution, SectionTargeted
 from mdplan.planning.intermediate import Intermediate
@@ -38,6 +39,8 @@ def carry(operation: Operation, to: Intermediate) -> Operation | Problems:
         changed["section_sha256"] = guard
     if isinstance(operation, FrontMatterOperation) and operation.expected_value is not None:
         changed["expected_value"] = operation.expected_now(to.base, to.current)
+    if isinstance(operation, IniOperation):
+        changed |= operation.guards_now(ini_of(to.base), ini_of(to.current))
     if any(getattr(operation, name, None) is not None for name in _NUMERIC):
         outcome = operation.resolve(to.base)
         problems = () if isinstance(outcome, Resolution) else outcome
