@@ -1,69 +1,121 @@
-"""Write the files of a plan: all of them, or none.
+"""Write the files of a plan: all of them or none, through kills, full disks and losses of power.
 
-`stage` verifies every base and writes every result beside its target, `publish` puts them in place. A failure
-is undone in the process. A process that is killed while it publishes leaves each file whole, old or new; the
-undo journal that will close this gap is written where `publish` begins and forgotten where it ends, so that
-callers do not see it.
+`stage` writes beside the targets and `publish` makes that visible. The order of steps is the protocol: what
+has to be on the disk before what. Whatever fails before the commit point is undone, here or by the next
+recovery.
 """
 
-import errno
-import hashlib
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Any
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.storage.leaf import read_leaf, write_refusal
-from mdplan.storage.lock import RootLock
+from mdplan.diagnostics import Code, Diagnostic, Problems, Severity, warning
+from mdplan.storage.bases import Base, check_again, find_bases
+from mdplan.storage.cleanup import clean_up
+from mdplan.storage.journal import RecordName, State
+from mdplan.storage.journal_record import MAX_RECORD_BYTES, TRANSACTION, Record, encode_note
+from mdplan.storage.lock import RootLock, locked_alone
+from mdplan.storage.nested import roots_between
+from mdplan.storage.place import touched_folders
 from mdplan.storage.refusal import StorageRefused, refusing
-from mdplan.storage.staged import Durability, Replacement, Staged, StagedFile, Target
+from mdplan.storage.root_state import RootState
+from mdplan.storage.settling import Waiting, find_waiting, folders_to_sync, settle
+from mdplan.storage.staged import Durability, Model, StagedFile, Target, write_results
+from mdplan.storage.state_folder import make_lasting
+from mdplan.storage.swap import Guard, swap_all
+from mdplan.storage.undo import undo
+from mdplan.storage.unsettled import unsettled, unsettled_elsewhere
 
-__all__ = ["CommitFacts", "Durability", "StagedFile", "publish", "stage"]
-
-# What a file system says on which a file can have no second name, or no further one.
-_NO_LINK: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A target that was replaced, or was just going to be, and the name that its old content has."""
-
-    target: Target
-    before: str
+__all__ = ["CommitFacts", "Durability", "Staged", "StagedFile", "publish", "stage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitFacts:
     """What there is to say about a commit that happened.
 
-    `cas` is `weak`: another program's write in the microseconds before a replacement could be lost.
-    `durable` is False when syncs were not asked for, or when the file system cannot sync names. `warnings`
-    are things left behind; they change nothing about the success.
+    `cas` is `weak` where another program's write in the microseconds before a replacement could be lost.
+    `durable` is False when syncs were not asked for, or when the file system cannot sync names. `undoable`
+    says whether the history has the old content of every file. `warnings` change nothing about the success.
     """
 
-    cas: Literal["weak"]
+    cas: Guard
     durable: bool
+    undoable: bool
     warnings: Problems
 
 
-def stage(
+class Staged:
+    """A transaction that is written beside its targets; `publish` or `discard` uses it up."""
+
+    def __init__(self, lock: RootLock, durability: Durability) -> None:
+        self.durability = durability
+        self.state = RootState.open(lock, syncs=durability is Durability.FULL)
+        self.lock = lock
+        self.held = ExitStack()
+        self.record: Record | None = None
+        self.name: RecordName | None = None
+        self.targets: tuple[Target, ...] = ()
+        self.waiting: list[Waiting] = []
+        self.durable = self.state.syncs
+        self.visible = False
+
+    def discard(self) -> Problems:
+        """Take everything back; what a person has to know of that. Does not raise."""
+        try:
+            if self.record is None or self.name is None:
+                return ()
+            if self.visible and self.state.journal.holds(replace(self.name, state=State.DONE)):
+                # The system reported a failure, or the user stopped us, at the commit point itself.
+                return (_in_doubt(),)
+            return undo(self.state, self.name, self.record, keeps=False, visible=self.visible).problems
+        except StorageRefused as refused:
+            return tuple(replace(problem, code=Code.RECOVERY_REQUIRED) for problem in refused.problems)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Close all folders and release the locks that were taken for them."""
+        self.held.close()
+        self.state.close()
+
+
+def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by its name.
     lock: RootLock,
     files: Sequence[StagedFile],
     *,
+    transaction: str,
+    note: Mapping[str, Any],
     max_bytes: int,
     durability: Durability = Durability.FULL,
+    removed_folders: Sequence[str] = (),
 ) -> Staged:
     """Verify the base of every file, then write every result beside its target; nothing is visible yet.
 
-    `max_bytes` is the limit on the size of a base. Raises `StorageRefused` with the problems of all files,
-    and leaves nothing behind then: STALE_BASE, ALIAS_CONFLICT (two names of one file), what `Root.read` and
-    `Root.write_refusal` give, NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
+    `transaction` is its ID, 8 to 32 hex digits. `note` is a JSON object that becomes part of the history.
+    `max_bytes` is the limit on the size of a base. Folders that created files need are made;
+    `removed_folders` are removed after the commit if they are empty then. Raises `StorageRefused` with the
+    problems of all files, and leaves nothing behind then: those of `unsettled` and `find_bases`,
+    LOCK_TIMEOUT, NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
     """
-    staged = Staged(lock.root, durability, max_bytes)
+    assert TRANSACTION.fullmatch(transaction), "the ID of a transaction is 8 to 32 hex digits"
+    staged = Staged(lock, durability)
     try:
-        for target in _verified(staged, files):
-            staged.add(target)
+        _lock_roots_between(staged, files)
+        _refuse_unsettled(staged, files)
+        bases = find_bases(staged.state.folders, files, max_bytes)
+        staged.record = Record(
+            transaction=transaction,
+            entries=tuple(base.entry for base in bases.files),
+            made_folders=bases.made_folders,
+            removed_folders=tuple(removed_folders),
+            note=encode_note(note),
+        )
+        _write_record(staged, staged.record)
+        for folder in bases.made_folders:
+            staged.state.folders.make(folder)
+        staged.targets = _targets(staged, staged.record, bases.files)
+        write_results(lock.root.filesystem, staged.targets, durability)
     except StorageRefused as refused:
         raise StorageRefused(refused.problems + staged.discard()) from refused
     except BaseException:
@@ -75,153 +127,146 @@ def stage(
 def publish(staged: Staged) -> CommitFacts:
     """Put all staged files in place; `staged` is used up, whatever happens.
 
-    Raises `StorageRefused` after undoing what was done: STALE_BASE (nothing had been replaced yet),
-    CONFLICT_LATE_WRITE, TARGET_BUSY, PERMISSION_DENIED, NO_SPACE, IO_ERROR. COMMIT_IN_DOUBT beside one of
-    them names a file that could not be put back, and where its old content is.
+    Raises `StorageRefused` after undoing what was done: STALE_BASE and FILE_EXISTS (nothing had been replaced
+    yet), CONFLICT_LATE_WRITE, FILE_EXISTS, TARGET_BUSY, PERMISSION_DENIED, NO_SPACE, IO_ERROR. Beside one of
+    them RECOVERY_REQUIRED tells that not all could be undone, and RECOVERY_CONFLICT that another program
+    changed a file meanwhile. COMMIT_IN_DOUBT: the files are new, and whether they stay so through a loss of
+    power now is not known.
     """
-    attempted: list[Attempt] = []
+    state, record = staged.state, staged.record
+    assert record is not None
+    assert staged.name is not None
     try:
-        _check_bases(staged)
-        for replacement in staged.replacements:
-            _replace(staged, replacement, attempted)
-        durable = staged.sync_folders()
+        check_again(staged.targets)
+        staged.visible = True
+        cas = swap_all(state.root.filesystem, state.folders, staged.targets, staged.durability)
+        synced = touched_folders(record) | folders_to_sync(staged.waiting)
+        staged.durable &= state.sync(lambda: state.folders.sync(synced))
+        # The commit point.
+        done = state.journal.advance(staged.name, State.DONE)
     except StorageRefused as refused:
-        raise StorageRefused(refused.problems + _undo(staged, attempted) + staged.discard()) from refused
+        raise StorageRefused(refused.problems + staged.discard()) from refused
     except BaseException as stopped:
-        for problem in _undo(staged, attempted) + staged.discard():
+        for problem in staged.discard():
             stopped.add_note(problem.message)
         raise
-    return CommitFacts(cas="weak", durable=durable, warnings=staged.discard())
+    try:
+        _confirm(staged)
+        return _finished(staged, record, done, synced, cas)
+    finally:
+        staged.close()
 
 
-def _verified(staged: Staged, files: Sequence[StagedFile]) -> list[Target]:
-    found = [staged.find(file) for file in files]
-    names = Counter(target.identity for target in found if isinstance(target, Target))
-    problems: list[Diagnostic] = []
-    targets: list[Target] = []
-    for target in found:
-        if isinstance(target, Diagnostic):
-            problems.append(target)
-            continue
-        problem = (
-            _alias_problem(target, names[target.identity])
-            or _stale_problem(target)
-            or write_refusal(staged.filesystem, target.folder, target.leaf, target.shown, target.status)
-        )
-        if problem is None:
-            targets.append(target)
-        else:
-            problems.append(problem)
-    if problems:
-        raise StorageRefused(tuple(problems))
-    return targets
-
-
-def _alias_problem(target: Target, names: int) -> Diagnostic | None:
-    if names == 1:
-        return None
-    return Diagnostic(
-        code=Code.ALIAS_CONFLICT,
-        message=f"`{target.shown}` is one of {names} names of one file in this batch",
-        hint="put all edits of the file under one name",
-        file=target.shown,
-    )
-
-
-def _stale_problem(target: Target) -> Diagnostic | None:
-    if target.found_sha256 == target.file.base_sha256:
-        return None
-    return Diagnostic(
-        code=Code.STALE_BASE,
-        message=f"`{target.shown}` is not as the plan saw it",
-        hint=f"plan again; its content now has the SHA-256 {target.found_sha256}",
-        file=target.shown,
-    )
-
-
-def _check_bases(staged: Staged) -> None:
-    """Look at all bases once more, while there is nothing to undo."""
-    found = [staged.find(replacement.target.file) for replacement in staged.replacements]
-    problems = [target if isinstance(target, Diagnostic) else _stale_problem(target) for target in found]
+def _lock_roots_between(staged: Staged, files: Sequence[StagedFile]) -> None:
+    """Lock what lies between the root and its files, and see that nothing was cut off there or above."""
+    paths = [file.path for file in files if isinstance(staged.lock.root.canonical(file.path), str)]
+    problems = [unsettled_elsewhere(lock.root) for lock in staged.lock.outer]
+    for root in roots_between(staged.state.folders, paths):
+        staged.held.enter_context(locked_alone(root, staged.lock.timeout))
+        problems.append(unsettled_elsewhere(root))
     refusals = tuple(problem for problem in problems if problem is not None)
     if refusals:
         raise StorageRefused(refusals)
 
 
-def _replace(staged: Staged, replacement: Replacement, attempted: list[Attempt]) -> None:
-    """Replace one file, keeping what it displaces under a second name; into `attempted` before it happens."""
-    target = replacement.target
-    before = _keep_before(staged, target)
-    kept = _digest(staged, target, before)
-    if isinstance(kept, Diagnostic):
-        raise StorageRefused((kept,))
-    if kept != target.file.base_sha256:
-        problem = Diagnostic(
-            code=Code.CONFLICT_LATE_WRITE,
-            message=f"another program wrote `{target.shown}` during the commit",
-            hint="plan again on its new content",
-            file=target.shown,
-        )
-        raise StorageRefused((problem,))
-    attempted.append(Attempt(target, before))
-    with refusing(target.shown, "replacing"):
-        staged.filesystem.rename(target.folder, replacement.temporary, target.leaf)
-    staged.keep(target, replacement.temporary)
+def _refuse_unsettled(staged: Staged, files: Sequence[StagedFile]) -> None:
+    state = staged.state
+    paths = {path for file in files if isinstance(path := state.root.canonical(file.path), str)}
+    problems = unsettled(state.journal, state.folders, paths)
+    if problems:
+        raise StorageRefused(tuple(problems))
+    staged.waiting = find_waiting(state)
 
 
-def _keep_before(staged: Staged, target: Target) -> str:
-    """Give the file that will be displaced another name, or copy it where it can have none."""
-    before = staged.name_beside(target)
-    with refusing(target.shown, "keeping the old content of"):
-        try:
-            staged.filesystem.link(target.folder, target.leaf, before)
-        except OSError as error:
-            if error.errno not in _NO_LINK:
-                raise
-        else:
-            return before
-    found = read_leaf(staged.filesystem, target.folder, target.leaf, target.shown, staged.max_bytes)
-    if isinstance(found, Diagnostic):
-        raise StorageRefused((found,))
-    return staged.write_beside(target, found.data)
+def _write_record(staged: Staged, record: Record) -> None:
+    """From here on a crash means undo: what follows is found and taken away, whatever part of it happened."""
+    if len(record.note) > MAX_RECORD_BYTES // 2:
+        message = "the plan is too large for the journal"
+        hint = "send the edits in several batches"
+        raise StorageRefused((Diagnostic(code=Code.BATCH_TOO_LARGE, message=message, hint=hint),))
+    state = staged.state
+    if state.syncs:
+        staged.durable &= make_lasting(state.root, staged.lock.state_folder)
+    staged.name = state.journal.write_new(record, syncs=state.syncs)
+    staged.name = state.journal.advance(staged.name, State.PENDING)
+    staged.durable &= state.sync(state.journal.sync)
 
 
-def _undo(staged: Staged, attempted: Sequence[Attempt]) -> Problems:
-    """Put back what was displaced, the last first; a problem for each thing that was not possible."""
-    problems = [_put_back(staged, attempt) for attempt in reversed(attempted)]
-    if attempted:
-        try:
-            staged.sync_folders()
-        except StorageRefused as refused:
-            problems.extend(replace(problem, code=Code.COMMIT_IN_DOUBT) for problem in refused.problems)
-    return tuple(problem for problem in problems if problem is not None)
-
-
-def _put_back(staged: Staged, attempt: Attempt) -> Diagnostic | None:
-    target = attempt.target
-    found = _digest(staged, target, target.leaf)
-    if found == target.file.base_sha256:
-        return None
-    # From here on the old content is either in its place or the only copy.
-    staged.keep(target, attempt.before)
-    reason = found.message if isinstance(found, Diagnostic) else "another program wrote it after that"
-    if found == target.file.result_sha256:
-        try:
-            staged.filesystem.rename(target.folder, attempt.before, target.leaf)
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-        else:
-            return None
-    return Diagnostic(
-        code=Code.COMMIT_IN_DOUBT,
-        message=f"`{target.shown}` was replaced and could not be put back: {reason}",
-        hint=f"its old content is in `{attempt.before}` in the same folder",
-        file=target.shown,
+def _targets(staged: Staged, record: Record, bases: Sequence[Base]) -> tuple[Target, ...]:
+    with refusing(staged.lock.root.show("."), "looking at the folders of"):
+        places = [staged.state.place(record, index) for index in range(len(bases))]
+    problems = tuple(place for place in places if isinstance(place, Diagnostic))
+    if problems:
+        raise StorageRefused(problems)
+    own = {
+        base.entry.path: Model(place.folder, place.leaf, base.status)
+        for base, place in zip(bases, places, strict=True)
+        if base.status is not None and not isinstance(place, Diagnostic)
+    }
+    return tuple(
+        Target(file=base.file, place=place, status=base.status, model=_model(staged.state, base, own))
+        for base, place in zip(bases, places, strict=True)
+        if not isinstance(place, Diagnostic)
     )
 
 
-def _digest(staged: Staged, target: Target, leaf: str) -> str | Diagnostic:
-    """The digest of the file `leaf` in the folder of `target`. Errors: those of `read_leaf`."""
-    limit = max(staged.max_bytes, len(target.file.result))
-    found = read_leaf(staged.filesystem, target.folder, leaf, target.shown, limit)
-    return found if isinstance(found, Diagnostic) else hashlib.sha256(found.data).hexdigest()
+def _model(state: RootState, base: Base, own: Mapping[str, Model]) -> Model | None:
+    """What the new file is made like: its base, the file that it was, or itself before it was deleted."""
+    if base.status is not None:
+        return own[base.entry.path]
+    if base.file.like is not None:
+        return own[str(state.root.canonical(base.file.like))]
+    images = state.images
+    if base.file.restores and base.entry.result and (status := images.status(base.entry.result)):
+        return Model(images.folder, base.entry.result, status)
+    return None
+
+
+def _confirm(staged: Staged) -> None:
+    """Wait until the commit point is on the disk: nothing that an undo needs may go before that."""
+    try:
+        staged.durable &= staged.state.sync(staged.state.journal.sync)
+    except StorageRefused as refused:
+        raise StorageRefused((_in_doubt(), *refused.problems)) from refused
+
+
+def _finished(staged: Staged, record: Record, done: RecordName, synced: set[str], cas: Guard) -> CommitFacts:
+    """Clean up; nothing that fails now makes the commit a failure."""
+    state = staged.state
+    cleaned = clean_up(state, record)
+    warnings = [*cleaned.warnings]
+    if not cleaned.complete:
+        warnings.append(_not_undoable())
+    if cas == "weak":
+        warnings.append(_weak())
+    try:
+        settle(state, staged.waiting, synced)
+        if not state.syncs and not cleaned.warnings:
+            state.journal.advance(done, State.KEPT)
+    except StorageRefused as refused:
+        warnings.extend(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
+    return CommitFacts(cas=cas, durable=staged.durable, undoable=cleaned.complete, warnings=tuple(warnings))
+
+
+def _in_doubt() -> Diagnostic:
+    return Diagnostic(
+        code=Code.COMMIT_IN_DOUBT,
+        message="all files are new, but the disk did not confirm the commit: a loss of power now may undo it",
+        hint="check the disk; the next commit, or `mdplan recover`, finds out",
+    )
+
+
+def _not_undoable() -> Diagnostic:
+    return warning(
+        Code.NOT_UNDOABLE,
+        "the old content of a file could not be put into the history, so this commit cannot be undone",
+        "keep a copy elsewhere if you need it",
+    )
+
+
+def _weak() -> Diagnostic:
+    return warning(
+        Code.WEAK_CAS,
+        "two files cannot change places on this file system: a write of another program in the moment of the"
+        " commit could have been lost",
+    )

@@ -24,6 +24,8 @@ _DIRECTORY: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O
 _LEAF: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | _NO_FOLLOW
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
 _READ_AT_ONCE: Final = 1 << 20
+# What a file system says on which a file can have no second name, or no further one.
+NO_LINK: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 _HAS_ATTRIBUTES: Final = sys.platform == "linux"
 
 
@@ -200,6 +202,12 @@ class FileSystem:
         self.reach(Step.SET_MODE)
         os.fchmod(descriptor, stat.S_IMODE(mode))
 
+    def start_writing(self, descriptor: int) -> None:
+        """Let the disk begin with what was written, so that a later `sync` waits less; it may do nothing."""
+        if sys.platform == "linux":
+            with suppress(OSError):
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
     def sync(self, descriptor: int) -> None:
         """Wait until the file's content is on the disk.
 
@@ -233,7 +241,8 @@ class FileSystem:
     def rename_new(self, directory: int, name: str, target_directory: int, target: str) -> None:
         """Rename `name` to `target` in `target_directory`, both open; EEXIST when there is something.
 
-        Where the system or the file system cannot do that at once, the file has both names for a moment.
+        Where the system or the file system cannot do that at once, the file has both names for a moment;
+        where a file can have one name only, another program's file of that moment could be replaced.
         """
         self.reach(Step.RENAME_NEW)
         from mdplan.storage.rename_flags import NO_REPLACE, rename_with
@@ -243,7 +252,19 @@ class FileSystem:
         except OSError as error:
             if error.errno not in (errno.ENOSYS, errno.EINVAL):
                 raise
+            self._link_and_unlink(directory, name, target_directory, target)
+
+    def _link_and_unlink(self, directory: int, name: str, target_directory: int, target: str) -> None:
+        try:
             os.link(name, target, src_dir_fd=directory, dst_dir_fd=target_directory, follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in NO_LINK:
+                raise
+            with suppress(FileNotFoundError):
+                os.stat(target, dir_fd=target_directory, follow_symlinks=False)
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from error
+            os.rename(name, target, src_dir_fd=directory, dst_dir_fd=target_directory)
+        else:
             os.unlink(name, dir_fd=directory)
 
     def move(self, directory: int, name: str, target_directory: int, target: str) -> None:

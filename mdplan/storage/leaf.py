@@ -1,7 +1,10 @@
 """One regular file in an open directory: read, or refused with the reason."""
 
+import errno
+import hashlib
 import os
 import stat
+import sys
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,6 +21,12 @@ _KINDS: Final = (
     (stat.S_ISBLK, "a device"),
 )
 _SPECIAL_BITS: Final = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
+# The mode of a file that is being written for a commit. No file that a commit replaces has that bit, so what
+# a killed commit left half written is told from what it displaced.
+UNFINISHED_MODE: Final = 0o600 | stat.S_ISVTX if sys.platform == "linux" else 0o600
+UNFINISHED: Final = "unfinished file"
+# No file of a plan is larger than this.
+MAX_IMAGE_BYTES: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,38 @@ def read_leaf(
     return _size_problem(len(data), shown, max_bytes) or FileBytes(data, status)
 
 
+def content_of(filesystem: FileSystem, folder: int, leaf: str, at_most: int) -> str | None:
+    """What is at `leaf` in `folder`: the SHA-256 of a regular file, or None for nothing. Raises `OSError`.
+
+    For what is no regular file, or larger than `at_most` bytes, it is a text that no digest is equal to; two
+    such texts are equal when nothing tells that there is something else. UNFINISHED is one of them.
+    """
+    try:
+        status = filesystem.status_of(folder, leaf)
+        if not stat.S_ISREG(status.st_mode) or status.st_mode & stat.S_ISVTX:
+            return _unlike_a_file(filesystem, folder, leaf, status)
+        descriptor = filesystem.open_file(folder, leaf)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return None
+        if error.errno == errno.ELOOP:
+            return "link put there meanwhile"
+        raise
+    try:
+        status = filesystem.status(descriptor)
+        data = filesystem.read(descriptor, at_most + 1) if stat.S_ISREG(status.st_mode) else None
+    finally:
+        filesystem.release(descriptor)
+    if data is None or len(data) > at_most:
+        return _unlike_a_file(filesystem, folder, leaf, status)
+    return hashlib.sha256(data).hexdigest()
+
+
+def is_digest(content: str | None) -> bool:
+    """Whether what `content_of` gave is the digest of a regular file."""
+    return content is not None and " " not in content
+
+
 def write_refusal(
     filesystem: FileSystem, folder: int, leaf: str, shown: str, status: os.stat_result
 ) -> Diagnostic | None:
@@ -117,6 +158,14 @@ def _left_behind(filesystem: FileSystem, folder: int, status: os.stat_result) ->
     """How many names of the file in `folder` are those that a killed commit gave it."""
     names = [entry.name for entry in filesystem.list(folder) if TEMPORARY_NAME.fullmatch(entry.name)]
     return sum(os.path.samestat(filesystem.status_of(folder, name), status) for name in names)
+
+
+def _unlike_a_file(filesystem: FileSystem, folder: int, leaf: str, status: os.stat_result) -> str:
+    if stat.S_ISREG(status.st_mode) and status.st_mode & stat.S_ISVTX:
+        return UNFINISHED
+    if stat.S_ISLNK(status.st_mode):
+        return f"link to {filesystem.read_link(folder, leaf)}"
+    return f"mode {status.st_mode:o} size {status.st_size} time {status.st_mtime_ns} inode {status.st_ino}"
 
 
 def _kind_problem(status: os.stat_result, shown: str) -> Diagnostic | None:

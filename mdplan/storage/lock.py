@@ -1,29 +1,34 @@
 """One writer per root: a lock between threads, then one between processes.
 
-The state folder that holds the lock lies in the root, so a stranger may have put it there: it is looked at
-before anything in it is used, and it is never written through a link.
+Where roots lie in each other, the outer lock is taken first: here those of folders above the root, in a
+commit those of folders between the root and its files.
 """
 
 import errno
 import os
-import stat
+import re
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.file_name import visible
+from mdplan.storage.leaf import read_leaf
+from mdplan.storage.nested import roots_above
 from mdplan.storage.refusal import StorageRefused, of_error, refusing
 from mdplan.storage.root import STATE_FOLDER, Root
+from mdplan.storage.state_folder import LOCK_FILE, open_state_folder
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 DEFAULT_TIMEOUT: Final = 10.0
-_LOCK_FILE: Final = "lock"
+_HOLDER_FILE: Final = "lock.holder"
+_MAX_HOLDER_BYTES: Final = 200
+_HOLDER: Final = re.compile(rb"(\d{1,10}) ([A-Za-z0-9._-]{1,100})\n")
 _POLL_SECONDS: Final = 0.01
 _NO_LOCKS: Final = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL})
 
@@ -36,35 +41,50 @@ _thread_locks_guard: Final = threading.Lock()
 class RootLock:
     """The proof that this thread is the only one of mdplan that writes below `root`.
 
-    `state_folder` is the open folder `.mdplan`, where a journal has its place. Good inside the `with` block.
+    `state_folder` is the open folder `.mdplan`, `outer` are the locks of roots in which this one lies, and
+    `timeout` is how many seconds to wait for further ones. Good inside the `with` block.
     """
 
     root: Root
     state_folder: int
+    outer: tuple["RootLock", ...] = ()
+    timeout: float = DEFAULT_TIMEOUT
 
 
 @contextmanager
 def locked(root: Root, timeout: float = DEFAULT_TIMEOUT) -> Iterator[RootLock]:
-    """Hold the lock of `root` through the block, waiting for it up to `timeout` seconds.
+    """Hold the lock of `root`, and of roots that it lies in, waiting for each up to `timeout` seconds.
 
     Raises `StorageRefused`: LOCK_TIMEOUT, LOCK_UNSUPPORTED, STATE_DIR_UNSAFE (the state folder or the lock is
     a link, another user's, or writable for others), and what the making of the folder gives.
     """
+    with ExitStack() as held:
+        outer: list[RootLock] = []
+        for above in roots_above(root):
+            held.callback(above.close)
+            outer.append(held.enter_context(locked_alone(above, timeout)))
+        lock = held.enter_context(locked_alone(root, timeout))
+        yield RootLock(root, lock.state_folder, tuple(outer), timeout)
+
+
+@contextmanager
+def locked_alone(root: Root, timeout: float) -> Iterator[RootLock]:
+    """The same for `root` without those that it lies in."""
     deadline = time.monotonic() + timeout
     filesystem = root.filesystem
-    with refusing(root.show(STATE_FOLDER), "opening the state folder"):
-        state_folder = _open_state_folder(root)
+    state_folder = open_state_folder(root)
     try:
         with refusing(root.show(STATE_FOLDER), "looking at the state folder"):
             status = filesystem.status(state_folder)
         with _thread_locks_guard:
             thread_lock = _thread_locks.setdefault((status.st_dev, status.st_ino), threading.Lock())
         if not thread_lock.acquire(timeout=max(0.0, timeout)):
-            raise _timed_out(root, timeout)
+            raise _timed_out(root, state_folder, timeout)
         try:
-            process_lock = _process_lock(root, timeout, deadline)
+            process_lock = _process_lock(root, state_folder, timeout, deadline)
             try:
-                yield RootLock(root, state_folder)
+                _tell_holder(root, state_folder)
+                yield RootLock(root, state_folder, timeout=timeout)
             finally:
                 process_lock.release()
         finally:
@@ -73,63 +93,25 @@ def locked(root: Root, timeout: float = DEFAULT_TIMEOUT) -> Iterator[RootLock]:
         filesystem.release(state_folder)
 
 
-def _open_state_folder(root: Root) -> int:
-    filesystem = root.filesystem
-    with suppress(FileExistsError):
-        filesystem.make_directory(root.descriptor, STATE_FOLDER)
+def is_held(root: Root) -> bool:
+    """Whether another process or thread is committing below `root` right now."""
     try:
-        state_folder = filesystem.open_directory(root.descriptor, STATE_FOLDER)
-    except (NotADirectoryError, PermissionError) as error:
-        raise _unsafe(root, "is not a folder that you can open") from error
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise _unsafe(root, "is a link") from error
-        raise
-    try:
-        _check_state_folder(root, state_folder)
-        _ignore_itself(root, state_folder)
-    except BaseException:
-        filesystem.release(state_folder)
-        raise
-    return state_folder
+        with locked_alone(root, timeout=0.0):
+            return False
+    except StorageRefused as refused:
+        return any(problem.code is Code.LOCK_TIMEOUT for problem in refused.problems)
 
 
-def _check_state_folder(root: Root, state_folder: int) -> None:
-    status = root.filesystem.status(state_folder)
-    if status.st_uid != os.geteuid():
-        raise _unsafe(root, "belongs to another user")
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise _unsafe(root, "can be written by others")
-    try:
-        status = root.filesystem.status_of(state_folder, _LOCK_FILE)
-    except FileNotFoundError:
-        return
-    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-        raise _unsafe(root, "holds a lock that is a link or no file")
-
-
-def _ignore_itself(root: Root, state_folder: int) -> None:
-    """Keep version control from taking the state folder for content."""
-    try:
-        descriptor = root.filesystem.create(state_folder, ".gitignore")
-    except FileExistsError:
-        return
-    try:
-        root.filesystem.write(descriptor, b"*\n")
-    finally:
-        root.filesystem.close(descriptor)
-
-
-def _process_lock(root: Root, timeout: float, deadline: float) -> "BaseFileLock":
+def _process_lock(root: Root, state_folder: int, timeout: float, deadline: float) -> "BaseFileLock":
     from filelock import FileLock, Timeout
 
-    path = os.path.join(root.path, STATE_FOLDER, _LOCK_FILE)
+    path = os.path.join(root.path, STATE_FOLDER, LOCK_FILE)
     # A soft lock, which filelock would fall back to, outlives a killed process.
     lock = FileLock(path, mode=0o600, fallback_to_soft=False, poll_interval=_POLL_SECONDS)
     try:
         lock.acquire(timeout=max(0.0, deadline - time.monotonic()))
     except Timeout as error:
-        raise _timed_out(root, timeout) from error
+        raise _timed_out(root, state_folder, timeout) from error
     except (NotImplementedError, OSError) as error:
         if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
             raise StorageRefused((of_error(error, root.show(STATE_FOLDER), "locking"),)) from error
@@ -159,27 +141,34 @@ def _check_same_folder(root: Root) -> None:
         raise StorageRefused((Diagnostic(code=Code.IO_ERROR, message=message, hint="start mdplan again"),))
 
 
-def _timed_out(root: Root, timeout: float) -> StorageRefused:
+def _tell_holder(root: Root, state_folder: int) -> None:
+    """Write down who holds the lock, for those who wait; nothing depends on it."""
+    holder = f"{os.getpid()} {os.uname().nodename}\n".encode("utf-8", "replace")
+    filesystem = root.filesystem
+    written = read_leaf(filesystem, state_folder, _HOLDER_FILE, _HOLDER_FILE, _MAX_HOLDER_BYTES)
+    if not isinstance(written, Diagnostic) and written.data == holder:
+        return
+    with suppress(OSError):
+        if not (isinstance(written, Diagnostic) and written.code is Code.FILE_NOT_FOUND):
+            filesystem.unlink(state_folder, _HOLDER_FILE)
+        descriptor = filesystem.create(state_folder, _HOLDER_FILE)
+        try:
+            filesystem.write(descriptor, holder)
+        finally:
+            filesystem.close(descriptor)
+
+
+def _timed_out(root: Root, state_folder: int, timeout: float) -> StorageRefused:
+    written = read_leaf(root.filesystem, state_folder, _HOLDER_FILE, _HOLDER_FILE, _MAX_HOLDER_BYTES)
+    # What stands there may be anybody's text, so only a number and a plain name are repeated.
+    holder = None if isinstance(written, Diagnostic) else _HOLDER.fullmatch(written.data)
+    who = f" (process {int(holder[1])} on `{holder[2].decode()}` holds it)" if holder else ""
     return StorageRefused(
         (
             Diagnostic(
                 code=Code.LOCK_TIMEOUT,
                 message=f"another mdplan has been committing below `{visible(root.given)}` for {timeout:g} s",
-                hint="try again, or wait longer with the option for the lock's timeout",
-            ),
-        )
-    )
-
-
-def _unsafe(root: Root, reason: str) -> StorageRefused:
-    shown = root.show(STATE_FOLDER)
-    return StorageRefused(
-        (
-            Diagnostic(
-                code=Code.STATE_DIR_UNSAFE,
-                message=f"the state folder `{shown}` {reason}",
-                hint="look at it, then remove it or make it a folder of your own with mode 0700",
-                file=shown,
+                hint=f"try again, or wait longer with the option for the lock's timeout{who}",
             ),
         )
     )

@@ -1,16 +1,21 @@
 """Files that are written beside their targets and not visible yet."""
 
 import errno
-import hashlib
 import os
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
-from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import FileSystem
-from mdplan.storage.leaf import read_leaf
-from mdplan.storage.refusal import StorageRefused, of_error, refusing
-from mdplan.storage.root import Root
+from mdplan.storage.leaf import UNFINISHED_MODE
+from mdplan.storage.place import Place
+from mdplan.storage.refusal import StorageRefused, refusing
+
+# So many results are written before the first of them is synced: the disk takes them together.
+_OPEN_AT_ONCE: Final = 32
+_ORDINARY_MODE: Final = 0o666
 
 
 class Durability(StrEnum):
@@ -22,173 +27,129 @@ class Durability(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """One file to replace: its path below the root, and the hex digests of its base and of `result`."""
+    """One file of a commit: its path below the root, and the hex digests of its base and of `result`.
+
+    Without a base it is created and must not exist; without a result it is deleted. A created file gets the
+    owner, mode and attributes of the file `like`, which has a base in the same commit; or, when it
+    `restores` what was deleted, those of the before-image of its result, where the history has one.
+    """
 
     path: str
-    base_sha256: str
-    result: bytes = field(repr=False)
-    result_sha256: str
+    base_sha256: str | None
+    result: bytes | None = field(repr=False)
+    result_sha256: str | None
+    like: str | None = None
+    restores: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.result is None) is not (self.result_sha256 is None):
+            raise ValueError("a result and its digest go together")
+        if self.base_sha256 is None and self.result is None:
+            raise ValueError("a file that is not there cannot be deleted")
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A file whose owner, mode and attributes another one gets: its name in an open folder, its status."""
+
+    folder: int
+    name: str
+    status: os.stat_result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A file to replace, as it was found: in the open `folder`, with its status and digest."""
+    """A file of a commit where it was found. `status` is that of its base, None where there is none.
 
-    file: StagedFile
-    folder: int
-    leaf: str
-    shown: str
-    status: os.stat_result
-    found_sha256: str
-
-    @property
-    def identity(self) -> tuple[int, int]:
-        """The device and inode, equal for two names of one file."""
-        return self.status.st_dev, self.status.st_ino
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """A target and the name, in its folder, under which its result waits."""
-
-    target: Target
-    temporary: str
-
-
-class Staged:
-    """What a commit has written so far, and what of it has to be removed again.
-
-    Only folders are held open. `replacements` are in the order in which they will be published.
+    `model` is what a new file is made like; where there is none it becomes an ordinary file of the user.
     """
 
-    def __init__(self, root: Root, durability: Durability, max_bytes: int) -> None:
-        self.root = root
-        self.durability = durability
-        self.max_bytes = max_bytes
-        self.replacements: list[Replacement] = []
-        self._folders: dict[str, int] = {}
-        self._temporary: dict[tuple[int, str], str] = {}
-        self._token = os.urandom(8).hex()
-        self._made = 0
+    file: StagedFile
+    place: Place
+    status: os.stat_result | None
+    model: Model | None
 
-    @property
-    def filesystem(self) -> FileSystem:
-        """The disk that the root is on."""
-        return self.root.filesystem
 
-    def find(self, file: StagedFile) -> Target | Diagnostic:
-        """Read the file that `file` is to replace; its folder stays open. Errors: those of `Root.read`."""
-        path = self.root.canonical(file.path)
-        if isinstance(path, Diagnostic):
-            return path
-        parent, _, leaf = path.rpartition("/")
-        if parent not in self._folders:
-            opened = self.root.open_folder(parent)
-            if isinstance(opened, Diagnostic):
-                return replace(opened, file=self.root.show(path))
-            self._folders[parent] = opened
-        folder = self._folders[parent]
-        shown = self.root.show(path)
-        found = read_leaf(self.filesystem, folder, leaf, shown, self.max_bytes)
-        if isinstance(found, Diagnostic):
-            return self.root.explained(found, folder, path)
-        digest = hashlib.sha256(found.data).hexdigest()
-        return Target(
-            file=file, folder=folder, leaf=leaf, shown=shown, status=found.status, found_sha256=digest
-        )
+def write_results(disk: FileSystem, targets: Sequence[Target], durability: Durability) -> None:
+    """Write the result of every target to its temporary name, and sync it and its base.
 
-    def add(self, target: Target) -> None:
-        """Write the result for `target` beside it; raises `StorageRefused`."""
-        self.replacements.append(Replacement(target, self.write_beside(target, target.file.result)))
+    Raises `StorageRefused`: NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
+    """
+    for target in targets:
+        if target.file.result is None and durability is Durability.FULL:
+            _sync_base(disk, target)
+    written = [target for target in targets if target.file.result is not None]
+    for start in range(0, len(written), _OPEN_AT_ONCE):
+        _write_some(disk, written[start : start + _OPEN_AT_ONCE], durability)
 
-    def write_beside(self, target: Target, data: bytes) -> str:
-        """Write `data` to a new file beside `target`, with that file's owner, mode and attributes; its name.
 
-        Raises `StorageRefused`.
-        """
-        with refusing(target.shown, "reading the attributes of"):
-            attributes = self._attributes(target)
-        name = self.name_beside(target)
-        with refusing(target.shown, "writing beside"):
-            descriptor = self.filesystem.create(target.folder, name)
-            try:
-                self.filesystem.write(descriptor, data)
-                self._set_owner(descriptor, target)
-                self.filesystem.set_attributes(descriptor, attributes)
-                self.filesystem.set_mode(descriptor, target.status.st_mode)
-                if self.durability is Durability.FULL:
-                    self.filesystem.sync(descriptor)
-            except BaseException:
-                self.filesystem.release(descriptor)
-                raise
-            self.filesystem.close(descriptor)
-        return name
+def _write_some(disk: FileSystem, targets: Sequence[Target], durability: Durability) -> None:
+    opened: list[tuple[Target, int]] = []
+    try:
+        for target in targets:
+            with refusing(target.place.shown, "reading the attributes of"):
+                attributes = _attributes(disk, target, durability)
+            with refusing(target.place.shown, "writing beside"):
+                mode = _ORDINARY_MODE if target.model is None else UNFINISHED_MODE
+                descriptor = disk.create(target.place.folder, target.place.temporary, mode)
+                opened.append((target, descriptor))
+                disk.write(descriptor, target.file.result or b"")
+                if target.model is not None:
+                    _make_like(disk, descriptor, target, target.model.status, attributes)
+                if durability is Durability.FULL and len(targets) > 1:
+                    disk.start_writing(descriptor)
+        if durability is Durability.FULL:
+            for target, descriptor in opened:
+                with refusing(target.place.shown, "syncing what was written beside"):
+                    disk.sync(descriptor)
+        while opened:
+            target, descriptor = opened.pop()
+            with refusing(target.place.shown, "writing beside"):
+                disk.close(descriptor)
+    finally:
+        for _, descriptor in opened:
+            disk.release(descriptor)
 
-    def name_beside(self, target: Target) -> str:
-        """A new name in the folder of `target`, which `discard` will remove if it exists then."""
-        self._made += 1
-        name = f".mdplan-{self._token}-{self._made}.tmp"
-        self._temporary[target.folder, name] = target.shown
-        return name
 
-    def keep(self, target: Target, name: str) -> None:
-        """Let `discard` leave `name`, in the folder of `target`, as it is."""
-        del self._temporary[target.folder, name]
-
-    def sync_folders(self) -> bool:
-        """Wait until the names in all folders are on the disk; False where that was not asked or cannot be.
-
-        Raises `StorageRefused`.
-        """
-        if self.durability is not Durability.FULL:
-            return False
-        synced = True
-        for parent, folder in self._folders.items():
-            with refusing(self.root.show(parent or "."), "syncing the folder"):
-                synced = self.filesystem.sync_directory(folder) and synced
-        return synced
-
-    def discard(self) -> Problems:
-        """Remove what is not in place and close the folders; a warning for each file that had to stay."""
-        stayed: list[Diagnostic] = []
-        for (folder, name), shown in self._temporary.items():
-            try:
-                self.filesystem.unlink(folder, name)
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                hint = f"remove `{name}` in its folder"
-                stayed.append(replace(of_error(error, shown, "cleaning up beside"), hint=hint))
-        for folder in self._folders.values():
-            self.filesystem.release(folder)
-        self._temporary.clear()
-        self._folders.clear()
-        return tuple(replace(problem, severity=Severity.WARNING) for problem in stayed)
-
-    def _attributes(self, target: Target) -> dict[str, bytes]:
-        """The extended attributes of the target; on the way its content, our way back, is synced."""
-        descriptor = self.filesystem.open_file(target.folder, target.leaf)
+def _sync_base(disk: FileSystem, target: Target) -> None:
+    with refusing(target.place.shown, "syncing"):
+        descriptor = disk.open_file(target.place.folder, target.place.leaf)
         try:
-            if self.durability is Durability.FULL:
-                self.filesystem.sync(descriptor)
-            return self.filesystem.attributes(descriptor)
+            disk.sync(descriptor)
         finally:
-            self.filesystem.release(descriptor)
+            disk.release(descriptor)
 
-    def _set_owner(self, descriptor: int, target: Target) -> None:
-        wanted = target.status.st_uid, target.status.st_gid
-        made = self.filesystem.status(descriptor)
-        if (made.st_uid, made.st_gid) == wanted:
-            return
+
+def _attributes(disk: FileSystem, target: Target, durability: Durability) -> dict[str, bytes]:
+    """The extended attributes that the target gets; on the way its own base, our way back, is synced."""
+    if target.model is None:
+        return {}
+    descriptor = disk.open_file(target.model.folder, target.model.name)
+    try:
+        if durability is Durability.FULL and target.status is not None:
+            disk.sync(descriptor)
+        return disk.attributes(descriptor)
+    finally:
+        disk.release(descriptor)
+
+
+def _make_like(
+    disk: FileSystem, descriptor: int, target: Target, model: os.stat_result, attributes: dict[str, bytes]
+) -> None:
+    """Give the new file owner, attributes and mode of its model; the mode, which says it is whole, last."""
+    made = disk.status(descriptor)
+    if (made.st_uid, made.st_gid) != (model.st_uid, model.st_gid):
         try:
-            self.filesystem.set_owner(descriptor, *wanted)
+            disk.set_owner(descriptor, model.st_uid, model.st_gid)
         except OSError as error:
             if error.errno not in (errno.EPERM, errno.EINVAL):
                 raise
             problem = Diagnostic(
                 code=Code.OWNER_CHANGE,
-                message=f"`{target.shown}` would get another owner or group",
+                message=f"`{target.place.shown}` would get another owner or group",
                 hint="let its owner apply the plan",
-                file=target.shown,
+                file=target.place.shown,
             )
             raise StorageRefused((problem,)) from error
+    disk.set_attributes(descriptor, attributes)
+    disk.set_mode(descriptor, model.st_mode)

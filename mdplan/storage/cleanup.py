@@ -1,0 +1,54 @@
+"""After the commit point: the displaced files go into the history. Whatever fails here is a warning."""
+
+from dataclasses import dataclass, replace
+
+from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.storage.journal_record import Record
+from mdplan.storage.leaf import is_digest
+from mdplan.storage.place import Place, places_of
+from mdplan.storage.refusal import of_error
+from mdplan.storage.root_state import RootState
+from mdplan.storage.undo import stayed
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What a cleaning did: whether it found anything, and whether the history has all that was displaced."""
+
+    something: bool
+    complete: bool
+    warnings: Problems
+
+
+def clean_up(state: RootState, record: Record) -> Cleaned:
+    """Move what `record`, which is committed, displaced into the history; it may be done more than once."""
+    something, complete = False, True
+    places, warnings = places_of(state.folders, state.exchange, record)
+    for place in places:
+        for name in (place.temporary, place.aside):
+            try:
+                content = place.content(name)
+                if content is None:
+                    continue
+                something = True
+                if content != place.entry.base:
+                    complete = False
+                    warnings.append(_changed(place, name, kept=is_digest(content)))
+                if is_digest(content):
+                    state.images.take(place.folder, name, content or "")
+            except OSError as error:
+                complete = False
+                warnings.append(stayed(of_error(error, place.shown, "keeping the old content of"), name))
+    state.folders.remove_empty(record.removed_folders)
+    return Cleaned(something, complete, tuple(replace(each, severity=Severity.WARNING) for each in warnings))
+
+
+def _changed(place: Place, name: str, *, kept: bool) -> Diagnostic:
+    """The warning that another program wrote into the old file after it was displaced."""
+    where = "kept in the history" if kept else f"in `{name}` in its folder"
+    return Diagnostic(
+        code=Code.CONFLICT_LATE_WRITE,
+        message=f"another program wrote into the old `{place.shown}` during the commit; that is {where}",
+        hint="open the file anew in that program, and write it again there",
+        file=place.shown,
+    )

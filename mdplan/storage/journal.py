@@ -1,0 +1,138 @@
+"""The journal of a root: one file for each transaction, whose suffix is the transaction's state.
+
+A transaction moves from state to state by renaming its record, so each step happens at once or not at all.
+The one from `pending` to `done` is the commit point. What is settled stays as the history.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.journal_record import MAX_RECORD_BYTES, Record, decode_record, encode_record
+from mdplan.storage.leaf import read_leaf
+from mdplan.storage.refusal import refusing
+from mdplan.storage.root import STATE_FOLDER, Root
+from mdplan.storage.state_folder import JOURNAL_FOLDER
+
+_NAME: Final = re.compile(r"(\d{8,15})-([0-9a-f]{8,32})\.([a-z]+)")
+_LAST_SEQUENCE: Final = 10**15 - 1
+
+
+class State(StrEnum):
+    """How far a transaction is."""
+
+    # The record is being written; nothing else was done yet.
+    NEW = "new"
+    # Perhaps staged, perhaps visible, in part or whole; has to be undone, unless its process is still at it.
+    PENDING = "pending"
+    # Committed; displaced files may still lie beside the targets.
+    DONE = "done"
+    # Committed and cleaned up, for good.
+    KEPT = "kept"
+    # Undone by recovery; what it had written is kept.
+    UNDONE = "undone"
+    # Undone but for files that somebody changed on top of it; waits for a person.
+    CONFLICT = "conflict"
+    # No readable record; a person let it be.
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RecordName:
+    """The name of a record's file. Names sort in the order in which the transactions began."""
+
+    sequence: int
+    transaction: str
+    state: State
+
+    def __str__(self) -> str:
+        return f"{self.sequence:08d}-{self.transaction}.{self.state}"
+
+
+class Journal:
+    """The records in the open folder `folder` of `root`. Methods raise `StorageRefused` about that folder."""
+
+    def __init__(self, root: Root, folder: int) -> None:
+        self.root = root
+        self.folder = folder
+        self.shown = root.show(f"{STATE_FOLDER}/{JOURNAL_FOLDER}")
+
+    def names(self, *states: State) -> list[RecordName]:
+        """The names of all records in one of `states` (in any, when none is given), the oldest first."""
+        with refusing(self.shown, "reading the journal"):
+            entries = self.root.filesystem.list(self.folder)
+        found = [_parsed(entry.name) for entry in entries if entry.is_file]
+        return sorted(name for name in found if name is not None and (not states or name.state in states))
+
+    def read(self, name: RecordName) -> Record | Diagnostic:
+        """The record called `name`. Errors: JOURNAL_CORRUPT; those of `read_leaf`."""
+        shown = f"{self.shown}/{name}"
+        found = read_leaf(self.root.filesystem, self.folder, str(name), shown, MAX_RECORD_BYTES)
+        if isinstance(found, Diagnostic):
+            return found
+        record = decode_record(found.data, self.root.path)
+        if record is None or record.transaction != name.transaction:
+            return Diagnostic(
+                code=Code.JOURNAL_CORRUPT,
+                message=f"the journal record `{shown}` is damaged, and nothing was done about it",
+                hint="look at the files that changed last, then accept them: `mdplan recover --keep-current`",
+                file=shown,
+            )
+        return record
+
+    def write_new(self, record: Record, *, syncs: bool) -> RecordName:
+        """Write `record` as the newest one; with `syncs` its content is on the disk then."""
+        newest = max((name.sequence for name in self.names()), default=0)
+        name = RecordName(min(newest + 1, _LAST_SEQUENCE), record.transaction, State.NEW)
+        data = encode_record(record, self.root.path)
+        filesystem = self.root.filesystem
+        with refusing(self.shown, "writing the journal"):
+            descriptor = filesystem.create(self.folder, str(name))
+            try:
+                filesystem.write(descriptor, data)
+                if syncs:
+                    filesystem.sync(descriptor)
+            except BaseException:
+                filesystem.release(descriptor)
+                raise
+            filesystem.close(descriptor)
+        return name
+
+    def advance(self, name: RecordName, state: State) -> RecordName:
+        """Give the transaction another state; its new name."""
+        moved = replace(name, state=state)
+        with refusing(self.shown, "writing the journal"):
+            self.root.filesystem.rename(self.folder, str(name), str(moved))
+        return moved
+
+    def holds(self, name: RecordName) -> bool:
+        """Whether the record is there in that state."""
+        with refusing(self.shown, "reading the journal"):
+            try:
+                self.root.filesystem.status_of(self.folder, str(name))
+            except FileNotFoundError:
+                return False
+        return True
+
+    def remove(self, name: RecordName) -> None:
+        """Forget a transaction; nothing happens when it is forgotten already."""
+        with refusing(self.shown, "cleaning up the journal"):
+            try:
+                self.root.filesystem.unlink(self.folder, str(name))
+            except FileNotFoundError:
+                return
+
+    def sync(self) -> bool:
+        """Wait until the states of all transactions are on the disk; False where folders cannot be synced."""
+        with refusing(self.shown, "syncing the journal"):
+            return self.root.filesystem.sync_directory(self.folder)
+
+
+def _parsed(name: str) -> RecordName | None:
+    matched = _NAME.fullmatch(name)
+    if matched is None or matched[3] not in set(State):
+        return None
+    parsed = RecordName(int(matched[1]), matched[2], State(matched[3]))
+    return parsed if str(parsed) == name else None

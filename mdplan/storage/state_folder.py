@@ -1,0 +1,163 @@
+"""The state folder `.mdplan` of a root: made, looked at before anything in it is used, and made to last.
+
+It lies in the root, so a stranger may have put it there: it must be the user's own, writable for nobody else,
+and no link leads into it or out of it.
+"""
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.refusal import StorageRefused, refusing
+from mdplan.storage.root import STATE_FOLDER, Root
+
+LOCK_FILE: Final = "lock"
+JOURNAL_FOLDER: Final = "tx"
+HISTORY_FOLDER: Final = "history"
+# It is there once the names of the state folder and of the folders in it are on the disk. Without it they
+# are synced again: the process that made them may have been killed before it came to that.
+_LASTING: Final = "format"
+_FORMAT: Final = b"1\n"
+
+
+@dataclass(frozen=True, slots=True)
+class StateFolders:
+    """The open folders of the journal and of the before-images; the caller's to release."""
+
+    journal: int
+    history: int
+
+
+def open_state_folder(root: Root) -> int:
+    """Open the state folder of `root`, made if it is missing.
+
+    Raises `StorageRefused`: STATE_DIR_UNSAFE, what the making gives.
+    """
+    filesystem = root.filesystem
+    with refusing(root.show(STATE_FOLDER), "opening the state folder"):
+        with suppress(FileExistsError):
+            filesystem.make_directory(root.descriptor, STATE_FOLDER)
+        state_folder = _open_checked(root, root.descriptor, STATE_FOLDER)
+        try:
+            _check_lock_file(root, state_folder)
+            # Version control keeps away from a folder that ignores itself.
+            _write_once(root, state_folder, ".gitignore", b"*\n")
+        except BaseException:
+            filesystem.release(state_folder)
+            raise
+    return state_folder
+
+
+def open_folders(root: Root, state_folder: int) -> StateFolders:
+    """Open the folders inside of it, made if they are missing. Raises `StorageRefused`."""
+    filesystem = root.filesystem
+    opened: list[int] = []
+    try:
+        with refusing(root.show(STATE_FOLDER), "opening the state folder"):
+            for name in (JOURNAL_FOLDER, HISTORY_FOLDER):
+                with suppress(FileExistsError):
+                    filesystem.make_directory(state_folder, name)
+                opened.append(_open_checked(root, state_folder, name))
+    except BaseException:
+        for folder in opened:
+            filesystem.release(folder)
+        raise
+    return StateFolders(*opened)
+
+
+def open_existing(root: Root, name: str) -> int | None:
+    """Open the folder `name` in the state folder, to look into; None when there is none.
+
+    Raises `StorageRefused`: STATE_DIR_UNSAFE, ….
+    """
+    with refusing(root.show(STATE_FOLDER), "opening the state folder"):
+        try:
+            state_folder = _open_checked(root, root.descriptor, STATE_FOLDER)
+        except FileNotFoundError:
+            return None
+        try:
+            return _open_checked(root, state_folder, name)
+        except FileNotFoundError:
+            return None
+        finally:
+            root.filesystem.release(state_folder)
+
+
+def make_lasting(root: Root, state_folder: int) -> bool:
+    """Wait until the state folder and those in it are on the disk; False where folders cannot be synced.
+
+    A journal in a folder that the next loss of power takes away undoes nothing. Raises `StorageRefused`.
+    """
+    filesystem = root.filesystem
+    with refusing(root.show(STATE_FOLDER), "syncing the state folder"):
+        try:
+            filesystem.status_of(state_folder, _LASTING)
+        except FileNotFoundError:
+            synced = filesystem.sync_directory(state_folder) and filesystem.sync_directory(root.descriptor)
+            _write_once(root, state_folder, _LASTING, _FORMAT)
+            return synced
+    return True
+
+
+def _open_checked(root: Root, directory: int, name: str) -> int:
+    """Open the folder `name`; `FileNotFoundError` when there is none, STATE_DIR_UNSAFE when it is a trap."""
+    try:
+        folder = root.filesystem.open_directory(directory, name)
+    except (NotADirectoryError, PermissionError) as error:
+        raise _unsafe(root, "is not a folder that you can open") from error
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise _unsafe(root, "is a link") from error
+        raise
+    try:
+        _check_owner(root, root.filesystem.status(folder))
+    except BaseException:
+        root.filesystem.release(folder)
+        raise
+    return folder
+
+
+def _check_owner(root: Root, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
+        raise _unsafe(root, "belongs to another user")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise _unsafe(root, "can be written by others")
+
+
+def _check_lock_file(root: Root, state_folder: int) -> None:
+    try:
+        status = root.filesystem.status_of(state_folder, LOCK_FILE)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+        raise _unsafe(root, "holds a lock that is a link or no file")
+
+
+def _write_once(root: Root, folder: int, name: str, data: bytes) -> None:
+    """Write the file `name` unless it is there."""
+    try:
+        descriptor = root.filesystem.create(folder, name)
+    except FileExistsError:
+        return
+    try:
+        root.filesystem.write(descriptor, data)
+    finally:
+        root.filesystem.close(descriptor)
+
+
+def _unsafe(root: Root, reason: str) -> StorageRefused:
+    shown = root.show(STATE_FOLDER)
+    return StorageRefused(
+        (
+            Diagnostic(
+                code=Code.STATE_DIR_UNSAFE,
+                message=f"the state folder `{shown}` {reason}",
+                hint="look at it, then remove it or make it a folder of your own with mode 0700",
+                file=shown,
+            ),
+        )
+    )
