@@ -4,48 +4,51 @@
 Every surface is a thin adapter onto this class; none of them edits text by itself.
 """
 
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mdplan.batch import Batch
+from mdplan.committing import Approval, Committing, nobody_is_asked
 from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.doctor import examine
 from mdplan.documents import Documents
-from mdplan.files_to_stage import files_to_stage
+from mdplan.history import History, PastTransaction
+from mdplan.history_list import HistoryList
+from mdplan.history_report import DoctorReport, HistoryReport, RecoverReport
 from mdplan.plan import Plan
 from mdplan.plan_library import PlanLibrary
 from mdplan.plan_request import PlanRequest, read_plan_request
-from mdplan.planning.after_write import written_files
 from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
 from mdplan.planning.plan_document import is_document, write_document
 from mdplan.planning.planned import Chosen, Draft, Planned
-from mdplan.planning.repetition import is_same_request, may_repeat, state_id
+from mdplan.planning.repetition import is_same_request, may_repeat
 from mdplan.planning.replanning import plan_on_new_base, plan_part, plan_pinned
-from mdplan.planning.replay import Replay, bases_of, is_applied, replay, stale_files
+from mdplan.planning.replay import bases_of, is_applied, stale_files
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.sequential import build_in_sequence
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.subset import accepted_batch, needs_rejected
-from mdplan.planning.summary import file_report, plan_of, report_fields
+from mdplan.planning.summary import plan_of, report_fields
+from mdplan.planning.undo import UNDO_IS_WHOLE, undone_transaction
 from mdplan.planning.verify import verify, verify_paths
 from mdplan.read_report import ReadReport, SearchReport
 from mdplan.reader import Reader
 from mdplan.reading.read_request import ReadRequest
 from mdplan.reading.search_request import SearchRequest
 from mdplan.reading.stat_request import StatRequest
-from mdplan.report import ApplyReport, PlanReport, Receipt, StatReport, refusal
+from mdplan.recovery import Recovery, with_recovered
+from mdplan.report import ApplyReport, PlanReport, StatReport, refusal
 from mdplan.settings import DEFAULT_SETTINGS, Settings
-from mdplan.storage.commit import publish, stage
-from mdplan.storage.lock import RootLock, locked
+from mdplan.storage.lock import RootLock
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.workspace import Workspace
 from mdplan.stored_plans import StoredPlans
-from mdplan.text.source import Source
+from mdplan.undoing import PlannedUndo, Undoing
 from mdplan.wire import read_batch
 
 
@@ -57,14 +60,30 @@ class Engine:
         workspace: Workspace,
         settings: Settings = DEFAULT_SETTINGS,
         clock: Callable[[], float] = time.time,
+        approval: Approval = nobody_is_asked,
     ) -> None:
-        """Work on `workspace`; `clock` gives seconds since the epoch."""
+        """Work on `workspace`; `clock` gives seconds since the epoch.
+
+        `approval` is asked before every commit, of an undo too: what it finds wrong refuses it.
+        """
         self.workspace = workspace
         self.settings = settings
         self.documents = Documents(workspace, settings.max_file_bytes, settings.max_lines)
-        self.library = PlanLibrary(workspace)
+        self.past = History(workspace)
+        self.library = PlanLibrary(workspace, self.past)
         self.reader = Reader(self.documents)
         self.stored = StoredPlans(self.documents, self.library)
+        self.undoing = Undoing(self.documents, self.past)
+        self.past_list = HistoryList(workspace, self.past, self.undoing)
+        self.recovery = Recovery(workspace, settings.lock_timeout)
+        self.committing = Committing(
+            documents=self.documents,
+            library=self.library,
+            undoing=self.undoing,
+            settings=settings,
+            clock=clock,
+            approval=approval,
+        )
         self._clock = clock
 
     @classmethod
@@ -75,16 +94,17 @@ class Engine:
         allow: Sequence[str] = (),
         deny: Sequence[str] = (),
         settings: Settings = DEFAULT_SETTINGS,
+        approval: Approval = nobody_is_asked,
     ) -> "Engine":
         """Engine over the folders `roots`, of which `allow` and `deny` (globs) say what may be touched.
 
         Raises `StorageRefused` for a folder that cannot be opened.
         """
-        return cls(Workspace.open(roots, allow, deny), settings)
+        return cls(Workspace.open(roots, allow, deny), settings, approval=approval)
 
     def stat(self, request: StatRequest) -> StatReport:
         """Structure of one file, or one row for each file of a folder or glob; never content."""
-        return self.reader.stat(request)
+        return self.recovery.beside(self.reader.stat(request))
 
     def read(self, request: ReadRequest) -> ReadReport:
         """Content of one or several places, each with what pins an edit of it."""
@@ -103,16 +123,16 @@ class Engine:
         batch = read_batch(data, self.settings.batch)
         planned = self._plan(batch) if isinstance(batch, Batch) else batch
         if not isinstance(planned, Planned):
-            return Draft(refusal(PlanReport, planned))
+            return Draft(self.recovery.beside(refusal(PlanReport, planned)))
         report = PlanReport(ok=True, stored=self._save(planned.plan), **planned.report_fields())
-        return Draft(report, planned.diff, write_document(planned.plan))
+        return Draft(self.recovery.beside(report), planned.diff, write_document(planned.plan))
 
     def show(self, plan_id: str) -> PlanReport:
         """A stored plan with its diff, made anew from its bases.
 
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE. Of a plan that is applied there is no diff.
         """
-        return self.stored.show(plan_id)
+        return self.recovery.beside(self.stored.show(plan_id))
 
     def export(self, plan_id: str) -> bytes | Problems:
         """The document of a stored plan, which `apply` takes. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
@@ -147,6 +167,51 @@ class Engine:
             return self._commit_batch(lambda: self._plan(batch))
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
+
+    def undo(
+        self, transaction: str | None = None, *, dry_run: bool = False, rebases: bool = False
+    ) -> ApplyReport:
+        """Take back a transaction, by its ID or the beginning of one; the last without. Undone in turn: redo.
+
+        An undo is a plan: with `dry_run` it is stored under its ID and nothing is written. With `rebases` it
+        is carried over what others changed since in other lines. Errors: NOT_UNDOABLE, STALE_BASE,
+        FILE_EXISTS, FILE_NOT_FOUND; those of reading and of storage.
+        """
+        try:
+            past = self.undoing.find(transaction)
+            if isinstance(past, Diagnostic):
+                return refusal(ApplyReport, (past,))
+            if dry_run:
+                return self._plan_undo(past, rebases=rebases)
+            return self.committing.locked(
+                past.root, lambda lock: self._undo_locked(lock, past.id, rebases=rebases)
+            )
+        except StorageRefused as refused:
+            return refusal(ApplyReport, refused.problems)
+
+    def history(self, limit: int = 20, file: str | None = None) -> HistoryReport:
+        """Past transactions, the newest first; of `file` alone, if given. Errors: those of locating it."""
+        return self.recovery.beside(self.past_list.list(limit, file))
+
+    def transaction(self, transaction: str) -> HistoryReport:
+        """One transaction, with its diff. Errors: NOT_UNDOABLE."""
+        return self.recovery.beside(self.past_list.show(transaction))
+
+    def transaction_diff(self, transaction: str) -> bytes | Problems:
+        """The exact diff of a transaction. Errors: NOT_UNDOABLE."""
+        return self.past_list.diff_bytes(transaction)
+
+    def recover(self, keep: Literal["current", "base"] | None = None) -> RecoverReport:
+        """Mend what commits that were cut off have left, also those of other users.
+
+        `keep` settles conflicts: by the files as they are now, or as they were before. Errors:
+        RECOVERY_CONFLICT, JOURNAL_CORRUPT; those of storage.
+        """
+        return self.recovery.recover(keep)
+
+    def doctor(self) -> DoctorReport:
+        """What is wrong with the roots and the state folders, and what to do about it; nothing is changed."""
+        return examine(self.workspace, self.settings)
 
     # From a batch to a plan.
 
@@ -193,31 +258,33 @@ class Engine:
 
     def _commit_batch(self, plan_it: Callable[[], Planned | ApplyReport | Problems]) -> ApplyReport:
         """Commit what `plan_it` plans, before the lock so that a refusal leaves no trace."""
+        # What a commit left half done is no base to plan on.
+        recovered = self.recovery.recover_pending()
         planned = plan_it()
         if not isinstance(planned, Planned):
+            report = planned if isinstance(planned, ApplyReport) else refusal(ApplyReport, planned)
+        else:
+            root = self._root_of(planned.plan)
+            report = self.committing.locked(root, lambda lock: self._commit_planned(lock, planned, plan_it))
+        return with_recovered(report, recovered)
+
+    def _commit_planned(
+        self, lock: RootLock, seen: Planned, plan_it: Callable[[], Planned | ApplyReport | Problems]
+    ) -> ApplyReport:
+        """Commit what was planned as `seen`; where another writer was faster, what `plan_it` plans now."""
+        found = self.documents.found_of(seen.plan)
+        is_current = isinstance(found, list) and not stale_files(seen.plan, found)
+        planned = seen if is_current else plan_it()
+        if not isinstance(planned, Planned):
             return planned if isinstance(planned, ApplyReport) else refusal(ApplyReport, planned)
-        with locked(self._root_of(planned.plan), self.settings.lock_timeout) as lock:
-            found = self.documents.found_of(planned.plan)
-            if not isinstance(found, list) or stale_files(planned.plan, found):
-                # Another writer was faster: what pins the batch is looked at again.
-                planned = plan_it()
-            if not isinstance(planned, Planned):
-                return planned if isinstance(planned, ApplyReport) else refusal(ApplyReport, planned)
-            self._save(planned.plan)
-            return self._commit(lock, planned.plan, planned.bases, rebased=planned.rebased)
+        return self.committing.commit(lock, planned.plan, planned.bases, rebased=planned.rebased)
 
     def _repeated(self, batch: Batch) -> ApplyReport | None:
         """Report of the last commit on the files of `batch`, if it was this batch and its result stands."""
         state = self.documents.state_of(batch) if may_repeat(batch) else None
-        last = self.library.last_plan(state_id(state)) if state else None
-        if last is None or not is_same_request(last[0], batch):
-            return None
-        return self._applied_already(*last)
-
-    def _applied_already(self, plan: Plan, root: Root) -> ApplyReport:
-        receipt = self.library.receipt_of(root, plan)
-        fields = report_fields(plan, None)
-        return ApplyReport(ok=True, applied=True, already_applied=True, receipt=receipt, **fields)
+        last = self.library.last_commit(state) if state else None
+        plan = last.plan() if last is not None else None
+        return _applied_already(plan, last) if plan is not None and is_same_request(plan, batch) else None
 
     def _apply_plan(self, data: Mapping[str, Any]) -> ApplyReport:
         request = read_plan_request(data, is_document=is_document(data))
@@ -232,8 +299,10 @@ class Engine:
         if request.dry_run:
             report = _as_apply_report(self.stored.report(chosen.plan))
         else:
-            with locked(loaded[1], self.settings.lock_timeout) as lock:
-                report = self._apply_locked(lock, chosen.plan, rebases=request.rebases)
+            plan, rebases = chosen.plan, request.rebases
+            report = self.committing.locked(
+                loaded[1], lambda lock: self._apply_locked(lock, plan, rebases=rebases)
+            )
         return replace(report, accepted=chosen.accepted, rejected=chosen.rejected) if report.ok else report
 
     def _apply_locked(self, lock: RootLock, plan: Plan, *, rebases: bool) -> ApplyReport:
@@ -242,52 +311,42 @@ class Engine:
         if not isinstance(found, list):
             return refusal(ApplyReport, found)
         if is_applied(plan, found):
-            return self._applied_already(plan, lock.root)
+            return _applied_already(plan, self.library.last_commit_of(plan))
         stale = stale_files(plan, found)
         if not stale:
-            return self._commit(lock, plan, bases_of(plan, found))
+            return self.committing.commit(lock, plan, bases_of(plan, found))
+        undone = undone_transaction(plan)
+        if rebases and undone is not None:
+            return self._undo_locked(lock, undone, rebases=True)
         rebased = plan_on_new_base(self._plan, plan, self.settings.batch) if rebases else ()
         if not isinstance(rebased, Planned):
             return refusal(ApplyReport, (*stale, *rebased))
-        self._save(rebased.plan)
-        return self._commit(lock, rebased.plan, rebased.bases, rebased=True)
+        return self.committing.commit(lock, rebased.plan, rebased.bases, rebased=True)
 
-    def _commit(
-        self, lock: RootLock, plan: Plan, bases: Sequence[Source], *, rebased: bool | None = None
-    ) -> ApplyReport:
-        """Stage and publish what the text edits of `plan` make of its `bases`."""
-        paths = self.documents.relative_paths(plan)
-        replayed = replay(plan, paths, bases)
-        if not isinstance(replayed, Replay):
-            return refusal(ApplyReport, replayed)
-        fields = report_fields(plan, replayed.diff)
-        if plan.is_no_op:
-            return ApplyReport(ok=True, rebased=rebased, **fields)
-        staged = stage(
-            lock,
-            files_to_stage(plan, paths, bases, replayed, self.documents.backups_of(plan)),
-            max_bytes=self.settings.max_file_bytes,
-            durability=self.settings.durability,
-        )
-        facts = publish(staged)
-        now = self._clock()
-        receipt = Receipt(
-            transaction=secrets.token_hex(8),
-            plan_id=plan.plan_id,
-            files=tuple(file_report(change) for change in plan.files),
-            committed_at=now,
-            durability=self.settings.durability,
-            cas=facts.cas,
-        )
-        self.library.save_receipt(lock.root, plan, receipt, now)
-        fields["warnings"] = (*fields["warnings"], *facts.warnings)
-        written = written_files(plan, bases)
-        return ApplyReport(ok=True, applied=True, rebased=rebased, receipt=receipt, written=written, **fields)
+    def _undo_locked(self, lock: RootLock, transaction: str, *, rebases: bool) -> ApplyReport:
+        """Commit the undo of `transaction`, planned on the files as they are now."""
+        past = self.undoing.find(transaction)
+        planned = (past,) if isinstance(past, Diagnostic) else self.undoing.plan(past, rebases=rebases)
+        if not isinstance(planned, PlannedUndo):
+            return refusal(ApplyReport, planned)
+        if planned.is_applied:
+            return _applied_already(planned.plan, self.library.last_commit_of(planned.plan))
+        return self.committing.commit(lock, planned.plan, planned.bases, rebased=planned.rebased)
+
+    def _plan_undo(self, past: PastTransaction, *, rebases: bool) -> ApplyReport:
+        """The undo of `past` as a stored plan."""
+        planned = self.undoing.plan(past, rebases=rebases)
+        if not isinstance(planned, PlannedUndo):
+            return refusal(ApplyReport, planned)
+        self.library.save(planned.plan, past.root, self._clock())
+        return replace(_as_apply_report(self.stored.report(planned.plan)), rebased=planned.rebased)
 
     def _chosen(self, plan: Plan, request: PlanRequest) -> Chosen | Problems:
         """`plan`, or the plan of the edits of it that were accepted."""
         if request.accept is None:
             return Chosen(plan)
+        if undone_transaction(plan) is not None:
+            return (UNDO_IS_WHOLE,)
         planned = plan_part(self._plan, plan, request.accept, self.settings.batch)
         if not isinstance(planned, Planned):
             return planned
@@ -322,6 +381,12 @@ def _build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems
     if not isinstance(built, BuiltFile):
         return built
     return verify_paths(built, batch) or built
+
+
+def _applied_already(plan: Plan, last: PastTransaction | None) -> ApplyReport:
+    receipt = last.receipt() if last is not None else None
+    fields = report_fields(plan, None)
+    return ApplyReport(ok=True, applied=True, already_applied=True, receipt=receipt, **fields)
 
 
 def _as_apply_report(report: PlanReport) -> ApplyReport:

@@ -1,4 +1,4 @@
-"""Plans and receipts in the user's state directory, so that they outlive the process that made them.
+"""Plans in the user's state directory, so that they outlive the process that made them.
 
 What is stored are bytes that the engine wrote; it checks them again when they are loaded. Nothing here stops
 a command: where nothing can be stored, that is what the answer says.
@@ -27,7 +27,7 @@ _STORED: Final = re.compile(r"([0-9a-f]{64})\.json")
 _DIGITS: Final = 64
 _COLLECT_SECONDS: Final = 3600.0
 _PLANS: Final = "plans"
-_RECEIPTS: Final = "receipts"
+_PROBE: Final = "probe"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class StoredPlan:
 
 
 class PlanStore:
-    """The plans and receipts of one root.
+    """The plans of one root.
 
     `root_path` is the root's real path; `directory` is the state directory of all roots, from
     `MDPLAN_STATE_DIR` or the user's own when not given. It is made at the first save.
@@ -61,7 +61,7 @@ class PlanStore:
     def save_plan(self, plan_id: str, document: bytes, now: float) -> bool:
         """Store a plan under its full ID; False when it cannot be stored.
 
-        Plans and receipts that were saved longer than `kept_seconds` before `now` are removed.
+        Plans that were saved longer than `kept_seconds` before `now` are removed.
         """
         return self._save(_PLANS, plan_id, document, now)
 
@@ -82,13 +82,16 @@ class PlanStore:
             return ()
         return tuple(sorted(plans, key=lambda plan: (-plan.saved_at, plan.plan_id)))
 
-    def save_receipt(self, plan_id: str, document: bytes, now: float) -> bool:
-        """Store the receipt of the last transaction that applied the plan; False when it cannot be stored."""
-        return self._save(_RECEIPTS, plan_id, document, now)
-
-    def receipt_of_plan(self, plan_id: str) -> bytes | None:
-        """The receipt that was stored last for a plan, by its ID or a prefix as in `load_plan`."""
-        return self._load(_RECEIPTS, plan_id)
+    def is_writable(self) -> bool:
+        """Whether plans can be stored: tried with a file of a moment."""
+        try:
+            self._make_folders(_PLANS)
+            with self._folder(_PLANS) as folder:
+                self._write(folder, _PROBE, b"")
+                self._filesystem.unlink(folder, _PROBE)
+        except OSError:
+            return False
+        return True
 
     def _save(self, kind: str, plan_id: str, document: bytes, now: float) -> bool:
         named = _PLAN_ID.fullmatch(plan_id)

@@ -68,8 +68,8 @@ def test_second_apply_of_one_plan_answers_already_applied_with_the_receipt(
     assert (second.ok, second.applied, second.already_applied) == (True, True, True)
     assert (folder / "a.md").read_bytes() == after_first
     assert first.receipt is not None
-    assert isinstance(second.receipt, dict)
-    assert second.receipt["transaction"] == first.receipt.transaction
+    assert second.receipt is not None
+    assert second.receipt.transaction == first.receipt.transaction
 
 
 def test_plan_whose_base_came_back_is_committed_again_as_a_new_transaction(

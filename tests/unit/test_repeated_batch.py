@@ -40,7 +40,7 @@ def test_second_time_gives_the_receipt_of_the_first(file: Path, edit: dict[str, 
     assert not first.already_applied
     assert second.already_applied
     assert second.plan_id == first.plan_id
-    assert second.receipt["transaction"] == first.receipt.transaction
+    assert second.receipt.transaction == first.receipt.transaction
     assert file.read_text() == after
 
 

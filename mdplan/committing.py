@@ -1,0 +1,107 @@
+"""The second half of the line: from a plan and its bases to a receipt, under the lock of a root."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from mdplan.diagnostics import Problems
+from mdplan.documents import Documents
+from mdplan.files_to_stage import files_to_stage
+from mdplan.history import note_of
+from mdplan.plan import Plan
+from mdplan.plan_library import PlanLibrary
+from mdplan.planning.after_write import written_files
+from mdplan.planning.replay import Replay, replay
+from mdplan.planning.summary import file_report, report_fields
+from mdplan.recovery import with_recovered
+from mdplan.report import ApplyReport, Receipt, refusal
+from mdplan.settings import Settings
+from mdplan.storage.commit import publish, stage
+from mdplan.storage.history import collect
+from mdplan.storage.lock import RootLock, locked
+from mdplan.storage.recovery import recover
+from mdplan.storage.refusal import StorageRefused
+from mdplan.storage.root import Root
+from mdplan.text.source import Source
+from mdplan.undoing import Undoing
+
+Approval: TypeAlias = Callable[[Plan, Root], Problems]
+
+
+def nobody_is_asked(plan: Plan, root: Root) -> Problems:
+    """Approve every plan."""
+    del plan, root
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committing:
+    """Commits of plans on `documents`. `clock` gives seconds since the epoch.
+
+    `approval` is asked before every commit, of an undo too; what it finds wrong refuses it.
+    """
+
+    documents: Documents
+    library: PlanLibrary
+    undoing: Undoing
+    settings: Settings
+    clock: Callable[[], float]
+    approval: Approval
+
+    def locked(self, root: Root, commit: Callable[[RootLock], ApplyReport]) -> ApplyReport:
+        """What `commit` reports, under the lock of `root`, after recovery of what was cut off there.
+
+        Raises `StorageRefused`, as `locked` of storage does.
+        """
+        with locked(root, self.settings.lock_timeout) as lock:
+            recovered = recover(lock, foreign=False)
+            try:
+                report = commit(lock)
+            except StorageRefused as refused:
+                report = refusal(ApplyReport, refused.problems)
+            return with_recovered(report, [recovered])
+
+    def commit(
+        self, lock: RootLock, plan: Plan, bases: Sequence[Source], *, rebased: bool | None = None
+    ) -> ApplyReport:
+        """Stage and publish what the text edits of `plan` make of its `bases`, if that is approved.
+
+        Errors: PLAN_TAMPERED; those of the approval. Raises `StorageRefused`.
+        """
+        paths = self.documents.relative_paths(plan)
+        replayed = replay(plan, paths, bases)
+        if not isinstance(replayed, Replay):
+            return refusal(ApplyReport, replayed)
+        fields = report_fields(plan, replayed.diff) | {"rebased": rebased}
+        if plan.is_no_op:
+            return ApplyReport(ok=True, **fields)
+        problems = self.approval(plan, lock.root)
+        if problems:
+            # Whoever is to approve the plan must be able to look at it.
+            stored = self.library.save(plan, lock.root, self.clock())
+            return replace(refusal(ApplyReport, problems), stored=stored, **fields)
+        transaction, now, durability = secrets.token_hex(8), self.clock(), self.settings.durability
+        staged = stage(
+            lock,
+            files_to_stage(plan, paths, bases, replayed, self.documents.backups_of(plan)),
+            transaction=transaction,
+            note=note_of(plan, lock.root, now, durability),
+            max_bytes=self.settings.max_file_bytes,
+            durability=durability,
+            removed_folders=self.undoing.folders_to_remove(plan),
+        )
+        facts = publish(staged)
+        kept = collect(lock, self.settings.history_transactions, self.settings.history_bytes)
+        receipt = Receipt(
+            transaction=transaction,
+            plan_id=plan.plan_id,
+            files=tuple(file_report(change) for change in plan.files),
+            committed_at=now,
+            durability=durability,
+            cas=facts.cas,
+        )
+        fields |= {"warnings": (*fields["warnings"], *facts.warnings, *kept)}
+        fields |= {"undoable": facts.undoable, "durable": facts.durable}
+        fields |= {"written": written_files(plan, bases)}
+        return ApplyReport(ok=True, applied=True, receipt=receipt, **fields)

@@ -1,0 +1,41 @@
+"""`mdplan recover`: mend what a commit that was cut off has left."""
+
+from typing import Literal
+
+import click
+
+from mdplan.diagnostics import Exit
+from mdplan.history_report import RecoverReport
+from mdplan.surfaces.cli.plan_view import print_warnings
+from mdplan.surfaces.cli.report_view import counted
+from mdplan.surfaces.cli.session import Session, engine_command
+
+
+@click.command()
+@click.option("--keep-current", is_flag=True, help="Where a file was changed on top: leave it as it is now.")
+@click.option(
+    "--restore-base", is_flag=True, help="Where a file was changed on top: put back the old content."
+)
+@engine_command(RecoverReport)
+def recover(session: Session, *, keep_current: bool, restore_base: bool) -> Exit:
+    """Bring back the state before a commit that was cut off, by a crash or a loss of power.
+
+    Every commit does this by itself first; here also for commits of other users and machines, whose files
+    should be looked at. Nothing is thrown away: the bytes that a file loses stay in the history.
+    """
+    if keep_current and restore_base:
+        raise click.UsageError("--keep-current does not go with --restore-base.")
+    keep: Literal["current", "base"] | None = "current" if keep_current else "base" if restore_base else None
+    report = session.open_engine().recover(keep)
+    print_warnings(session, report)
+    recovered = report.recovered
+    if recovered is None:
+        if report.ok:
+            session.console.note("Nothing to recover.")
+    else:
+        rolled_back = counted(len(recovered.rolled_back), "transaction")
+        session.console.note(
+            f"Rolled back: {rolled_back}, {counted(len(recovered.files), 'file')} put back. "
+            f"Cleaned up after: {counted(len(recovered.finished), 'transaction')}."
+        )
+    return session.finish(report)

@@ -1,0 +1,172 @@
+"""Transactions of the history as plans: what takes them back, and the diff of what they did."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.documents import Documents
+from mdplan.history import History, PastTransaction
+from mdplan.plan import FileChange, Plan
+from mdplan.planning.replay import (
+    FoundFile,
+    Replay,
+    bases_of,
+    is_applied,
+    no_text,
+    replay,
+    stale_file,
+    stale_files,
+)
+from mdplan.planning.undo import (
+    UndoneFile,
+    carry_undone,
+    not_undoable,
+    undo_file,
+    undo_plan,
+    undone_transaction,
+)
+from mdplan.storage.history import before_image
+from mdplan.text.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedUndo:
+    """The plan of an undo, and its `bases`, where the files are not its results already.
+
+    With `rebased` it is carried over what others changed since.
+    """
+
+    plan: Plan
+    bases: Sequence[Source]
+    is_applied: bool = False
+    rebased: bool | None = None
+
+
+class Undoing:
+    """Undo of the transactions in `history`, on the files of `documents`."""
+
+    def __init__(self, documents: Documents, history: History) -> None:
+        """Plan on files of `documents`."""
+        self._documents = documents
+        self._history = history
+
+    def find(self, transaction: str | None) -> PastTransaction | Diagnostic:
+        """A transaction by its ID, or the beginning of one; None for the last.
+
+        Errors: NOT_UNDOABLE; JOURNAL_CORRUPT where the last one cannot be read.
+        """
+        found = self._history.last() if transaction is None else self._history.find(transaction)
+        return found or _unknown(transaction)
+
+    def plan(self, past: PastTransaction, *, rebases: bool) -> PlannedUndo | Problems:
+        """The plan that takes `past` back, on the files that it left, or as they are now with `rebases`.
+
+        Errors: NOT_UNDOABLE for every file that the history lacks something of; STALE_BASE, FILE_EXISTS,
+        FILE_NOT_FOUND where files moved on; those of reading.
+        """
+        undone = self._undone(past)
+        if not isinstance(undone, list):
+            return undone
+        plan = undo_plan(past.id, undone)
+        found = self._documents.found_of(plan)
+        if not isinstance(found, list):
+            return found
+        if is_applied(plan, found):
+            return PlannedUndo(plan, (), is_applied=True)
+        stale = stale_files(plan, found)
+        if not stale:
+            return PlannedUndo(plan, bases_of(plan, found))
+        if not rebases:
+            return stale
+        carried = _carried(undone, found)
+        if not isinstance(carried, list):
+            return carried
+        plan = undo_plan(past.id, carried)
+        return PlannedUndo(plan, bases_of(plan, found), rebased=True)
+
+    def folders_to_remove(self, plan: Plan) -> tuple[str, ...]:
+        """Folders that `plan`, where it is an undo, removes when they are empty: those that were made."""
+        transaction = undone_transaction(plan)
+        past = self._history.find(transaction) if transaction is not None else None
+        return tuple(past.stored.made_folders) if past is not None else ()
+
+    def diff(self, past: PastTransaction) -> bytes | Problems:
+        """The exact diff of what `past` did. Errors: NOT_UNDOABLE where the history lacks old content."""
+        plan = past.plan_now()
+        if plan is None:
+            return (_without_plan(past),)
+        bases = [self._base(past, change) for change in plan.files]
+        problems = tuple(base for base in bases if isinstance(base, Diagnostic))
+        if problems:
+            return problems
+        paths = [(past.relative(change.path), past.relative(change.new_path)) for change in plan.files]
+        replayed = replay(plan, paths, [base for base in bases if isinstance(base, Source)])
+        return replayed.diff if isinstance(replayed, Replay) else replayed
+
+    def _undone(self, past: PastTransaction) -> list[UndoneFile] | Problems:
+        plan = past.plan_now()
+        if plan is None or plan.is_no_op or not past.is_committed:
+            return (_without_plan(past),)
+        files: list[UndoneFile] = []
+        problems: list[Diagnostic] = []
+        for change in plan.files:
+            if change.is_no_op:
+                continue
+            before = before_image(past.root, change.base_sha256) if change.base_sha256 is not None else None
+            undone = undo_file(change, before)
+            if isinstance(undone, UndoneFile):
+                files.append(undone)
+            else:
+                problems.append(undone)
+        return tuple(problems) or files
+
+    def _base(self, past: PastTransaction, change: FileChange) -> Source | Diagnostic:
+        if change.base_sha256 is None:
+            return no_text(change.encoding)
+        data = before_image(past.root, change.base_sha256)
+        source = Source.decode(data, change.encoding) if data is not None else None
+        if isinstance(source, Source) and source.sha256 == change.base_sha256:
+            return source
+        return not_undoable(change.path, "its content from before the transaction is not in the history")
+
+
+def _carried(undone: Sequence[UndoneFile], found: Sequence[FoundFile]) -> list[UndoneFile] | Problems:
+    """`undone` on files as `found`; all problems where that is not possible."""
+    files: list[UndoneFile] = []
+    problems: list[Diagnostic] = []
+    for file, now in zip(undone, found, strict=True):
+        change, source = file.change, now.source
+        if now.renamed is None and now.sha256 == change.base_sha256:
+            files.append(file)
+        elif source is None or change.base_sha256 is None or now.renamed is not None:
+            problem = stale_file(change, now)
+            assert problem is not None, "it is not the base"
+            problems.append(problem)
+        else:
+            carried = carry_undone(file, source)
+            if isinstance(carried, UndoneFile):
+                files.append(carried)
+            else:
+                problems += carried
+    return tuple(problems) or files
+
+
+def _unknown(transaction: str | None) -> Diagnostic:
+    if transaction is None:
+        message = "the history holds no transaction"
+    else:
+        message = "the history holds no transaction of that ID, or several whose IDs begin so"
+    return Diagnostic(
+        code=Code.NOT_UNDOABLE,
+        message=message,
+        hint="see `mdplan history`; old transactions are forgotten",
+    )
+
+
+def _without_plan(past: PastTransaction) -> Diagnostic:
+    reason = "its record holds no plan of this version" if past.is_committed else "it was never committed"
+    return Diagnostic(
+        code=Code.NOT_UNDOABLE,
+        message=f"the transaction {past.id} cannot be undone or shown: {reason}",
+        hint="write the old text with a batch of its own",
+    )

@@ -1,0 +1,557 @@
+"""Past transactions: listed, undone and redone as plans, and the one truth about what was committed."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mdplan.diagnostics import Code, Diagnostic, Severity
+from mdplan.engine import Engine
+from mdplan.plan import Plan
+from mdplan.report import ApplyReport, Report
+from mdplan.settings import Settings
+from mdplan.storage.commit import Durability
+from mdplan.storage.root import Root
+from mdplan.text.source import sha256_hex
+from tests.golden_case import read_tree
+
+SETTINGS = Settings(durability=Durability.PROCESS, lock_timeout=0.2)
+GUIDE = b"# Guide\n\nIntro.\n\n## Install\n\nRun it.\n\n## Use\n\nUse it.\n"
+REPLACE = {"op": "replace_match", "pattern": "Run it", "replacement": "Run that"}
+APPEND = {"op": "append_to_section", "heading": "Install", "markdown": "Then rest."}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.md").write_bytes(GUIDE)
+    (root / "b.md").write_bytes(b"\xef\xbb\xbf# B\r\n\r\nbytes \r\n")
+    return root
+
+
+@pytest.fixture
+def engine(folder: Path) -> Engine:
+    times = iter(range(1_000_000_000, 2_000_000_000))
+    engine = Engine.open([folder], settings=SETTINGS)
+    return Engine(engine.workspace, SETTINGS, clock=lambda: float(next(times)))
+
+
+def batch(*edits: Mapping[str, Any], file: str = "a.md", **fields: object) -> dict[str, Any]:
+    return {"file": file, "edits": list(edits), **fields}
+
+
+def commit(engine: Engine, request: Mapping[str, Any]) -> str:
+    """Apply `request`, pinned by a plan; the transaction."""
+    report = engine.apply({"planId": engine.plan(request).plan_id})
+    assert report.applied, report.error
+    assert report.receipt is not None
+    return report.receipt.transaction
+
+
+def codes(report: Report) -> list[Code]:
+    return [diagnostic.code for diagnostic in report.diagnostics]
+
+
+def test_undo_gives_the_old_bytes_and_undo_of_the_undo_the_new_ones(engine: Engine, folder: Path) -> None:
+    transaction = commit(engine, batch(REPLACE, APPEND))
+    after = (folder / "a.md").read_bytes()
+
+    undone = engine.undo(transaction)
+    assert (undone.ok, undone.applied, undone.undoable) == (True, True, True)
+    assert (folder / "a.md").read_bytes() == GUIDE
+
+    redone = engine.undo(undone.receipt.transaction)
+    assert redone.applied
+    assert (folder / "a.md").read_bytes() == after
+    assert engine.undo(redone.receipt.transaction).applied
+    assert (folder / "a.md").read_bytes() == GUIDE
+
+
+FILE_OPERATIONS = [
+    {"files": [batch({"op": "create_file", "markdown": "# New\n"}, file="new/folder/c.md")]},
+    {"files": [batch({"op": "delete_file"}, file="b.md")]},
+    {"files": [batch({"op": "rename_file", "newFile": "new/c.md"})]},
+    {"files": [batch({"op": "rename_file", "newFile": "new/c.md"}, REPLACE)]},
+    {
+        "files": [
+            batch({"op": "create_file", "markdown": ""}, file="new/c.md"),
+            batch({"op": "delete_file"}, file="b.md"),
+            batch({"op": "rename_file", "newFile": "c.md"}, APPEND),
+        ]
+    },
+]
+
+
+@pytest.mark.parametrize("request_", FILE_OPERATIONS)
+def test_undo_takes_back_operations_on_files(
+    engine: Engine, folder: Path, request_: Mapping[str, Any]
+) -> None:
+    before = read_tree(folder)
+    transaction = commit(engine, request_)
+    after = read_tree(folder)
+    assert after != before
+
+    undone = engine.undo(transaction)
+    assert read_tree(folder) == before
+    assert not (folder / "new").exists(), "a folder was left behind"
+
+    engine.undo(undone.receipt.transaction)
+    assert read_tree(folder) == after
+
+
+def test_mode_of_a_deleted_file_comes_back(engine: Engine, folder: Path) -> None:
+    (folder / "b.md").chmod(0o640)
+    engine.undo(commit(engine, batch({"op": "delete_file"}, file="b.md")))
+
+    assert (folder / "b.md").stat().st_mode & 0o777 == 0o640
+
+
+def test_bytes_that_are_no_text_come_back(engine: Engine, folder: Path) -> None:
+    old = b"# A\n\nold \xff\xfe text\n\nmore\n"
+    (folder / "a.md").write_bytes(old)
+    transaction = commit(engine, batch({"op": "delete_lines", "lines": {"start": 3, "end": 4}}))
+    assert b"\xff" not in (folder / "a.md").read_bytes()
+
+    planned = engine.undo(transaction, dry_run=True)
+    assert planned.diff_exact is False
+    assert engine.apply({"planId": planned.plan_id}).applied
+    assert (folder / "a.md").read_bytes() == old
+
+
+def test_backup_stays(engine: Engine, folder: Path) -> None:
+    engine.undo(commit(engine, batch(REPLACE, backup=True)))
+
+    assert (folder / "a.md").read_bytes() == GUIDE
+    assert (folder / "a.md.bak").read_bytes() == GUIDE
+
+
+def test_dry_run_gives_a_plan_that_is_shown_exported_and_applied(engine: Engine, folder: Path) -> None:
+    transaction = commit(engine, batch(REPLACE))
+    after = (folder / "a.md").read_bytes()
+
+    planned = engine.undo(transaction, dry_run=True)
+    assert (planned.ok, planned.applied, planned.stored) == (True, False, True)
+    assert (folder / "a.md").read_bytes() == after
+    assert "-Run that." in planned.diff
+    assert engine.show(planned.plan_id).diff == planned.diff
+
+    document = json.loads(engine.export(planned.plan_id))
+    assert document["files"][0]["requested"] == [{"op": "undo", "transaction": transaction}]
+    report = engine.apply(document)
+    assert report.applied
+    assert (folder / "a.md").read_bytes() == GUIDE
+    assert engine.apply(document).already_applied
+
+
+def test_last_transaction_is_undone_when_none_is_named(engine: Engine, folder: Path) -> None:
+    commit(engine, batch(REPLACE))
+    after = (folder / "a.md").read_bytes()
+    commit(engine, batch(APPEND))
+
+    engine.undo()
+
+    assert (folder / "a.md").read_bytes() == after
+
+
+def test_second_undo_of_one_transaction_writes_nothing(engine: Engine) -> None:
+    transaction = commit(engine, batch(REPLACE))
+    first = engine.undo(transaction)
+    second = engine.undo(transaction)
+
+    assert second.already_applied
+    assert second.receipt.transaction == first.receipt.transaction
+
+
+def test_file_that_moved_on_is_refused_and_nothing_is_written(engine: Engine, folder: Path) -> None:
+    transaction = commit(engine, {"files": [batch(REPLACE), batch({"op": "delete_file"}, file="b.md")]})
+    theirs = (folder / "a.md").read_bytes().replace(b"Use it.", b"Use it well.")
+    (folder / "a.md").write_bytes(theirs)
+
+    report = engine.undo(transaction)
+
+    assert codes(report) == [Code.STALE_BASE]
+    assert [candidate.heading_path for candidate in report.error.candidates] == [("Guide", "Use")]
+    assert (folder / "a.md").read_bytes() == theirs
+    assert not (folder / "b.md").exists()
+
+
+def test_undo_is_carried_over_changes_of_other_lines_when_that_is_asked_for(
+    engine: Engine, folder: Path
+) -> None:
+    transaction = commit(engine, batch(REPLACE))
+    theirs = (folder / "a.md").read_bytes().replace(b"Use it.", b"Use it well.")
+    (folder / "a.md").write_bytes(theirs)
+
+    report = engine.undo(transaction, rebases=True)
+
+    assert (report.applied, report.rebased) == (True, True)
+    assert (folder / "a.md").read_bytes() == GUIDE.replace(b"Use it.", b"Use it well.")
+
+
+def test_stored_undo_is_carried_over_when_it_is_applied(engine: Engine, folder: Path) -> None:
+    plan_id = engine.undo(commit(engine, batch(REPLACE)), dry_run=True).plan_id
+    (folder / "a.md").write_bytes((folder / "a.md").read_bytes() + b"\nMore.\n")
+
+    assert codes(engine.apply({"planId": plan_id})) == [Code.STALE_BASE]
+    report = engine.apply({"planId": plan_id, "onStale": "rebase"})
+
+    assert report.rebased
+    assert report.plan_id != plan_id
+    assert (folder / "a.md").read_bytes() == GUIDE + b"\nMore.\n"
+
+
+def test_undo_that_touches_what_was_changed_since_names_the_lines(engine: Engine, folder: Path) -> None:
+    transaction = commit(engine, batch(REPLACE))
+    (folder / "a.md").write_bytes((folder / "a.md").read_bytes().replace(b"Run that.", b"Run those."))
+
+    report = engine.undo(transaction, rebases=True)
+
+    assert codes(report) == [Code.STALE_BASE]
+    assert "line 7" in report.error.message
+
+
+@pytest.mark.parametrize(
+    ("request_", "meanwhile", "code"),
+    [
+        (batch({"op": "create_file", "markdown": "x\n"}, file="c.md"), ("c.md", b"y\n"), Code.STALE_BASE),
+        (batch({"op": "create_file", "markdown": "x\n"}, file="c.md"), ("c.md", None), None),
+        (batch({"op": "delete_file"}, file="b.md"), ("b.md", b"mine\n"), Code.FILE_EXISTS),
+        (batch({"op": "rename_file", "newFile": "c.md"}), ("a.md", b"mine\n"), Code.FILE_EXISTS),
+        (batch({"op": "rename_file", "newFile": "c.md"}), ("c.md", None), Code.FILE_NOT_FOUND),
+    ],
+)
+@pytest.mark.parametrize("rebases", [False, True])
+def test_files_of_others_are_neither_overwritten_nor_deleted(
+    engine: Engine,
+    folder: Path,
+    request_: Mapping[str, Any],
+    meanwhile: tuple[str, bytes | None],
+    code: Code | None,
+    rebases: bool,
+) -> None:
+    transaction = commit(engine, request_)
+    name, data = meanwhile
+    if data is None:
+        (folder / name).unlink()
+    else:
+        (folder / name).write_bytes(data)
+    before = read_tree(folder)
+
+    report = engine.undo(transaction, rebases=rebases)
+
+    assert codes(report) == ([code] if code else [])
+    assert bool(report.already_applied) is (code is None)
+    assert read_tree(folder) == before
+
+
+def test_part_of_an_undo_cannot_be_accepted(engine: Engine) -> None:
+    plan_id = engine.undo(commit(engine, batch(REPLACE)), dry_run=True).plan_id
+
+    assert codes(engine.apply({"planId": plan_id, "accept": [0]})) == [Code.INVALID_ARGUMENT]
+
+
+def test_undo_is_no_operation_of_batches(engine: Engine) -> None:
+    transaction = commit(engine, batch(REPLACE))
+
+    assert codes(engine.plan(batch({"op": "undo", "transaction": transaction}))) == [Code.INVALID_ARGUMENT]
+
+
+@pytest.mark.parametrize("transaction", [None, "0123456789abcdef", "", "abc", "../../etc"])
+def test_unknown_transaction_is_refused(engine: Engine, transaction: str | None) -> None:
+    report = engine.undo(transaction)
+
+    assert codes(report) == [Code.NOT_UNDOABLE]
+
+
+def test_beginning_of_an_id_is_enough(engine: Engine, folder: Path) -> None:
+    assert engine.undo(commit(engine, batch(REPLACE))[:6].upper()).applied
+    assert (folder / "a.md").read_bytes() == GUIDE
+
+
+def test_old_content_that_is_gone_is_named(engine: Engine, folder: Path) -> None:
+    transaction = commit(engine, {"files": [batch(REPLACE), batch({"op": "delete_file"}, file="b.md")]})
+    for image in (folder / ".mdplan" / "history").iterdir():
+        if sha256_hex(image.read_bytes()) != sha256_hex(GUIDE):
+            image.unlink()
+    before = read_tree(folder)
+
+    report = engine.undo(transaction)
+
+    assert codes(report) == [Code.NOT_UNDOABLE]
+    assert report.error.file == "b.md"
+    assert read_tree(folder) == before
+
+
+def test_history_lists_the_newest_first_and_what_undid_what(engine: Engine) -> None:
+    first = commit(engine, batch(REPLACE))
+    second = commit(engine, batch(REPLACE | {"pattern": "Use it", "replacement": "Use that"}))
+    undo = engine.undo(second).receipt.transaction
+
+    report = engine.history()
+
+    assert [entry.transaction for entry in report.transactions] == [undo, second, first]
+    assert [entry.undoes for entry in report.transactions] == [second, None, None]
+    assert [entry.undone_by for entry in report.transactions] == [None, undo, None]
+    assert [entry.state for entry in report.transactions] == ["committed"] * 3
+    assert all(entry.undoable for entry in report.transactions)
+    assert [entry.committed_at for entry in report.transactions] == sorted(
+        (entry.committed_at for entry in report.transactions), reverse=True
+    )
+    assert (report.transactions[2].files[0].lines_added, report.more) == (1, False)
+    assert report.warnings == ()
+
+
+def test_undo_that_was_undone_took_nothing_back(engine: Engine) -> None:
+    transaction = commit(engine, batch(REPLACE))
+    undo = engine.undo(transaction).receipt.transaction
+    redo = engine.undo(undo).receipt.transaction
+
+    by_id = {entry.transaction: entry for entry in engine.history().transactions}
+
+    assert (by_id[undo].undone_by, by_id[transaction].undone_by) == (redo, None)
+
+
+def test_history_is_limited_and_of_one_file(engine: Engine) -> None:
+    mine = commit(engine, batch(REPLACE))
+    other = commit(engine, batch({"op": "create_file", "markdown": "x\n"}, file="c.md"))
+
+    assert [entry.transaction for entry in engine.history(file="a.md").transactions] == [mine]
+    limited = engine.history(limit=1)
+    assert ([entry.transaction for entry in limited.transactions], limited.more) == ([other], True)
+    assert codes(engine.history(file="../a.md")) == [Code.PATH_OUTSIDE_ROOT]
+
+
+def test_renamed_file_is_found_under_both_names(engine: Engine) -> None:
+    transaction = commit(engine, batch({"op": "rename_file", "newFile": "c.md"}))
+
+    for name in ("a.md", "c.md"):
+        assert [entry.transaction for entry in engine.history(file=name).transactions] == [transaction]
+
+
+def test_transaction_is_shown_with_its_diff(engine: Engine) -> None:
+    planned = engine.plan(batch(REPLACE))
+    transaction = commit(engine, batch(REPLACE))
+    commit(engine, batch({"op": "delete_file"}))
+
+    report = engine.transaction(transaction)
+
+    assert (report.transactions[0].transaction, report.diff) == (transaction, planned.diff)
+    assert engine.transaction_diff(transaction) == planned.diff.encode()
+
+
+def test_no_history_is_no_problem(engine: Engine, folder: Path) -> None:
+    report = engine.history()
+
+    assert (report.ok, report.transactions, report.more) == (True, (), False)
+    assert not (folder / ".mdplan").exists()
+
+
+def test_record_that_cannot_be_read_is_a_warning_and_stands_before_the_last(
+    engine: Engine, folder: Path
+) -> None:
+    first = commit(engine, batch(REPLACE))
+    second = commit(engine, batch(APPEND))
+    (record,) = (folder / ".mdplan" / "tx").glob(f"*{second}*")
+    record.write_bytes(b"torn")
+
+    report = engine.history()
+
+    assert [entry.transaction for entry in report.transactions] == [first]
+    assert [(w.code, w.severity) for w in report.warnings] == [(Code.JOURNAL_CORRUPT, Severity.WARNING)]
+    assert codes(engine.undo()) == [Code.JOURNAL_CORRUPT]
+
+
+def test_roots_may_be_named_otherwise_later(engine: Engine, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    both = Engine.open({"docs": folder, "other": tmp_path / "other"}, settings=SETTINGS)
+    report = both.apply({"planId": both.plan(batch(REPLACE, file="docs:a.md")).plan_id})
+
+    assert [entry.root for entry in both.history().transactions] == ["docs"]
+    assert engine.history().transactions[0].files[0].file == "a.md"
+    assert engine.undo(report.receipt.transaction).applied
+    assert (folder / "a.md").read_bytes() == GUIDE
+    assert both.undo().applied
+    assert b"Run that." in (folder / "a.md").read_bytes()
+
+
+# What was committed is known from the history alone.
+
+
+def without_state(state_dir: Path) -> None:
+    """Lose all that is kept outside of the root, but for the key."""
+    for path in state_dir.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+
+
+def test_receipt_of_a_repeated_batch_is_in_the_history(engine: Engine, folder: Path, state_dir: Path) -> None:
+    longer = batch({"op": "replace_match", "pattern": "Run it", "replacement": "Run it, run it"})
+    first = engine.apply(longer)
+    without_state(state_dir)
+    second = engine.apply(longer)
+
+    assert second.already_applied
+    assert second.receipt.transaction == first.receipt.transaction
+    assert (folder / "a.md").read_bytes().count(b"run it") == 1
+
+
+def test_batch_that_was_undone_is_done_again_and_one_that_was_redone_is_not(
+    engine: Engine, folder: Path
+) -> None:
+    longer = batch({"op": "replace_match", "pattern": "Run it", "replacement": "Run it, run it"})
+    first = engine.apply(longer)
+    undone = engine.undo(first.receipt.transaction)
+    engine.undo(undone.receipt.transaction)
+    assert engine.apply(longer).already_applied
+
+    engine.undo()  # The redo.
+    again = engine.apply(longer)
+    assert (again.applied, again.already_applied) == (True, None)
+    assert again.receipt.transaction != first.receipt.transaction
+    assert (folder / "a.md").read_bytes().count(b"run it") == 1
+
+
+def test_plan_that_was_undone_is_committed_again_as_a_new_transaction(engine: Engine) -> None:
+    plan_id = engine.plan(batch(REPLACE)).plan_id
+    first = engine.apply({"planId": plan_id})
+    engine.undo(first.receipt.transaction)
+    second = engine.apply({"planId": plan_id})
+
+    assert (second.applied, second.already_applied) == (True, None)
+    assert second.receipt.transaction != first.receipt.transaction
+    again = engine.apply({"planId": plan_id})
+    assert again.receipt.transaction == second.receipt.transaction
+
+
+def test_committed_plan_is_shown_and_exported_without_the_store(engine: Engine, state_dir: Path) -> None:
+    plan_id = engine.apply(batch(REPLACE)).plan_id
+    without_state(state_dir)
+
+    assert engine.show(plan_id).applied
+    assert engine.show(plan_id[:30]).plan_id == plan_id
+    assert json.loads(engine.export(plan_id))["planId"] == plan_id
+    assert engine.apply({"planId": plan_id}).already_applied
+
+
+def test_commit_writes_nothing_into_the_plan_store(engine: Engine, state_dir: Path) -> None:
+    engine.apply(batch(REPLACE))
+
+    assert [path.name for path in state_dir.rglob("*") if path.is_file()] == ["journal.key"]
+
+
+def test_old_transactions_are_forgotten(folder: Path) -> None:
+    settings = Settings(durability=Durability.PROCESS, history_transactions=2)
+    engine = Engine.open([folder], settings=settings)
+    done = [
+        commit(engine, batch({"op": "create_file", "markdown": f"{number}\n"}, file=f"{number}.md"))
+        for number in range(18)
+    ]
+
+    # They are forgotten by the dozen.
+    assert [entry.transaction for entry in engine.history().transactions] == done[:-5:-1]
+    assert codes(engine.undo(done[0])) == [Code.NOT_UNDOABLE]
+
+
+# Two writers of one file that is to be created.
+
+
+def test_created_file_that_another_was_faster_with_is_looked_at_again_under_the_lock(
+    engine: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = batch({"op": "create_file", "markdown": "# C\n"}, file="c.md")
+    other = Engine.open([folder], settings=SETTINGS)
+    first: list[ApplyReport] = []
+    recover_pending = engine.recovery.recover_pending
+
+    planned = engine._plan  # noqa: SLF001 (the other writer comes between plan and lock)
+
+    def plan_and_be_overtaken(batch_: Any) -> Any:
+        found = planned(batch_)
+        if not first:
+            first.append(other.apply(create))
+        return found
+
+    monkeypatch.setattr(engine, "_plan", plan_and_be_overtaken)
+    second = engine.apply(create)
+
+    assert recover_pending() == []
+    assert first[0].applied
+    assert second.already_applied
+    assert second.receipt.transaction == first[0].receipt.transaction
+
+
+def test_created_file_that_another_made_otherwise_is_refused(
+    engine: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = engine._plan  # noqa: SLF001
+
+    def plan_and_be_overtaken(batch_: Any) -> Any:
+        found = planned(batch_)
+        (folder / "c.md").write_bytes(b"theirs\n")
+        return found
+
+    monkeypatch.setattr(engine, "_plan", plan_and_be_overtaken)
+    report = engine.apply(batch({"op": "create_file", "markdown": "# C\n"}, file="c.md"))
+
+    assert codes(report) == [Code.FILE_EXISTS]
+    assert (folder / "c.md").read_bytes() == b"theirs\n"
+
+
+# Approval.
+
+NOT_YET = Diagnostic(code=Code.APPROVAL_REQUIRED, message="nobody has looked at it", hint="ask")
+
+
+def test_refused_approval_writes_nothing_and_leaves_the_plan_to_be_looked_at(folder: Path) -> None:
+    asked: list[tuple[str, Root]] = []
+
+    def approval(plan: Plan, root: Root) -> tuple[Diagnostic, ...]:
+        asked.append((plan.plan_id, root))
+        return (NOT_YET,)
+
+    engine = Engine.open([folder], settings=SETTINGS, approval=approval)
+    plan_id = engine.plan(batch(REPLACE)).plan_id
+
+    for request in (
+        {"planId": plan_id},
+        batch(REPLACE),
+        batch({"op": "create_file", "markdown": ""}, file="c.md"),
+    ):
+        report = engine.apply(request)
+        assert codes(report) == [Code.APPROVAL_REQUIRED]
+        assert (report.applied, report.stored) == (False, True)
+        assert engine.show(report.plan_id).diff == report.diff
+    assert [asked_of for asked_of, _ in asked][:2] == [plan_id, plan_id]
+    assert asked[0][1] is engine.workspace.roots[0]
+    assert read_tree(folder).keys() == {"a.md", "b.md"}
+    assert (folder / "a.md").read_bytes() == GUIDE
+
+
+def test_undo_and_rebased_plans_are_asked_for_too(engine: Engine, folder: Path) -> None:
+    asked: list[str] = []
+
+    def approval(plan: Plan, root: Root) -> tuple[Diagnostic, ...]:
+        asked.append(plan.plan_id)
+        return (NOT_YET,)
+
+    plan_id = engine.plan(batch(REPLACE)).plan_id
+    transaction = commit(engine, batch(APPEND))
+    strict = Engine(engine.workspace, SETTINGS, approval=approval)
+
+    undone = strict.undo(transaction)
+    rebased = strict.apply({"planId": plan_id, "onStale": "rebase"})
+
+    assert codes(undone) == codes(rebased) == [Code.APPROVAL_REQUIRED]
+    assert asked == [undone.plan_id, rebased.plan_id]
+    assert plan_id not in asked
+
+
+def test_nobody_is_asked_about_nothing(folder: Path) -> None:
+    engine = Engine.open([folder], settings=SETTINGS, approval=lambda plan, root: (NOT_YET,))
+    nothing = batch(REPLACE | {"replacement": "Run it"})
+
+    assert engine.apply({"planId": engine.plan(nothing).plan_id}).no_op
