@@ -266,6 +266,47 @@ class FrontMatterEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IniKeyEntry:
+    """One key of an INI file and its line; `end_line` where its value goes on in other lines."""
+
+    key: str
+    line: int
+    end_line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IniSectionEntry:
+    """One section of an INI file, from its header on; the one before the first header has no `name`.
+
+    Brief entries have neither `section_sha256` nor `keys`.
+    """
+
+    name: str | None
+    start_line: int
+    end_line: int
+    section_sha256: str | None = None
+    keys: tuple[IniKeyEntry, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextSectionEntry:
+    """One section of plain text: from a line that is its `marker`, a name in brackets, to the next one."""
+
+    marker: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentBlockEntry:
+    """Successive lines that begin with the comment sign `prefix`."""
+
+    prefix: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileRow:
     """One file of a folder: enough to find one's way. `problem` is why it could not be read."""
 
@@ -284,7 +325,7 @@ class StatReport(Report):
 
     `next_cursor` is there when more sections, or rows, follow. Inventories (code blocks and what follows)
     are those of the text of the listed sections; where one was cut at the limit, `inventory_totals` has its
-    real number, by its wire name.
+    real number, by its wire name. INI files and plain text have lists of their own, cut in the same way.
     """
 
     file: str | None = None
@@ -307,6 +348,10 @@ class StatReport(Report):
     anchors: tuple[AnchorEntry, ...] | None = None
     regions: tuple[RegionEntry, ...] | None = None
     links: LinkCounts | None = None
+    ini_sections: tuple[IniSectionEntry, ...] | None = None
+    text_sections: tuple[TextSectionEntry, ...] | None = None
+    comment_blocks: tuple[CommentBlockEntry, ...] | None = None
+    blank_line_groups: tuple[Lines, ...] | None = None
     inventory_totals: Mapping[str, int] | None = None
     trailing_definitions: Lines | None = None
     files: tuple[FileRow, ...] | None = None

@@ -5,6 +5,7 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.outline import Outline
+from mdplan.reading.plain_text import ini_section_count
 from mdplan.reading.shown import shown
 from mdplan.reading.stat_request import StatRequest
 from mdplan.report import FileRow, StatReport, refusal
@@ -39,7 +40,10 @@ def folder_report(
 
 
 def file_row(file: str, outline: Outline | Diagnostic) -> FileRow:
-    """Row of `file`: its outline, or why there is none. `sections` counts headings at top level."""
+    """Row of `file`: its outline, or why there is none.
+
+    `sections` counts headings at top level, and in an INI file those of its sections.
+    """
     if isinstance(outline, Diagnostic):
         return FileRow(file=file, problem=f"{outline.code}: {outline.message}")
     source = outline.source
@@ -48,7 +52,7 @@ def file_row(file: str, outline: Outline | Diagnostic) -> FileRow:
         bytes=len(source.data),
         base_sha256=source.sha256,
         title=_title(outline),
-        sections=len(outline.sections) - 1,
+        sections=max(len(outline.sections), ini_section_count(outline)) - 1,
         tokens=(len(source.text) + 3) // 4,
     )
 

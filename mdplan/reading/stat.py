@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic, warning
+from mdplan.document_format import DocumentFormat
 from mdplan.markdown.front_matter_values import read_keys
 from mdplan.markdown.heading_path import find_by_id, find_by_path
 from mdplan.markdown.outline import Outline
@@ -14,6 +15,7 @@ from mdplan.markdown.section_id import section_id_digits
 from mdplan.plan import Lines
 from mdplan.reading.folder import file_row, folder_report
 from mdplan.reading.inventories import InventoryFields, inventories
+from mdplan.reading.plain_text import ini_section_count, plain_text_fields
 from mdplan.reading.shown import shown, shown_names
 from mdplan.reading.stat_request import INVENTORIES, StatRequest, read_stat_request
 from mdplan.report import FrontMatterEntry, SectionEntry, StatReport, refusal
@@ -41,11 +43,16 @@ def stat_report(file: str, outline: Outline, request: StatRequest) -> StatReport
         problems = (each for each in (scope, start) if isinstance(each, Diagnostic))
         return refusal(StatReport, [problem.at(file=file) for problem in problems])
     listed = _listed(outline, scope, request.depth)
-    is_full = request.detail == "full" or (request.detail == "auto" and len(listed) <= _FULL_UP_TO)
+    count = max(len(listed), ini_section_count(outline))
+    is_full = request.detail == "full" or (request.detail == "auto" and count <= _FULL_UP_TO)
     limit = request.limit or (_FULL_LIMIT if is_full else _BRIEF_LIMIT)
     page = _page(outline, listed, start, limit, scope.span)
     firsts = _first_of_path(outline) if is_full else {}
     entry = (lambda section: _full_entry(outline, section, firsts)) if is_full else _brief_entry
+    fields, totals = plain_text_fields(outline, limit, is_full=is_full)
+    found = _inventories(outline, request, page.area, limit, is_full=is_full)
+    if totals:
+        found["inventory_totals"] = totals | found.get("inventory_totals", {})
     source = outline.source
     ends = source.lines.line_ends
     return StatReport(
@@ -67,7 +74,8 @@ def stat_report(file: str, outline: Outline, request: StatRequest) -> StatReport
         trailing_definitions=_trailing_definitions(outline),
         next_cursor=page.next_cursor,
         warnings=(_nesting_limit(),) if outline.tree.nesting_limit else (),
-        **_inventories(outline, request, page.area, limit, is_full=is_full),
+        **found,
+        **fields,
     )
 
 
@@ -233,7 +241,7 @@ def _inventories(
 ) -> InventoryFields:
     names = request.include
     if names is None:
-        names = INVENTORIES if is_full else ()
+        names = INVENTORIES if is_full and outline.format is DocumentFormat.MARKDOWN else ()
     return inventories(outline, names, area, limit)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from mdplan.reading.plain_text_lines import plain_text_lines
 from mdplan.report import FileRow, LinkCounts, SectionEntry, StatReport, TaskCounts
 from mdplan.text.source import visible
 
@@ -63,7 +64,7 @@ def _document(report: StatReport) -> Iterator[str]:
         found = report.front_matter
         keys = "keys cannot be read" if found.keys is None else ", ".join(found.keys) or "no keys"
         yield f"front matter {found.start_line}-{found.end_line} {found.format}: {keys}"
-    if report.sections:
+    if report.sections and report.ini_sections is None:
         total = report.total_sections or 0
         shown = "" if len(report.sections) == total else f"{len(report.sections)} of "
         columns = "lines heading sectionId"
@@ -72,6 +73,7 @@ def _document(report: StatReport) -> Iterator[str]:
         yield f"{shown}{_count(total, 'section')}: {columns}"
         length = _unique_length(report.sections)
         yield from (_section(section, length) for section in report.sections)
+    yield from plain_text_lines(report)
     yield from _inventories(report)
     if report.trailing_definitions:
         lines = report.trailing_definitions

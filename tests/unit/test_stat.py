@@ -204,8 +204,7 @@ def test_plain_text_is_one_section_without_heading() -> None:
     assert [(section.level, section.start_line, section.end_line) for section in report.sections] == [
         (0, 1, 2)
     ]
-    assert report.links is not None
-    assert report.links.broken == ()
+    assert (report.links, report.code_blocks) == (None, None)
 
 
 def test_nesting_beyond_the_parser_is_a_warning() -> None:

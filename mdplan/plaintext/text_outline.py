@@ -1,0 +1,92 @@
+"""The structure of plain text: sections by marker lines, blocks of comments, groups of blank lines."""
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from mdplan.text.lines import LineIndex
+from mdplan.text.source import Source
+from mdplan.text.span import Span
+
+_MARKER: Final = re.compile(r"\[[^\[\]]+\](?=[ \t]*(?:\Z|[;#]))")
+# Two dashes begin a comment in some languages, but a row of dashes is a rule.
+_COMMENT: Final = re.compile(r"[ \t]*(#|;|//|--(?=[ \t]))")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedSection:
+    """From a line that is a name in brackets to the line before the next one; 1-based and inclusive."""
+
+    marker: str
+    first_line: int
+    last_line: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentBlock:
+    """Successive lines that begin with one comment sign, `prefix`, indented or not."""
+
+    prefix: str
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlankLines:
+    """Successive blank lines."""
+
+    first_line: int
+    last_line: int
+
+
+class TextOutline:
+    """What marks the parts of a text, in order; INI files have the same marks. Never changes."""
+
+    def __init__(self, source: Source) -> None:
+        """Read `source` in one pass over its lines."""
+        lines = source.lines
+        self.comment_blocks: tuple[CommentBlock, ...]
+        self.blank_lines: tuple[BlankLines, ...]
+        self.comment_blocks, self.blank_lines = _runs(lines)
+        self.sections: tuple[MarkedSection, ...] = _sections(lines)
+
+
+def _sections(lines: LineIndex) -> tuple[MarkedSection, ...]:
+    found = [
+        (line, marker[0])
+        for line in range(1, lines.count + 1)
+        if (marker := _MARKER.match(lines.content(line))) is not None
+    ]
+    return tuple(
+        MarkedSection(marker=marker, first_line=line, last_line=behind - 1, span=lines.span(line, behind - 1))
+        for (line, marker), (behind, _) in pairwise([*found, (lines.count + 1, "")])
+    )
+
+
+def _runs(lines: LineIndex) -> tuple[tuple[CommentBlock, ...], tuple[BlankLines, ...]]:
+    comments: list[CommentBlock] = []
+    blanks: list[BlankLines] = []
+    start, kind = 1, _kind(lines, 1)
+    for line in range(2, lines.count + 2):
+        here = _kind(lines, line)
+        if here == kind and line <= lines.count:
+            continue
+        if kind == "":
+            blanks.append(BlankLines(first_line=start, last_line=line - 1))
+        elif kind is not None:
+            comments.append(CommentBlock(prefix=kind, first_line=start, last_line=line - 1))
+        start, kind = line, here
+    return tuple(comments), tuple(blanks)
+
+
+def _kind(lines: LineIndex, line: int) -> str | None:
+    """Comment sign of a line, the empty text for a blank line, None for any other line or none at all."""
+    if line > lines.count:
+        return None
+    content = lines.content(line)
+    comment = _COMMENT.match(content)
+    if comment is not None:
+        return comment[1]
+    return None if content.strip(" \t") else ""
