@@ -9,6 +9,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
 from mdplan.operation import Operation, SectionTargeted
 from mdplan.operations import OPERATIONS
+from tests.properties.block_edits import code_block_edits, diff_edits, region_edits
 from tests.properties.hostile_markdown import hostile_documents
 
 Edit = dict[str, Any]
@@ -123,6 +124,12 @@ def edits(draw: DrawFn, outline: Outline) -> Edit:
         return edit | draw(_matches(outline, replaces=op == "replace_match"))
     if op in {"insert_lines", "replace_lines", "delete_lines", "replace_range"}:
         return edit | draw(_places(outline, op))
+    if op == "replace_code_block":
+        return edit | draw(code_block_edits(outline))
+    if op == "replace_region":
+        return edit | draw(region_edits(outline, _payloads))
+    if op == "apply_diff":
+        return edit | draw(diff_edits(outline, _payloads))
     section = draw(st.sampled_from(_sections_for(outline, OPERATIONS[op])))
     edit |= draw(_addresses(outline, section))
     if draw(st.integers(0, 3)) == 0:

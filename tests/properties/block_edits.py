@@ -1,0 +1,47 @@
+"""Edits of code blocks and regions, and diffs, whose places mostly exist."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.regions import find_regions
+from mdplan.text.diff import find_hunks
+from tests.properties.strategies import edit_lists
+
+Edit = dict[str, Any]
+
+_CODE = ("", "new", "new\nlines\n", "```\nin\n```", "~~~~", "\n\n", "\tx\n  y", "# no heading", "> q\n- l")
+
+
+@st.composite
+def code_block_edits(draw: DrawFn, outline: Outline) -> Edit:
+    """New code for a block by index, some of it what stands there."""
+    fences = outline.tree.fences
+    index = draw(st.integers(0, max(len(fences) - 1, 0)))
+    own = [fence.code for fence in fences[index : index + 1]]
+    edit = {"codeBlock": {"index": index}, "markdown": draw(st.sampled_from([*_CODE, *own]))}
+    return edit | draw(st.sampled_from([{}, {}, *({"expectedText": code} for code in own)]))
+
+
+@st.composite
+def region_edits(draw: DrawFn, outline: Outline, payloads: SearchStrategy[str]) -> Edit:
+    """New text for a region by name."""
+    name = draw(st.sampled_from([*find_regions(outline).by_name, "no-such-region"]))
+    return {"region": name, "markdown": draw(payloads | st.just(""))}
+
+
+@st.composite
+def diff_edits(draw: DrawFn, outline: Outline, payloads: SearchStrategy[str]) -> Edit:
+    """The diff of random changes; a file of which no diff is text gets one that does not apply."""
+    source = outline.source
+    edits = source.byte_edits(draw(edit_lists(source.text, payloads)))
+    hunks = find_hunks(source.data, edits) if isinstance(edits, tuple) else ()
+    try:
+        return {"diff": b"".join(map(bytes, hunks)).decode() or _NOTHING_LIKE_IT}
+    except UnicodeDecodeError:
+        return {"diff": _NOTHING_LIKE_IT}
+
+
+_NOTHING_LIKE_IT = "@@ -1 +1 @@\n-nothing like it\n+new\n"

@@ -1,0 +1,123 @@
+"""Diffs go back in: what a plan shows as its diff makes the same file of the same base, moved or not."""
+
+import codecs
+from collections import Counter
+
+from hypothesis import assume, event, given, note
+from hypothesis import strategies as st
+
+from mdplan.diagnostics import Code
+from mdplan.markdown.outline import Outline
+from mdplan.operation import Resolution
+from mdplan.operations.apply_diff import ApplyDiff
+from mdplan.text.diff import unified_diff
+from mdplan.text.edit import EditList
+from mdplan.text.source import ByteEdit, Source, splice
+from tests.properties.batches import batches, documents
+from tests.properties.strategies import edit_lists, many_lines, texts
+from tests.properties.test_planning import LESS, NAME, place, unicode_text
+from tests.strict_patch import apply_strictly
+
+_FILLER = b"Something else.\n"
+
+
+def made_of(base: bytes, diff: bytes) -> bytes | list[Code]:
+    """What `diff` makes of `base`, or why it makes nothing."""
+    source = Source.decode(base)
+    assert isinstance(source, Source)
+    outcome = ApplyDiff(op="apply_diff", diff=diff.decode()).resolve(Outline(source))
+    if not isinstance(outcome, Resolution):
+        note(repr(outcome))
+        return [problem.code for problem in outcome]
+    edits = EditList.of(outcome.edits)
+    assert isinstance(edits, EditList)
+    byte_edits = source.byte_edits(edits)
+    assert isinstance(byte_edits, tuple)
+    return splice(base, byte_edits)
+
+
+@st.composite
+def changed_texts(draw: st.DrawFn) -> tuple[bytes, list[ByteEdit]]:
+    """A file in UTF-8, some with a byte order mark, and edits that change it."""
+    text = draw(_files)
+    bom = draw(st.sampled_from([b"", b"", codecs.BOM_UTF8]))
+    source = Source.decode(bom + text.encode())
+    assert isinstance(source, Source)
+    edits = source.byte_edits(draw(edit_lists(text, _new_texts)))
+    assert isinstance(edits, tuple)
+    result = splice(source.data, edits)
+    assume(result != source.data)
+    # A mark is no part of a text, so that no edit can add one.
+    assume(bool(bom) or not result.startswith(codecs.BOM_UTF8))
+    return source.data, list(edits)
+
+
+_plain = st.builds(lambda text: text.replace("\0", "!"), texts())
+_files = _plain.filter(lambda text: not text.startswith("\ufeff")) | many_lines().map(bytes.decode)
+_new_texts = _plain | st.sampled_from(["", "\n", "x", "b\n"])
+
+
+def diff_of(base: bytes, edits: list[ByteEdit], context: int = 3) -> bytes:
+    diff = unified_diff(NAME, base, edits, context=context)
+    note(diff.decode())
+    return diff
+
+
+@given(changed_texts(), st.integers(1, 3))
+def test_diff_of_a_base_makes_its_result(edited: tuple[bytes, list[ByteEdit]], context: int) -> None:
+    base, edits = edited
+
+    assert made_of(base, diff_of(base, edits, context)) == splice(base, edits)
+
+
+@given(changed_texts(), st.integers(1, 5))
+def test_diff_of_a_base_that_moved_down_makes_the_same_there_or_nothing(
+    edited: tuple[bytes, list[ByteEdit]], moved: int
+) -> None:
+    """It is refused where its lines stand at several places, or seem to be changed already."""
+    base, edits = edited
+    assume(base and not base.startswith(codecs.BOM_UTF8))
+    above = _FILLER * moved
+
+    made = made_of(above + base, diff_of(base, edits))
+
+    if isinstance(made, list):
+        event("refused")
+        assert set(made) == {Code.DIFF_DOES_NOT_APPLY}
+    elif made == above + splice(base, edits):
+        event("applied")
+    else:
+        event("applied where its lines stand too")
+        assert made.startswith(above)
+
+
+@given(changed_texts())
+def test_diff_of_another_base_makes_only_what_it_shows(edited: tuple[bytes, list[ByteEdit]]) -> None:
+    """On its own result a diff is refused, or every line that it removes is there once more."""
+    base, edits = edited
+    result, diff = splice(base, edits), diff_of(base, edits)
+    assume(not b"".join((result, base)).count(b"\r"))
+
+    made = made_of(result, diff)
+
+    event("refused" if isinstance(made, list) else "applied")
+    if not isinstance(made, list):
+        removed = [line[1:] for line in diff.split(b"\n")[3:] if line.startswith(b"-")]
+        assert Counter(removed) <= Counter(result.removeprefix(codecs.BOM_UTF8).split(b"\n"))
+
+
+@LESS
+@given(st.data(), documents())
+def test_diff_of_a_plan_is_an_edit_that_makes_the_same(data: st.DataObject, text: str) -> None:
+    text = unicode_text(text)
+    base = text.encode()
+    with place(base) as here:
+        draft = here.engine.draft(data.draw(batches(Outline(Source.from_text(text)), NAME)))
+        event("planned" if draft.diff else "refused, or changes nothing")
+        report = here.engine.apply({"diff": draft.diff.decode(), **_ALL_ALLOWED}) if draft.diff else None
+
+        assert report is None or report.ok, report.diagnostics
+        assert here.path.read_bytes() == apply_strictly(base, draft.diff)
+
+
+_ALL_ALLOWED = {"allowOutlineChange": True, "allowDuplicateHeadings": True}
