@@ -19,6 +19,7 @@ from mdplan.reading.stat_request import StatRequest
 from mdplan.report import StatReport, refusal
 from mdplan.storage.file_name import FileName
 from mdplan.text.line_end_view import LineEndView
+from mdplan.text.source import Source
 from mdplan.text.span import Span
 
 _Outlines: TypeAlias = dict[tuple[FileName, str | None, str | None], Outline | Diagnostic]
@@ -69,6 +70,11 @@ class Reader:
             diagnostics=problems,
             results=tuple(results),
         )
+
+    def source(self, file: str, encoding: str | None) -> Source | Diagnostic:
+        """A file, decoded. Errors: those of `Workspace.locate` and of reading."""
+        name = self.workspace.locate(file)
+        return name if isinstance(name, Diagnostic) else self.documents.read(name, encoding)
 
     def search(self, request: SearchRequest) -> SearchReport:
         """Matches of a pattern in one file, or in those of a folder or glob; the totals are exact.

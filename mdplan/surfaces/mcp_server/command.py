@@ -25,9 +25,14 @@ from mdplan.diagnostics import Exit
     default="md",
     show_default=True,
     metavar="NAMES",
-    help="Families of tools, separated by commas: md, files.",
+    help="Families of tools, separated by commas: md, text, files, editor.",
 )
 @click.option("--tools", default="", metavar="NAMES", help="Of these only some tools, separated by commas.")
+@click.option(
+    "--mode",
+    type=click.Choice(["claude-code"]),
+    help="Offer only what that client lacks: of the toolset editor the patch tool.",
+)
 @click.option("--read-only", is_flag=True, help="Leave out every tool that writes.")
 @click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match. Repeatable.")
 @click.option("--deny", multiple=True, metavar="GLOB", help="Touch no file that matches. Repeatable.")
@@ -53,8 +58,11 @@ def serve(
     from mdplan.surfaces.mcp_server.adapter import run_on_stdio
     from mdplan.surfaces.mcp_server.server import build_server
     from mdplan.surfaces.mcp_server.toolsets import TOOLSETS, tool_names
+    from mdplan.surfaces.mcp_server.toolsets.editor import PATCH
 
     toolsets, tools = _names(offered["toolsets"]), _names(offered["tools"])
+    if offered["mode"] is not None:
+        toolsets, tools = ["editor"], [PATCH]
     _check_names("--toolsets", toolsets or [""], TOOLSETS)
     _check_names("--tools", tools, tool_names(toolsets))
     _log_to(log_file)

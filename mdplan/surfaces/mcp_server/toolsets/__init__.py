@@ -6,7 +6,7 @@ from typing import Final
 
 from mdplan.engine import Engine
 from mdplan.surfaces.mcp_server.tool import ToolDefinition
-from mdplan.surfaces.mcp_server.toolsets import files, md
+from mdplan.surfaces.mcp_server.toolsets import editor, files, md
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class Toolset:
 
 TOOLSETS: Final[Mapping[str, Toolset]] = {
     "md": Toolset(md.INSTRUCTIONS, md.md_tools, md.NAMES),
+    "editor": Toolset(editor.INSTRUCTIONS, editor.editor_tools, editor.NAMES),
     "files": Toolset(files.INSTRUCTIONS, files.files_tools, files.NAMES),
 }
 DEFAULT_TOOLSETS: Final = ("md",)
