@@ -5,7 +5,7 @@ receipts, repeated batches and undo are read from it, and nothing else has to be
 """
 
 import heapq
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -109,9 +109,9 @@ class PastTransaction:
         )
         return replace(plan, files=files)
 
-    def relative(self, path: str | None) -> str | None:
+    def relative(self, path: str) -> str:
         """One of those paths without the name of the root."""
-        return path and path.removeprefix(f"{self.root.name}:" if self.root.name else "")
+        return path.removeprefix(f"{self.root.name}:" if self.root.name else "")
 
     def receipt(self) -> Receipt:
         """Its receipt."""
@@ -161,7 +161,7 @@ class History:
         found = [past for past in self._committed() if (past.plan_id or "").startswith(PREFIX + digits)]
         return found[0] if len({past.plan_id for past in found}) == 1 else None
 
-    def last_on(self, root: Root, paths: Set[str]) -> PastTransaction | None:
+    def last_on(self, root: Root, paths: Container[str]) -> PastTransaction | None:
         """The newest transaction of `root` in force that changed a file of `paths` (relative to the root).
 
         Undone transactions and their undoing do not count: they left no trace.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mdplan.diagnostics import Diagnostic, Severity
+from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.history import History, PastTransaction
 from mdplan.history_report import HistoryReport, TransactionEntry
 from mdplan.planning.summary import file_report
@@ -36,28 +36,31 @@ class HistoryList:
         for found in self._entries(name):
             if isinstance(found, Diagnostic):
                 warnings.append(replace(found, severity=Severity.WARNING))
-            elif len(entries) == limit:
-                return HistoryReport(
-                    ok=True, transactions=tuple(entries), more=True, warnings=tuple(warnings)
-                )
             else:
                 entries.append(found)
-        return HistoryReport(ok=True, transactions=tuple(entries), more=False, warnings=tuple(warnings))
+            if len(entries) > limit:
+                break
+        return HistoryReport(
+            ok=True,
+            transactions=tuple(entries[:limit]),
+            more=len(entries) > limit,
+            warnings=tuple(warnings),
+        )
 
     def show(self, transaction: str) -> HistoryReport:
-        """One transaction with its diff. Errors: NOT_UNDOABLE, also where the diff cannot be made any more."""
+        """One transaction with its diff. Errors: NOT_UNDOABLE, also where its diff can be made no more."""
         past = self._undoing.find(transaction)
-        diff = (past,) if isinstance(past, Diagnostic) else self._undoing.diff(past)
+        if isinstance(past, Diagnostic):
+            return refusal(HistoryReport, (past,))
+        diff = self._undoing.diff(past)
         if not isinstance(diff, bytes):
             return refusal(HistoryReport, diff)
         entries = (each for each in self._entries(None) if isinstance(each, TransactionEntry))
-        entry = next(
-            entry for entry in entries if not isinstance(past, Diagnostic) and entry.transaction == past.id
-        )
+        entry = next(entry for entry in entries if entry.transaction == past.id)
         shown = DiffText.of(diff)
         return HistoryReport(ok=True, transactions=(entry,), diff=shown.text, diff_exact=shown.exact)
 
-    def diff_bytes(self, transaction: str) -> bytes | tuple[Diagnostic, ...]:
+    def diff_bytes(self, transaction: str) -> bytes | Problems:
         """The exact diff of a transaction. Errors: NOT_UNDOABLE."""
         past = self._undoing.find(transaction)
         return (past,) if isinstance(past, Diagnostic) else self._undoing.diff(past)

@@ -14,7 +14,7 @@ from mdplan.storage.root import Root
 from mdplan.storage.state_folder import JOURNAL_FOLDER, open_existing
 from mdplan.storage.workspace import Workspace
 
-Looking = TypeVar("Looking", StatReport, PlanReport, HistoryReport)
+Looking = TypeVar("Looking", PlanReport, StatReport, HistoryReport)
 
 
 class Recovery:
@@ -27,12 +27,12 @@ class Recovery:
 
     def beside(self, report: Looking) -> Looking:
         """`report` of a verb that only looks, with a warning for every commit that was cut off."""
-        warnings = tuple(
+        cut_off = [
             replace(problem, severity=Severity.WARNING)
             for root in self._workspace.roots
             for problem in pending(root)
-        )
-        return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
+        ]
+        return replace(report, warnings=(*report.warnings, *cut_off)) if cut_off else report
 
     def recover_pending(self) -> list[Recovered]:
         """Recover the roots in which a commit was cut off, as far as that needs no person.

@@ -76,13 +76,11 @@ class Undoing:
         stale = stale_files(plan, found)
         if not stale:
             return PlannedUndo(plan, bases_of(plan, found))
-        if not rebases:
-            return stale
-        carried = _carried(undone, found)
-        if not isinstance(carried, list):
-            return carried
-        plan = undo_plan(past.id, carried)
-        return PlannedUndo(plan, bases_of(plan, found), rebased=True)
+        carried = _carried(undone, found) if rebases else stale
+        if isinstance(carried, list):
+            plan = undo_plan(past.id, carried)
+            return PlannedUndo(plan, bases_of(plan, found), rebased=True)
+        return carried
 
     def folders_to_remove(self, plan: Plan) -> tuple[str, ...]:
         """Folders that `plan`, where it is an undo, removes when they are empty: those that were made."""
@@ -99,7 +97,10 @@ class Undoing:
         problems = tuple(base for base in bases if isinstance(base, Diagnostic))
         if problems:
             return problems
-        paths = [(past.relative(change.path), past.relative(change.new_path)) for change in plan.files]
+        paths = [
+            (past.relative(change.path), change.new_path and past.relative(change.new_path))
+            for change in plan.files
+        ]
         replayed = replay(plan, paths, [base for base in bases if isinstance(base, Source)])
         return replayed.diff if isinstance(replayed, Replay) else replayed
 

@@ -20,12 +20,11 @@ class HistorySize:
 def history_size(root: Root) -> HistorySize:
     """The size of the history of `root`, without the lock. Raises `StorageRefused`, and `OSError`."""
     with ExitStack() as opened:
-        journal_folder, images_folder = (
-            open_existing(root, name) for name in (JOURNAL_FOLDER, HISTORY_FOLDER)
-        )
-        for folder in (journal_folder, images_folder):
+        folders = [open_existing(root, name) for name in (JOURNAL_FOLDER, HISTORY_FOLDER)]
+        for folder in folders:
             if folder is not None:
                 opened.callback(root.filesystem.release, folder)
+        journal_folder, images_folder = folders
         if journal_folder is None:
             return HistorySize(0, 0)
         names = Journal(root, journal_folder).names()

@@ -56,23 +56,49 @@ class PlanStore:
         self._directory = directory or os.environ.get(STATE_DIRECTORY_VARIABLE)
         self._kept_seconds = kept_seconds
         self._filesystem = filesystem or FileSystem()
-        self._collected_at: dict[str, float] = {}
+        self._collected_at: float | None = None
 
     def save_plan(self, plan_id: str, document: bytes, now: float) -> bool:
         """Store a plan under its full ID; False when it cannot be stored.
 
         Plans that were saved longer than `kept_seconds` before `now` are removed.
         """
-        return self._save(_PLANS, plan_id, document, now)
+        named = _PLAN_ID.fullmatch(plan_id)
+        if named is None or len(document) > MAX_DOCUMENT_BYTES:
+            return False
+        try:
+            self._make_folder()
+            with self._folder() as folder:
+                self._write(folder, f"{named[1]}.json", document)
+                self._collect(folder, now)
+        except OSError:
+            return False
+        return True
 
     def load_plan(self, plan_id: str) -> bytes | None:
         """The document of a plan, by its ID or a prefix of 12 or more hex digits that only it has."""
-        return self._load(_PLANS, plan_id)
+        wanted = _PREFIX.fullmatch(plan_id)
+        if wanted is None:
+            return None
+        digits = wanted[1].lower()
+        try:
+            with self._folder() as folder:
+                if len(digits) == _DIGITS:
+                    names = [f"{digits}.json"]
+                else:
+                    stored = (entry.name for entry in self._filesystem.list(folder))
+                    names = [name for name in stored if name.startswith(digits) and _STORED.fullmatch(name)]
+                if len(names) != 1:
+                    return None
+                found = read_leaf(self._filesystem, folder, names[0], names[0], MAX_DOCUMENT_BYTES)
+        except OSError:
+            return None
+        return None if isinstance(found, Diagnostic) else found.data
 
     def list_plans(self) -> tuple[StoredPlan, ...]:
         """All plans in the store, the newest first."""
         try:
-            with self._folder(_PLANS) as folder:
+            with self._folder() as folder:
                 plans = [
                     StoredPlan(f"sha256-{stored[1]}", self._filesystem.status_of(folder, entry.name).st_mtime)
                     for entry in self._filesystem.list(folder)
@@ -85,45 +111,13 @@ class PlanStore:
     def is_writable(self) -> bool:
         """Whether plans can be stored: tried with a file of a moment."""
         try:
-            self._make_folders(_PLANS)
-            with self._folder(_PLANS) as folder:
+            self._make_folder()
+            with self._folder() as folder:
                 self._write(folder, _PROBE, b"")
                 self._filesystem.unlink(folder, _PROBE)
         except OSError:
             return False
         return True
-
-    def _save(self, kind: str, plan_id: str, document: bytes, now: float) -> bool:
-        named = _PLAN_ID.fullmatch(plan_id)
-        if named is None or len(document) > MAX_DOCUMENT_BYTES:
-            return False
-        try:
-            self._make_folders(kind)
-            with self._folder(kind) as folder:
-                self._write(folder, f"{named[1]}.json", document)
-                self._collect(kind, folder, now)
-        except OSError:
-            return False
-        return True
-
-    def _load(self, kind: str, plan_id: str) -> bytes | None:
-        wanted = _PREFIX.fullmatch(plan_id)
-        if wanted is None:
-            return None
-        digits = wanted[1].lower()
-        try:
-            with self._folder(kind) as folder:
-                if len(digits) == _DIGITS:
-                    names = [f"{digits}.json"]
-                else:
-                    stored = (entry.name for entry in self._filesystem.list(folder))
-                    names = [name for name in stored if name.startswith(digits) and _STORED.fullmatch(name)]
-                if len(names) != 1:
-                    return None
-                found = read_leaf(self._filesystem, folder, names[0], names[0], MAX_DOCUMENT_BYTES)
-        except OSError:
-            return None
-        return None if isinstance(found, Diagnostic) else found.data
 
     def _write(self, folder: int, name: str, document: bytes) -> None:
         """Write a file so that it is never seen in parts, not even after a loss of power."""
@@ -141,23 +135,23 @@ class PlanStore:
                 self._filesystem.unlink(folder, temporary)
             raise
 
-    def _collect(self, kind: str, folder: int, now: float) -> None:
+    def _collect(self, folder: int, now: float) -> None:
         """Remove what is too old; looked for once an hour, since there may be many."""
-        if now - self._collected_at.get(kind, -_COLLECT_SECONDS) < _COLLECT_SECONDS:
+        if self._collected_at is not None and now - self._collected_at < _COLLECT_SECONDS:
             return
-        self._collected_at[kind] = now
+        self._collected_at = now
         for entry in self._filesystem.list(folder):
             # Another process may be collecting as well.
             with suppress(OSError):
                 if now - self._filesystem.status_of(folder, entry.name).st_mtime > self._kept_seconds:
                     self._filesystem.unlink(folder, entry.name)
 
-    def _make_folders(self, kind: str) -> None:
+    def _make_folder(self) -> None:
         base = self._base()
         self._filesystem.make_directories(base)
         opened = [self._filesystem.open_root(base)]
         try:
-            for name in (self._key, kind):
+            for name in (self._key, _PLANS):
                 with suppress(FileExistsError):
                     self._filesystem.make_directory(opened[-1], name)
                 opened.append(self._filesystem.open_directory(opened[-1], name))
@@ -166,12 +160,12 @@ class PlanStore:
                 self._filesystem.release(descriptor)
 
     @contextmanager
-    def _folder(self, kind: str) -> Iterator[int]:
-        """The open folder for `kind`; raises `OSError` when it is not there or not this user's alone."""
+    def _folder(self) -> Iterator[int]:
+        """The open folder of the plans; raises `OSError` when it is not there or not this user's alone."""
         base = self._filesystem.open_root(self._base())
         opened = [base]
         try:
-            for name in (self._key, kind):
+            for name in (self._key, _PLANS):
                 opened.append(self._filesystem.open_directory(opened[-1], name))
                 status = self._filesystem.status(opened[-1])
                 if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mdplan.batch import Batch
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.engine import Engine
 from mdplan.plan import Plan
@@ -469,8 +470,8 @@ def test_created_file_that_another_was_faster_with_is_looked_at_again_under_the_
 
     planned = engine._plan  # noqa: SLF001 (the other writer comes between plan and lock)
 
-    def plan_and_be_overtaken(batch_: Any) -> Any:
-        found = planned(batch_)
+    def plan_and_be_overtaken(asked: Batch) -> object:
+        found = planned(asked)
         if not first:
             first.append(other.apply(create))
         return found
@@ -489,8 +490,8 @@ def test_created_file_that_another_made_otherwise_is_refused(
 ) -> None:
     planned = engine._plan  # noqa: SLF001
 
-    def plan_and_be_overtaken(batch_: Any) -> Any:
-        found = planned(batch_)
+    def plan_and_be_overtaken(asked: Batch) -> object:
+        found = planned(asked)
         (folder / "c.md").write_bytes(b"theirs\n")
         return found
 

@@ -1,4 +1,4 @@
-"""Plans and receipts outlive the process, in a directory that is the user's alone."""
+"""Plans outlive the process, in a directory that is the user's alone."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,6 @@ def test_plan_is_found_by_another_store_of_the_same_root(state_dir: Path) -> Non
     assert PlanStore("/root").load_plan(A) == b"{}\n"
     assert PlanStore("/other").load_plan(A) is None
     assert PlanStore("/root").load_plan(B) is None
-    assert PlanStore("/root").receipt_of_plan(A) is None
 
 
 def test_stored_files_are_private(state_dir: Path) -> None:
@@ -63,15 +62,6 @@ def test_id_of_no_such_form_touches_nothing(state_dir: Path, plan_id: str) -> No
 
 def test_prefix_is_no_id_to_save_under(state_dir: Path) -> None:
     assert not PlanStore("/root").save_plan("a" * 12, b"{}", NOW)
-
-
-def test_receipt_of_the_last_transaction_is_kept(state_dir: Path) -> None:
-    store = PlanStore("/root")
-    assert store.save_receipt(A, b"first", NOW)
-    assert store.save_receipt(A, b"second", NOW)
-
-    assert store.receipt_of_plan(A) == b"second"
-    assert store.load_plan(A) is None
 
 
 def test_plans_are_listed_newest_first(state_dir: Path) -> None:

@@ -30,7 +30,8 @@ def doctor(session: Session) -> Exit:
 def _line(check: Check, ink: Ink) -> str:
     """One check; the hint of a problem follows with the problem itself."""
     root = f"{shown(check.root)}: " if check.root else ""
-    line = f"{ink.paint(f'{check.status:7}', _COLOURS[check.status])}  {root}{check.check}: {shown(check.found)}\n"
+    status = ink.paint(f"{check.status:7}", _COLOURS[check.status])
+    line = f"{status}  {root}{check.check}: {shown(check.found)}\n"
     if check.status == "note":
-        line += f"           {shown(check.hint)}\n"
+        line += f"         {shown(check.hint)}\n"
     return line

@@ -12,10 +12,8 @@ from mdplan.surfaces.cli.session import Session, engine_command
 
 
 @click.command()
-@click.option("--keep-current", is_flag=True, help="Where a file was changed on top: leave it as it is now.")
-@click.option(
-    "--restore-base", is_flag=True, help="Where a file was changed on top: put back the old content."
-)
+@click.option("--keep-current", is_flag=True, help="Where a file was changed since: leave it as it is.")
+@click.option("--restore-base", is_flag=True, help="Where a file was changed since: put back the old one.")
 @engine_command(RecoverReport)
 def recover(session: Session, *, keep_current: bool, restore_base: bool) -> Exit:
     """Bring back the state before a commit that was cut off, by a crash or a loss of power.
