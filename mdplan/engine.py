@@ -48,6 +48,7 @@ from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.workspace import Workspace
 from mdplan.stored_plans import StoredPlans
+from mdplan.text.source import Source
 from mdplan.undoing import PlannedUndo, Undoing
 from mdplan.wire import read_batch
 
@@ -109,6 +110,10 @@ class Engine:
     def read(self, request: ReadRequest) -> ReadReport:
         """Content of one or several places, each with what pins an edit of it."""
         return self.reader.read(request)
+
+    def source(self, file: str, encoding: str | None = None) -> Source | Diagnostic:
+        """A file, decoded. Errors: those of locating and of reading it."""
+        return self.reader.source(file, encoding)
 
     def search(self, request: SearchRequest) -> SearchReport:
         """Matches of a pattern in files, by section; the totals are exact."""
