@@ -66,13 +66,16 @@ def _with_value_first(ini: IniOutline, keys: Iterable[IniKey]) -> Iterator[str]:
 
 def _sign_column(ini: IniOutline, section: IniSection) -> int | None:
     """Where in their lines the signs of the last keys stand, if that is below each other on purpose."""
-    places = [
-        (key.indent + len(key.name), key.indent + len(key.name) + len(_before_sign(_separator(ini, key))))
-        for key in section.keys[-_NEIGHBOURS:]
-        if key.assignment.separator
-    ]
-    columns = {column for _, column in places}
-    return columns.pop() if len(columns) == 1 and len({end for end, _ in places}) > 1 else None
+    ends: set[int] = set()
+    columns: set[int] = set()
+    for key in section.keys[-_NEIGHBOURS:]:
+        if key.assignment.separator:
+            ends.add(key.indent + len(key.name))
+            columns.add(key.indent + len(key.name) + len(_before_sign(_separator(ini, key))))
+    if len(columns) != 1:
+        return None
+    (column,) = columns
+    return column if len(ends) > 1 or column > max(ends) + 1 else None
 
 
 def _separator(ini: IniOutline, key: IniKey) -> str:
