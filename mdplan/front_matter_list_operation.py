@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.front_matter_operation import Block, FrontMatterOperation, checked
-from mdplan.markdown.front_matter_change import GONE, value_at
+from mdplan.markdown.front_matter_change import GONE, Key, value_at
 from mdplan.markdown.front_matter_guard import says
 from mdplan.markdown.front_matter_problems import key_not_found, not_of_kind
 from mdplan.markdown.outline import Outline
@@ -40,20 +40,14 @@ class FrontMatterListOperation(FrontMatterOperation):
         """The items that are meant."""
         return self.value if isinstance(self.value, list) else [self.value]
 
-    def find_list(self, outline: Outline, block: Block) -> list[Any] | Diagnostic:
-        """The list, after the guard on it. The first problem alone: they follow from each other.
-
-        Errors: those of `problems_of`; KEY_NOT_FOUND, and INVALID_ARGUMENT for a value that is no list.
-        """
-        assert self.key is not None, "the model asks for it"
-        for problem in self.problems_of(outline, block, self.key):
-            return problem
-        found = value_at(block.content.values, self.path)
+    def list_at(self, outline: Outline, block: Block, key: Key) -> list[Any] | Diagnostic:
+        """The list of `key`. Errors: KEY_NOT_FOUND, and INVALID_ARGUMENT for a value that is no list."""
+        found = value_at(block.content.values, key)
         if isinstance(found, list):
             return found
         if found is GONE:
-            return key_not_found(block.content, self.path)
-        return not_of_kind(outline, block.content, self.path, "a list")
+            return key_not_found(block.content, key)
+        return not_of_kind(outline, block.content, key, "a list")
 
 
 def holds(block: Block, items: Sequence[Any], item: object) -> bool:

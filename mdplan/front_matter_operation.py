@@ -14,9 +14,9 @@ from mdplan.markdown.front_matter import FrontMatterFormat
 from mdplan.markdown.front_matter_change import GONE, Key, KeyChange, depth_of, value_at
 from mdplan.markdown.front_matter_edits import block_edits, new_block
 from mdplan.markdown.front_matter_guard import as_json, says
+from mdplan.markdown.front_matter_key import elements_of, find_key
 from mdplan.markdown.front_matter_problems import (
     cannot_change,
-    has_dots,
     key_not_found,
     no_block,
     not_of_kind,
@@ -63,19 +63,13 @@ class FrontMatterOperation(Operation):
             msg = 'send a dotted key such as "author.name", or an array of keys'
             raise ValueError(msg)
         if isinstance(given, str):
-            key_of(given)
+            elements_of(given)
         return given
 
     @field_validator("expected_value")
     @classmethod
     def _check_expected_value(cls, given: object) -> object:
         return checked(given, "expectedValue")
-
-    @property
-    def path(self) -> Key:
-        """The key as a path."""
-        assert self.key is not None, "the models ask for it"
-        return key_of(self.key)
 
     def read(self, outline: Outline) -> Block | Diagnostic:
         """What the block says. Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID."""
@@ -84,29 +78,26 @@ class FrontMatterOperation(Operation):
             return no_block(may_create=isinstance(self, FrontMatterCreator))
         return unreadable(outline, found) if isinstance(found, Unreadable) else Block(found)
 
-    def problems_of(self, outline: Outline, block: Block, given: str | Sequence[str]) -> Iterator[Diagnostic]:
-        """What is wrong with the key `given` as a place for a value, or with the guard on it.
+    def find(self, outline: Outline, block: Block, given: str | Sequence[str] | None) -> Key | Diagnostic:
+        """The key `given`, which may be missing, after the guard on it.
 
-        Errors: INVALID_ARGUMENT where a key on its way holds no map, or it is dotted and could mean two keys;
-        KEY_NOT_FOUND and TEXT_MISMATCH where there is a guard.
+        Errors: those of `find_key`; INVALID_ARGUMENT where a key on its way holds no map; KEY_NOT_FOUND and
+        TEXT_MISMATCH where there is a guard.
         """
-        content, key = block.content, key_of(given)
-        dotted = has_dots(content, key) if isinstance(given, str) else None
-        if dotted is not None:
-            yield dotted
-            return
+        assert given is not None, "the models ask for it"
+        content, key = block.content, find_key(block.content, given)
+        if isinstance(key, Diagnostic):
+            return key
         for length in range(1, len(key)):
             parent = value_at(content.values, key[:length])
             if not isinstance(parent, dict) and parent is not GONE and parent is not None:
-                yield not_of_kind(outline, content, key[:length], "a map of keys")
-                return
-        if self.expected_value is None:
-            return
+                return not_of_kind(outline, content, key[:length], "a map of keys")
         value = value_at(content.values, key)
-        if value is GONE:
-            yield key_not_found(content, key)
-        elif not says(content.format, value, self.expected_value):
-            yield other_value(outline, content, key)
+        if self.expected_value is not None and value is GONE:
+            return key_not_found(content, key)
+        if self.expected_value is not None and not says(content.format, value, self.expected_value):
+            return other_value(outline, content, key)
+        return key
 
     def resolution(
         self, outline: Outline, block: Block, keys: Sequence[Key], changes: Sequence[KeyChange]
@@ -135,15 +126,19 @@ class FrontMatterOperation(Operation):
 
         It stays what it is where it does not hold in `base`, or there is nothing to compare.
         """
-        before, now = (
-            value_at(found.values, self.path) if isinstance(found, FrontMatterContent) else GONE
-            for found in (base.front_matter_content, current.front_matter_content)
-        )
+        before, now = self._value_in(base), self._value_in(current)
         content = base.front_matter_content
-        if not isinstance(content, FrontMatterContent) or GONE in (before, now):
+        if not isinstance(content, FrontMatterContent) or before is GONE or now is GONE:
             return self.expected_value
         holds = says(content.format, before, self.expected_value)
         return as_json(now) if holds else self.expected_value
+
+    def _value_in(self, outline: Outline) -> object:
+        content = outline.front_matter_content
+        if not isinstance(content, FrontMatterContent) or self.key is None:
+            return GONE
+        key = find_key(content, self.key)
+        return GONE if isinstance(key, Diagnostic) else value_at(content.values, key)
 
 
 class FrontMatterCreator(FrontMatterOperation):
@@ -168,15 +163,6 @@ class FrontMatterCreator(FrontMatterOperation):
                 FrontMatterContent(FrontMatterFormat(self.front_matter_format or "yaml"), ""), is_new=True
             )
         return self.read(outline)
-
-
-def key_of(given: str | Sequence[str]) -> Key:
-    """The path that `given` names: a string is split at dots. Raises `ValueError` where a part is empty."""
-    key = tuple(given.split(".")) if isinstance(given, str) else tuple(given)
-    if not all(key):
-        msg = "a key between the dots is empty; a key that has dots itself goes into an array"
-        raise ValueError(msg)
-    return key
 
 
 def checked(value: object, field: str) -> object:

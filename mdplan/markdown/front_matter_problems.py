@@ -1,6 +1,7 @@
 """What is wrong with front matter, or with the key of it that was asked for."""
 
 import json
+from collections.abc import Sequence
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -65,20 +66,14 @@ def key_not_found(content: FrontMatterContent, key: Key, *, hint: str = "") -> D
     )
 
 
-def has_dots(content: FrontMatterContent, key: Key) -> Diagnostic | None:
-    """INVALID_ARGUMENT where the dotted `key` could also mean one with dots in it, which is there."""
-    for start in range(len(key) - 1):
-        parent = value_at(content.values, key[:start])
-        for end in range(start + 2, len(key) + 1):
-            if isinstance(parent, dict) and ".".join(key[start:end]) in parent:
-                literal = [*key[:start], ".".join(key[start:end]), *key[end:]]
-                return Diagnostic(
-                    code=Code.INVALID_ARGUMENT,
-                    message="the front matter has a key with dots in it, which this key could mean",
-                    hint=f'send `"key": {json.dumps(literal, ensure_ascii=False)}` for that one, or '
-                    f'`"key": {json.dumps(list(key), ensure_ascii=False)}`',
-                )
-    return None
+def two_meanings(keys: Sequence[Key]) -> Diagnostic:
+    """INVALID_ARGUMENT for a dotted key that could mean any of `keys`."""
+    spelled = (f'`"key": {json.dumps(list(key), ensure_ascii=False)}`' for key in keys)
+    return Diagnostic(
+        code=Code.INVALID_ARGUMENT,
+        message="the dots of this key could be part of a name, as in others here, or stand between maps",
+        hint=f"send an array: {' or '.join(spelled)}",
+    )
 
 
 def not_of_kind(outline: Outline, content: FrontMatterContent, key: Key, wanted: str) -> Diagnostic:

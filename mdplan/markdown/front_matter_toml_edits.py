@@ -57,14 +57,19 @@ class _TomlWriter:
             if branch.is_gone:
                 self._delete(key, branch.changes)
             elif name not in old:
-                self._add_key(key, branch)
+                continue
             elif key in self._assigned:
                 self._edit_value(self._assigned[key], old[name], branch)
+            elif branch.value == {} and key not in self._headers:
+                raise FrontMatterError(
+                    "a table without a header of its own cannot be empty", self._place_of(key)
+                )
             elif branch.inner or isinstance(branch.value, dict):
                 inner = branch.inner or within(_map_of(branch.value), _map_of(old[name]), branch.changes)
                 self.edit_map(key, _map_of(old[name]), inner)
             elif not is_same(old[name], branch.value):
                 raise FrontMatterError("a table cannot become another kind of value", self._place_of(key))
+        self._add_keys(path, {name: branch for name, branch in branches.items() if name not in old})
 
     def _edit_value(self, at: Assignment, old: object, branch: Branch) -> None:
         if at.in_array:
@@ -74,47 +79,50 @@ class _TomlWriter:
         if new is not None:
             self._add(at.value, new.as_string(), branch.changes)
 
-    def _add_key(self, key: Key, branch: Branch) -> None:
-        value = branch.as_value
-        *parents, name = key
-        parent = tuple(parents)
-        if isinstance(value, dict) and not parent:
-            self._add_table(key, value, branch.changes)
-            return
-        line = f"{_key_text(name)} = {_item(value).as_string()}\n"
+    def _add_keys(self, parent: Key, branches: Mapping[str, Branch]) -> None:
+        """New keys of the table `parent`."""
+        new = dict(branches)
+        if not parent:
+            for name, branch in branches.items():
+                if isinstance(branch.as_value, dict):
+                    self._add_table(name, branch.as_value, branch.changes)
+                    del new[name]
         last = self._last_of(parent)
-        if last is not None:
-            lead = self._text[last.span.start : last.key.start]
-            dotted = ".".join(map(_key_text, key[len(last.table) : -1]))
-            line = lead + (f"{dotted}." if dotted else "") + line
-            self._insert(last.span.end, line, branch.changes)
-        elif parent in self._headers:
-            self._insert(self._headers[parent].span.end, line, branch.changes)
-        elif parent:
-            header = f"[{'.'.join(map(_key_text, parent))}]\n"
-            self._insert(self._before_first(parent), f"{header}{line}\n", branch.changes)
-        elif self._statements:
-            self._insert(self._before_first(()), f"{line}\n", branch.changes)
-        else:
-            self._insert(self._end(), line, branch.changes)
+        lead = self._text[last.span.start : last.key.start] if last else ""
+        within_table = "".join(f"{_key_text(name)}." for name in (parent[len(last.table) :] if last else ()))
+        lines = [
+            f"{lead}{within_table}{_key_text(name)} = {_item(branch.as_value).as_string()}\n"
+            for name, branch in new.items()
+        ]
+        offset, before, after = self._place_for(parent, last)
+        for index, (line, branch) in enumerate(zip(lines, new.values(), strict=True)):
+            is_last = index == len(lines) - 1
+            text = ("" if index else before) + line + (after if is_last else "")
+            self._insert(offset, text, branch.changes)
 
-    def _add_table(self, key: Key, value: Mapping[str, object], changes: list[int]) -> None:
+    def _place_for(self, parent: Key, last: Assignment | None) -> tuple[int, str, str]:
+        """Where new keys of the table `parent` go, behind its `last` one; and what stands around them."""
+        if last is not None:
+            return last.span.end, "", ""
+        if parent in self._headers:
+            return self._headers[parent].span.end, "", ""
+        if not self._statements:
+            return self._end(), "", ""
+        header = f"[{'.'.join(map(_key_text, parent))}]\n" if parent else ""
+        return self._before_first(parent), header, "\n"
+
+    def _add_table(self, table: str, value: Mapping[str, object], changes: list[int]) -> None:
         lines = "".join(f"{_key_text(name)} = {_item(each).as_string()}\n" for name, each in value.items())
         has_text = any(splice.edit.new_text for splice in self.splices) or bool(self._text.strip())
         gap = "\n" if has_text else ""
-        self._insert(self._end(), f"{gap}[{_key_text(key[0])}]\n{lines}", changes)
+        self._insert(self._end(), f"{gap}[{_key_text(table)}]\n{lines}", changes)
 
     def _last_of(self, parent: Key) -> Assignment | None:
         """The last key of the map `parent`, below its own header where it has one, else dotted elsewhere."""
-        found = [
-            each
-            for each in self._statements
-            if isinstance(each, Assignment) and not each.in_array and each.path[:-1] == parent
-        ]
-        own = [each for each in found if each.table == parent]
-        if own or parent in self._headers:
-            return own[-1] if own else None
-        return found[-1] if found else None
+        keys = [each for each in self._statements if isinstance(each, Assignment) and not each.in_array]
+        if not parent or parent in self._headers:
+            return next((each for each in reversed(keys) if each.table == parent), None)
+        return next((each for each in reversed(keys) if each.path[:-1] == parent), None)
 
     def _before_first(self, parent: Key) -> int:
         """Start of the first header inside of the table `parent`, with the comments right above it."""

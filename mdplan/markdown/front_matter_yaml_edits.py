@@ -5,6 +5,7 @@ and between keys, belong to neither.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import yaml
@@ -82,8 +83,9 @@ class _BlockWriter:
 
     def add_keys(self, offset: int, column: int, branches: Mapping[str, Branch]) -> None:
         """New keys as lines at the line start `offset`."""
+        layout = self._layout_at(offset)
         for text, branch in branches.items():
-            lines = self._layout.map_lines({text: branch.as_value}, column)
+            lines = layout.map_lines({text: branch.as_value}, column)
             self._insert_lines(offset, lines, branch.changes)
 
     def _edit_value(self, key: yaml.ScalarNode, node: yaml.Node, old: object, branch: Branch) -> None:
@@ -109,7 +111,7 @@ class _BlockWriter:
         self._entry_start(key)
         colon = self._text.index(":", key.end_mark.index) + 1
         head, lines = self._parts_of(node, colon)
-        written = self._written(key, node, branch.as_value)
+        written = self._written(key, node, branch.as_value, self._layout_at(lines.end))
         if written.head and len(head):
             self._add(head, written.head, branch.changes)
         elif written.head:
@@ -120,14 +122,24 @@ class _BlockWriter:
         if text or len(lines):
             self._add(lines, text, branch.changes)
 
-    def _written(self, key: yaml.ScalarNode, node: yaml.Node, value: object) -> Written:
+    def _written(self, key: yaml.ScalarNode, node: yaml.Node, value: object, layout: Layout) -> Written:
         quote = quote_of(node.value if isinstance(node, yaml.SequenceNode) else [node])
-        layout = self._layout
         if isinstance(value, list) and isinstance(node, yaml.SequenceNode) and node.value:
             flow = bool(node.flow_style)
             indent = node.start_mark.column - key.start_mark.column
-            layout = Layout(layout.indent, layout.list_indent if flow else indent, flow)
+            list_indent = layout.list_indent if flow else indent
+            layout = replace(layout, list_indent=list_indent, flow_lists=flow)
         return layout.written(value, key.start_mark.column, quote)
+
+    def _layout_at(self, offset: int) -> Layout:
+        """Layout of lines before `offset`: a literal block would swallow indented comments behind it."""
+        lines = self._lines
+        line = lines.line_at(offset) if offset < len(self._text) else lines.count + 1
+        while line <= lines.count and not lines.content(line):
+            line += 1
+        is_indented = line <= lines.count and lines.content(line)[0] in " \t"
+        behind = lines.content(line).lstrip(" \t") if is_indented else ""
+        return replace(self._layout, literals=not is_indented or not (behind == "" or behind[0] == "#"))
 
     def _parts_of(self, node: yaml.Node, colon: int) -> tuple[Span, Span]:
         """Spans of head and lines of a value; an empty span is where new ones go."""
@@ -174,8 +186,9 @@ class _BlockWriter:
         between = self._text[dash + 1 : last.start_mark.index]
         gap = len(between) if between and not between.strip(" ") else 1
         quote = quote_of(node.value)
+        layout = self._layout_at(self._end_of(node))
         for item in items:
-            lines = self._layout.item_lines(item, node.start_mark.column, quote, gap)
+            lines = layout.item_lines(item, node.start_mark.column, quote, gap)
             self._insert_lines(self._end_of(node), lines, changes)
 
     def _dashes(self, node: yaml.SequenceNode) -> list[int]:

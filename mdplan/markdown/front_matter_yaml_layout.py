@@ -24,12 +24,13 @@ class Written:
 class Layout:
     """How a block is laid out. Columns are those of a map in a map, and of a list in a map, beyond the map's.
 
-    `flow_lists` says that lists stand in brackets.
+    `flow_lists` says that lists stand in brackets, `literals` that strings may become literal blocks.
     """
 
     indent: int = _INDENT
     list_indent: int = _INDENT
     flow_lists: bool = False
+    literals: bool = True
 
     @classmethod
     def of(cls, root: yaml.Node | None) -> "Layout":
@@ -89,7 +90,7 @@ class Layout:
 
     def _string(self, value: str, column: int, quote: str) -> Written:
         """A string on one line; several lines that are not quoted become a literal block at `column`."""
-        if quote or not can_be_literal(value):
+        if quote or not self.literals or not can_be_literal(value):
             return Written(string_text(value, quote))
         ends = value.endswith("\n")
         lines = value.removesuffix("\n").split("\n")

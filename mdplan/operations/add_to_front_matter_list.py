@@ -1,5 +1,6 @@
 """add_to_front_matter_list: add items to a list in the front matter."""
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -7,7 +8,7 @@ from pydantic import Field
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.front_matter_list_operation import FrontMatterListOperation, holds
 from mdplan.front_matter_operation import Block, FrontMatterCreator
-from mdplan.markdown.front_matter_change import GONE, KeyChange, value_at
+from mdplan.markdown.front_matter_change import GONE, Key, KeyChange, value_at
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Resolution
 
@@ -35,26 +36,26 @@ class AddToFrontMatterList(FrontMatterCreator, FrontMatterListOperation):
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Insertions behind the last item; none where the list has all items.
 
-        Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID; those of `find_list`.
+        Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID; those of `find` and `list_at`.
         """
         block = self.read_or_create(outline)
-        found = block if isinstance(block, Diagnostic) else self._list_of(outline, block)
-        if isinstance(block, Diagnostic) or isinstance(found, Diagnostic):
+        if isinstance(block, Diagnostic):
+            return (block,)
+        key = self.find(outline, block, self.key)
+        found = key if isinstance(key, Diagnostic) else self._list_of(outline, block, key)
+        if isinstance(key, Diagnostic) or isinstance(found, Diagnostic):
             return tuple(each for each in (found,) if isinstance(each, Diagnostic))
         items = list(found)
         for item in self.items:
             if not holds(block, items, item):
                 items.append(item)
-        is_changed = len(items) > len(found)
-        changes = [KeyChange(self.path, items)] if is_changed else []
-        return self.resolution(outline, block, [self.path], changes)
+        changes = [KeyChange(key, items)] if len(items) > len(found) else []
+        return self.resolution(outline, block, [key], changes)
 
-    def _list_of(self, outline: Outline, block: Block) -> list[Any] | Diagnostic:
+    def _list_of(self, outline: Outline, block: Block, key: Key) -> list[Any] | Diagnostic:
         """The list; an empty one where it may be created."""
-        is_missing = value_at(block.content.values, self.path) in (None, GONE)
-        if not (is_missing and self.create_if_missing and self.expected_value is None):
-            return self.find_list(outline, block)
-        assert self.key is not None, "the model asks for it"
-        for problem in self.problems_of(outline, block, self.key):
-            return problem
-        return []
+        is_missing = value_at(block.content.values, key) in (None, GONE)
+        found = [] if is_missing and self.create_if_missing else self.list_at(outline, block, key)
+        if isinstance(found, Diagnostic) and is_missing:
+            return replace(found, hint=f'{found.hint}; `"createIfMissing": true` would make the list')
+        return found

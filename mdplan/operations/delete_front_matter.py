@@ -39,18 +39,19 @@ class DeleteFrontMatter(FrontMatterOperation):
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Deletion of lines, or of the text between commas.
 
-        Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID, KEY_NOT_FOUND; those of `problems_of`.
+        Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID, KEY_NOT_FOUND; those of `find`.
         """
         if self.whole_block:
             return self._without_block(outline)
         block = self.read(outline)
         if isinstance(block, Diagnostic):
             return (block,)
-        assert self.key is not None, "the model asks for it"
-        problems = tuple(self.problems_of(outline, block, self.key))
-        if not problems and value_at(block.content.values, self.path) is GONE:
-            problems = (key_not_found(block.content, self.path),)
-        return problems or self.resolution(outline, block, [self.path], [KeyChange(self.path, GONE)])
+        key = self.find(outline, block, self.key)
+        if isinstance(key, Diagnostic):
+            return (key,)
+        if value_at(block.content.values, key) is GONE:
+            return (key_not_found(block.content, key),)
+        return self.resolution(outline, block, [key], [KeyChange(key, GONE)])
 
     def _without_block(self, outline: Outline) -> Resolution | Problems:
         if outline.front_matter is None:

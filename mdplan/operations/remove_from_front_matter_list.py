@@ -28,14 +28,15 @@ class RemoveFromFrontMatterList(FrontMatterListOperation):
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Deletions; none where no item is in the list.
 
-        Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID; those of `find_list`.
+        Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID; those of `find` and `list_at`.
         """
         block = self.read(outline)
         if isinstance(block, Diagnostic):
             return (block,)
-        found = self.find_list(outline, block)
-        if isinstance(found, Diagnostic):
-            return (found,)
+        key = self.find(outline, block, self.key)
+        found = key if isinstance(key, Diagnostic) else self.list_at(outline, block, key)
+        if isinstance(key, Diagnostic) or isinstance(found, Diagnostic):
+            return tuple(each for each in (found,) if isinstance(each, Diagnostic))
         kept = [each for each in found if not any(holds(block, [each], item) for item in self.items)]
-        changes = [KeyChange(self.path, kept)] if len(kept) < len(found) else []
-        return self.resolution(outline, block, [self.path], changes)
+        changes = [KeyChange(key, kept)] if len(kept) < len(found) else []
+        return self.resolution(outline, block, [key], changes)

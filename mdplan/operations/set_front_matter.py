@@ -6,9 +6,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.front_matter_operation import Block, FrontMatterCreator, checked, key_of
+from mdplan.front_matter_operation import Block, FrontMatterCreator, checked
 from mdplan.markdown.front_matter import FrontMatterFormat
 from mdplan.markdown.front_matter_change import Key, KeyChange, is_same, value_at
+from mdplan.markdown.front_matter_key import elements_of
 from mdplan.markdown.front_matter_values import dated
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Resolution
@@ -51,7 +52,7 @@ class SetFrontMatter(FrontMatterCreator):
     @field_validator("values")
     @classmethod
     def _check_values(cls, given: dict[str, Any] | None) -> dict[str, Any] | None:
-        keys = {key_of(name) for name in given or {}}
+        keys = {elements_of(name) for name in given or {}}
         inside = [key for key in keys for length in range(1, len(key)) if key[:length] in keys]
         if inside:
             msg = f"`{'.'.join(inside[0])}` lies in another of the keys"
@@ -78,22 +79,19 @@ class SetFrontMatter(FrontMatterCreator):
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Replacements and insertions; the whole block where it is missing.
 
-        Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID; those of `problems_of`; INVALID_ARGUMENT for
-        null in TOML.
+        Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID; those of `find`; INVALID_ARGUMENT for a null in
+        TOML.
         """
         block = self.read_or_create(outline)
         if isinstance(block, Diagnostic):
             return (block,)
         given = self.values or {}
         wanted = [(self.key, self.value)] if self.key is not None else list(given.items())
-        problems = tuple(
-            problem
-            for key, value in wanted
-            for problem in (*self.problems_of(outline, block, key), *_null_in_toml(block, value))
-        )
-        if problems:
-            return problems
-        keys = [key_of(key) for key, _ in wanted]
+        found = [self.find(outline, block, key) for key, _ in wanted]
+        problems = (*found, *(problem for _, value in wanted for problem in _null_in_toml(block, value)))
+        keys = [key for key in found if not isinstance(key, Diagnostic)]
+        if len(keys) < len(problems):
+            return tuple(problem for problem in problems if isinstance(problem, Diagnostic))
         changes = [
             KeyChange(key, _in_place_of(block, key, value))
             for key, (_, value) in zip(keys, wanted, strict=True)
