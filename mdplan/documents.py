@@ -200,6 +200,8 @@ class Documents:
             return new
         if new.root != name.root:
             return _SEVERAL_ROOTS
+        if new == name:
+            return file
         return self._occupied(new) or replace(file, new_path=str(new), new_relative=new.path)
 
     def _occupied(self, name: FileName) -> Diagnostic | None:

@@ -58,6 +58,14 @@ class Case:
         path = self.folder / "settings.json"
         return json.loads(path.read_bytes()) if path.exists() else {}
 
+    def meanwhile_tree(self) -> Tree:
+        """Files that others write between plan and apply."""
+        found = self.meanwhile
+        if found is None:
+            return {}
+        name = found.name.replace("meanwhile", "before", 1)
+        return read_tree(found) if found.is_dir() else {name: found.read_bytes()}
+
     def lay_out(self, root: Path) -> None:
         """Copy the files before, with their modes and links, into the folder `root`."""
         _copy(self.before, root, "before")

@@ -6,6 +6,7 @@
 import json
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,9 +43,26 @@ def outcome_of(case: Case, root: Path) -> Outcome:
     with engine.workspace:
         batch = case.request("batch")
         outcome = applied(case, engine, root) if batch is None else planned(case, engine, root, batch)
-    assert modes_of(root) == modes, "the permissions of a file changed"
-    assert [name for name in read_tree(root) if name not in before] == [], "a file was left behind"
+    names = names_after(outcome.report, case.meanwhile_tree())
+    left = modes_of(root)
+    assert {names.get(name, name) for name in before} - {None} | set(names.values()) - {None} >= set(left)
+    for name, mode in modes.items():
+        assert left.get(names.get(name, name), mode) == mode, "the permissions of a file changed"
     return outcome
+
+
+def names_after(report: dict[str, Json], meanwhile: Iterable[str]) -> dict[str, str | None]:
+    """What becomes of names by a request: others for renamed files, None for deleted ones.
+
+    A name that comes stands for itself.
+    """
+    names: dict[str, str | None] = {name: name for name in meanwhile}
+    for file in report.get("files", []) if report["ok"] else []:
+        is_gone = "resultSha256" not in file
+        names[file["file"]] = None if is_gone else file.get("newFile", file["file"])
+        backup = file["file"] + ".bak"
+        names[backup] = backup
+    return names
 
 
 def planned(case: Case, engine: Engine, root: Path, batch: Json) -> Outcome:
@@ -63,7 +81,7 @@ def planned(case: Case, engine: Engine, root: Path, batch: Json) -> Outcome:
     if not report.ok:
         assert after == before, "a refused plan wrote"
         return Outcome(report=to_wire(report), after=before, diff=b"")
-    assert {file.file: file.result_sha256 for file in plan.files}.items() <= hashes_of(after).items()
+    check_hashes(plan, after)
     check_second_time(engine, plan, root)
     return Outcome(report=to_wire(plan), after=after, diff=diff)
 
@@ -77,17 +95,30 @@ def applied(case: Case, engine: Engine, root: Path) -> Outcome:
     return Outcome(report=to_wire(report), after=after, diff=(report.diff or "").encode())
 
 
+def check_hashes(plan: PlanReport, after: Tree) -> None:
+    """Every file is what the plan says that it will be, under the name that it says."""
+    found = hashes_of(after)
+    for file in plan.files:
+        assert found.get(file.new_file or file.file) == file.result_sha256
+        assert file.new_file is None or file.file not in found
+
+
 def check_text_edits(engine: Engine, plan: PlanReport, before: Tree) -> None:
     """The plan's document names the new text alone; every other byte of the result is one of the base."""
     for file in json.loads(engine.export(plan.plan_id))["files"]:
-        source = Source.decode(before[file["path"]], file["encoding"])
+        base = b"" if file["baseSha256"] is None else before[file["path"]]
+        source = Source.decode(base, file["encoding"])
         edits = edit_list_from_json(file["textEdits"])
         result, at = [source.bom], 0
         for edit in edits:
             result += [encoded(source, source.text[at : edit.span.start]), encoded(source, edit.new_text)]
             at = edit.span.end
         result.append(encoded(source, source.text[at:]))
-        assert sha256_hex(b"".join(result)) == file["resultSha256"]
+        whole = b"".join(result)
+        if file["resultSha256"] is None:
+            assert whole == source.bom, "a file that goes has no text left"
+        else:
+            assert sha256_hex(whole) == file["resultSha256"]
 
 
 def encoded(source: Source, text: str) -> bytes:

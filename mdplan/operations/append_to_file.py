@@ -6,6 +6,7 @@ from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.line_operation import as_lines, without_last_line_end
+from mdplan.markdown.blocks import Block, is_left_open
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Claim, Operation, Resolution
 from mdplan.text.edit import TextEdit
@@ -27,9 +28,12 @@ class AppendToFile(Operation):
     markdown: str = Field(description="Lines to add.")
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
-        """One insertion at the end of the text. Errors: EMPTY_CONTENT."""
+        """One insertion at the end of the text. Errors: EMPTY_CONTENT, OUTLINE_CHANGED."""
         if not self.markdown:
             return (_EMPTY,)
+        last = outline.tree.roots[-1] if outline.tree.roots else None
+        if last is not None and is_left_open(last, outline.source.text):
+            return (_swallowing(last),)
         source = outline.source
         end = len(source.text)
         text = as_lines(outline, end, self.markdown)
@@ -40,7 +44,17 @@ class AppendToFile(Operation):
             claims=(Claim(span=Span(end, end), owner=section.index),),
             edits=(TextEdit.insert(end, text),),
             section=section,
+            comes_last=True,
         )
+
+
+def _swallowing(block: Block) -> Diagnostic:
+    return Diagnostic(
+        code=Code.OUTLINE_CHANGED,
+        message=f"the {block.kind} that starts at line {block.first_line} is not closed, "
+        "so the new lines would stand inside of it",
+        hint="close it first, in an edit of its own",
+    )
 
 
 _EMPTY = Diagnostic(code=Code.EMPTY_CONTENT, message="markdown is empty", hint="give the lines to add")

@@ -56,7 +56,9 @@ class BuiltFile:
     @cached_property
     def hunks(self) -> tuple[Hunk, ...]:
         """Hunks of the diff from base to result."""
-        return find_hunks(self.base.source.data, self.byte_edits)
+        base = self.base.source.data
+        # A file that goes takes along what is no text of it: its byte order mark.
+        return find_hunks(base, [ByteEdit(0, len(base), b"")] if self.file.is_deleted else self.byte_edits)
 
     @property
     def diff(self) -> bytes:

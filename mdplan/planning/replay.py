@@ -9,7 +9,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.stale import stale_base
 from mdplan.text.diff import file_diff, find_hunks
-from mdplan.text.source import EncodeProblem, Source, sha256_hex, splice
+from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, splice
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,7 @@ def replay(
         result = splice(base.data, byte_edits)
         if change.result_sha256 is None:
             results.append(None)
+            byte_edits = (ByteEdit(0, len(base.data), b""),)  # With its byte order mark.
         elif sha256_hex(result) == change.result_sha256:
             results.append(result)
         else:

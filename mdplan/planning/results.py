@@ -30,7 +30,7 @@ def _result(built: BuiltFile, item: ResolvedEdit, after: SectionAfter | None) ->
         edit_index=item.index,
         op=item.operation.op,
         file=built.file.path,
-        no_op=item.operation.file_effect == "edit"
+        no_op=not _changes_file(built, item)
         and not (resolution.edits or resolution.deletions or resolution.insertions),
         ranges=tuple(_range(item.outline, claim.span) for claim in resolution.claims[:MOST_MATCHES]),
         result_lines=_lines(built.result, written[:MOST_MATCHES]),
@@ -47,6 +47,12 @@ def _result(built: BuiltFile, item: ResolvedEdit, after: SectionAfter | None) ->
             warning.at(file=built.file.path, edit_index=item.index) for warning in resolution.warnings
         ),
     )
+
+
+def _changes_file(built: BuiltFile, item: ResolvedEdit) -> bool:
+    """Whether the edit makes, removes or renames the file."""
+    effect = item.operation.file_effect
+    return effect in {"create", "delete"} or (effect == "rename" and built.file.new_path is not None)
 
 
 def _matches(base: Outline, report: MatchReport) -> tuple[MatchResult, ...]:
