@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from mdplan.operation import FileEffect, Wire
 from mdplan.operations import AnyOperation
 
+ReferenceScope = Literal["none", "file", "workspace"]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
 
 
@@ -24,6 +25,11 @@ class FileEdits(Wire):
         default=None, pattern="^(markdown|ini|text)$", description="markdown, ini or text; found when absent."
     )
     edits: tuple[AnyOperation, ...] = Field(min_length=1, description="Edits, all against the file as it is.")
+
+    @classmethod
+    def none_of(cls, file: str) -> "FileEdits":
+        """A file that no edit of the batch names, and the engine changes besides."""
+        return cls.model_construct(file=file, base_sha256=None, encoding=None, format=None, edits=())
 
     @property
     def file_effect(self) -> FileEffect:
@@ -69,6 +75,11 @@ class Batch(Wire):
     backup: bool = Field(
         default=False, description="Keep the old content of every changed file beside it, as NAME.bak."
     )
+    update_references: ReferenceScope = Field(
+        default="none",
+        description="Keep links to what this batch renames, moves or deletes right: file, in its own files; "
+        "workspace, in all.",
+    )
     allow_outline_change: bool = Field(
         default=False, description="Accept headings that appear or vanish outside of the written text."
     )
@@ -77,7 +88,7 @@ class Batch(Wire):
     )
 
     @property
-    def options(self) -> dict[str, bool]:
+    def options(self) -> dict[str, bool | str]:
         """Options that decide what the plan is, by their wire names; only those that are on."""
         given = {
             "sequential": self.sequential,
@@ -85,7 +96,12 @@ class Batch(Wire):
             "allowOutlineChange": self.allow_outline_change,
             "allowDuplicateHeadings": self.allow_duplicate_headings,
         }
-        return {name: value for name, value in given.items() if value}
+        options: dict[str, bool | str] = {name: value for name, value in given.items() if value}
+        return (
+            options
+            if self.update_references == "none"
+            else options | {"updateReferences": self.update_references}
+        )
 
     def without_bases(self) -> "Batch":
         """The same batch on files of any hash."""

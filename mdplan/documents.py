@@ -8,7 +8,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.format_detection import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.plan import Plan
-from mdplan.planning.build import BuiltFile
+from mdplan.planning.build import Built, BuiltFile
 from mdplan.planning.replay import FoundFile, file_exists
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.stale import stale_base
@@ -18,6 +18,7 @@ from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source, sha256_hex
+from mdplan.wire import Limits
 
 BACKUP_SUFFIX: Final = ".bak"
 
@@ -80,23 +81,21 @@ class Documents:
             problems.append(_SEVERAL_ROOTS)
         return files, problems
 
-    def within_limits(self, built: BuiltFile) -> BuiltFile | Problems:
-        """`built`, unless nobody could read its result again. Errors: FILE_TOO_LARGE."""
-        result, path = built.result.source, built.file.path
-        if result.lines.count > self.max_lines:
-            size = f"{result.lines.count} lines, and the limit is {self.max_lines}"
-        elif len(result.data) > self.max_file_bytes:
-            size = f"{len(result.data)} bytes, and the limit is {self.max_file_bytes}"
-        else:
-            return built
-        return (
-            Diagnostic(
-                code=Code.FILE_TOO_LARGE,
-                message=f"the result of `{path}` would have {size}",
-                hint="write less, or raise the limit",
-                file=path,
-            ),
-        )
+    def within_limits(self, made: Built, limits: Limits) -> Built | Problems:
+        """`made`, unless it has too many files, or results that nobody could read again.
+
+        Errors: BATCH_TOO_LARGE, FILE_TOO_LARGE.
+        """
+        if len(made.files) > limits.files:
+            return (
+                Diagnostic(
+                    code=Code.BATCH_TOO_LARGE,
+                    message=f"links change in {len(made.files)} files, and the limit is {limits.files}",
+                    hint="update references in the files of the batch alone, or raise the limit",
+                ),
+            )
+        problems = (self._too_large(built) for built in made.files)
+        return tuple(problem for problem in problems if problem is not None) or made
 
     def found_of(self, plan: Plan) -> list[FoundFile] | Problems:
         """The files of `plan` as they are now, in its order. Errors: those of reading."""
@@ -156,6 +155,21 @@ class Documents:
         """The root that the files of `plan` lie in. Errors: those of `Workspace.locate`."""
         name = self.workspace.locate(plan.files[0].path)
         return name if isinstance(name, Diagnostic) else self.workspace.root_of(name)
+
+    def _too_large(self, built: BuiltFile) -> Diagnostic | None:
+        result, path = built.result.source, built.file.path
+        if result.lines.count > self.max_lines:
+            size = f"{result.lines.count} lines, and the limit is {self.max_lines}"
+        elif len(result.data) > self.max_file_bytes:
+            size = f"{len(result.data)} bytes, and the limit is {self.max_file_bytes}"
+        else:
+            return None
+        return Diagnostic(
+            code=Code.FILE_TOO_LARGE,
+            message=f"the result of `{path}` would have {size}",
+            hint="write less, or raise the limit",
+            file=path,
+        )
 
     def _snapshot_file(
         self, name: FileName, requested: FileEdits, first_edit: int

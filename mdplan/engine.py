@@ -18,11 +18,13 @@ from mdplan.documents import Documents
 from mdplan.history import History, PastTransaction
 from mdplan.history_list import HistoryList
 from mdplan.history_report import DoctorReport, HistoryReport, RecoverReport
+from mdplan.linked_files import LinkedFiles
 from mdplan.plan import Plan
 from mdplan.plan_library import PlanLibrary
 from mdplan.plan_request import PlanRequest, read_plan_request
-from mdplan.planning.build import BuiltFile, build_file
+from mdplan.planning.build import Built, BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
+from mdplan.planning.derived import derive
 from mdplan.planning.plan_document import is_document, write_document
 from mdplan.planning.planned import Chosen, Draft, Planned
 from mdplan.planning.repetition import is_same_request, may_repeat
@@ -222,34 +224,39 @@ class Engine:
 
     def _plan(self, batch: Batch) -> Planned | Problems:
         built = self._build(batch)
-        if not isinstance(built, list):
+        if not isinstance(built, Built):
             return built
         if batch.accept is None:
-            return Planned(Chosen(plan_of(built, batch)), built)
+            return Planned(Chosen(plan_of(built, batch)), built.files)
         chosen_batch = accepted_batch(batch)
         if isinstance(chosen_batch, Diagnostic):
             return (chosen_batch,)
         chosen = self._build(chosen_batch)
         problems = needs_rejected(batch, built, chosen)
-        if problems or not isinstance(chosen, list):
+        if problems or not isinstance(chosen, Built):
             return problems
         accepted = tuple(sorted(set(batch.accept)))
         rejected = tuple(sorted(set(range(batch.edit_count)) - set(accepted)))
-        return Planned(Chosen(plan_of(chosen, chosen_batch), accepted, rejected), chosen)
+        return Planned(Chosen(plan_of(chosen, chosen_batch), accepted, rejected), chosen.files)
 
-    def _build(self, batch: Batch) -> list[BuiltFile] | Problems:
-        """Every file of `batch`, decoded, parsed, resolved, checked, built and verified; or all problems."""
+    def _build(self, batch: Batch) -> Built | Problems:
+        """Every file of `batch` decoded, parsed, resolved, checked, built and verified, and links derived.
+
+        Or all problems.
+        """
         snapshot, problems = self.documents.snapshot(batch)
         built_files: list[BuiltFile] = []
         for file in snapshot:
             built = _build_in_sequence(file, batch) if batch.sequential else _build(file, batch)
             if isinstance(built, BuiltFile):
-                built = self.documents.within_limits(built)
-            if isinstance(built, BuiltFile):
                 built_files.append(built)
             else:
                 problems += built
-        return tuple(problems) or built_files
+        if problems:
+            return tuple(problems)
+        linked = LinkedFiles.beside(built_files[0].file, self.documents)
+        made = derive(built_files, batch.update_references, linked)
+        return self.documents.within_limits(made, self.settings.batch) if isinstance(made, Built) else made
 
     # From a plan to a receipt.
 
@@ -289,7 +296,11 @@ class Engine:
         state = self.documents.state_of(batch) if may_repeat(batch) else None
         last = self.library.last_commit(state) if state else None
         plan = last.plan() if last is not None else None
-        return _applied_already(plan, last) if plan is not None and is_same_request(plan, batch) else None
+        if last is None or plan is None or not is_same_request(plan, batch):
+            return None
+        # Files that no edit names are not in that state.
+        found = self.documents.found_of(plan)
+        return _applied_already(plan, last) if isinstance(found, list) and is_applied(plan, found) else None
 
     def _apply_plan(self, data: Mapping[str, Any]) -> ApplyReport:
         request = read_plan_request(data, is_document=is_document(data))

@@ -96,7 +96,8 @@ class FileChange:
     `edits` are against the text whose bytes hash to `base_sha256`, and give `result_sha256`. Line counts
     are those of the diff. `base_sections` maps section IDs to hashes of their own text, so that a stale base
     can be told section by section. `base_sha256` is None for a file that is created, `result_sha256` for
-    one that is deleted; `new_path` is the path that a renaming gives it.
+    one that is deleted; `new_path` is the path that a renaming gives it. `references_updated` counts the
+    links that were rewritten besides what was asked for.
     """
 
     path: str
@@ -109,6 +110,7 @@ class FileChange:
     lines_removed: int
     base_sections: Mapping[str, str]
     new_path: str | None = None
+    references_updated: int = 0
 
     @property
     def is_no_op(self) -> bool:
@@ -121,14 +123,14 @@ class Plan:
     """All files' text edits.
 
     `requested` holds, file by file, the normalized edits of the batch, and `options` its options, so that
-    the same can be asked again. `effects` holds what each edit removes and inserts, and where.
+    the same can be asked again; files that the engine changes besides have no edits in it. `effects` holds what each edit removes and inserts, and where.
     """
 
     plan_id: PlanId
     engine: str
     files: tuple[FileChange, ...]
     requested: tuple[tuple[Mapping[str, Any], ...], ...]
-    options: Mapping[str, bool]
+    options: Mapping[str, bool | str]
     effects: tuple[tuple[Effect, ...], ...]
     results: tuple[EditResult, ...]
     warnings: tuple[Diagnostic, ...]

@@ -27,7 +27,8 @@ class FileReport:
     """One file of a plan. Line counts are those of the diff.
 
     A file that is created has no `base_sha256`, one that is deleted no `result_sha256`; `new_file` is what a
-    renaming calls it.
+    renaming calls it. `references_updated` counts the links in it that were rewritten besides what was asked
+    for; a file that is here for them alone was named by no edit.
     """
 
     file: str
@@ -37,6 +38,7 @@ class FileReport:
     lines_added: int
     lines_removed: int
     new_file: str | None = None
+    references_updated: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from mdplan.operation import Operation
 from mdplan.operations import OPERATIONS
 from mdplan.wire_diff import diffs_of_others, fold_diff, with_diff_as_edit
 from mdplan.wire_match import fold_match_options
+from mdplan.wire_references import ReferenceWishes
 
 _FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
 _EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
@@ -62,23 +63,25 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
         files = [{name: fields.pop(name) for name in list(fields) if name in wire_names(FileEdits)}]
     elif "edits" in fields or "file" in fields:
         return (_invalid("files stands beside file or edits", "send one file, or a list of files"),)
-    problems = [*_drop_references(fields), *unknown_fields(fields, known, "the batch")]
+    wishes = ReferenceWishes()
+    problems = [*wishes.take(fields), *unknown_fields(fields, known, "the batch")]
     problem = _too_large(files, limits) if isinstance(files, list) else _NO_LIST
     if problem:
         return (*problems, problem)
     read: list[FileEdits] = []
     first_index = 0
     for number, entry in enumerate(map(with_diff_as_edit, map(_decoded, files))):
-        file = _read_file(entry, "" if is_one_file else f"files[{number}]", first_index)
+        file = _read_file(entry, "" if is_one_file else f"files[{number}]", first_index, wishes)
         if isinstance(file, FileEdits):
             read.append(file)
             problems += diffs_of_others(file, first_index)
         else:
             problems += file
         first_index += _edit_count(entry)
+    problems += wishes.problems()
     if problems:
         return tuple(problems)
-    fields = with_decoded_fields(Batch, fields)
+    fields = {**with_decoded_fields(Batch, fields), "updateReferences": wishes.scope}
     batch: Batch | Problems = validated(Batch, {**fields, "files": tuple(read)}, "")
     return batch
 
@@ -123,17 +126,7 @@ def unknown_fields(fields: Mapping[str, Any], known: Sequence[str], where: str) 
         )
 
 
-def _drop_references(fields: dict[str, Any]) -> Iterator[Diagnostic]:
-    """Take `updateReferences` out of `fields`: links stay as they are, and any other wish is refused."""
-    wish = fields.pop("updateReferences", "none")
-    if wish is not False and wish != "none":
-        yield _invalid(
-            "updateReferences is not `none`, and links cannot be updated yet",
-            "leave it out: BROKEN_LINK warnings name the links that an edit of their own has to change",
-        )
-
-
-def _read_file(entry: object, where: str, first_index: int) -> FileEdits | Problems:
+def _read_file(entry: object, where: str, first_index: int, wishes: ReferenceWishes) -> FileEdits | Problems:
     """Edits of one file. `where` names the entry in the list of files; it is empty for a batch of one."""
     entry = _decoded(entry)
     if not isinstance(entry, dict):
@@ -145,7 +138,7 @@ def _read_file(entry: object, where: str, first_index: int) -> FileEdits | Probl
     operations: list[Operation] = []
     if isinstance(edits, list):
         for offset, edit in enumerate(edits):
-            operation = _read_edit(edit, first_index + offset)
+            operation = _read_edit(edit, first_index + offset, wishes)
             if isinstance(operation, Operation):
                 operations.append(operation)
             else:
@@ -162,7 +155,7 @@ def _read_file(entry: object, where: str, first_index: int) -> FileEdits | Probl
     return (*problems, *(found for found in file if not (about_edits and "edits" in found.message)))
 
 
-def _read_edit(edit: object, index: int) -> Operation | Problems:
+def _read_edit(edit: object, index: int, wishes: ReferenceWishes) -> Operation | Problems:
     edit = _decoded(edit)
     if not isinstance(edit, dict):
         return (_invalid("the edit is not an object", 'send {"op": …}').at(edit_index=index),)
@@ -179,7 +172,7 @@ def _read_edit(edit: object, index: int) -> Operation | Problems:
         if isinstance(folded, Diagnostic):
             return (folded.at(edit_index=index),)
         fields = with_decoded_fields(model, folded)
-    problems = (*_drop_references(fields), *unknown_fields(fields, known, str(op)))
+    problems = (*wishes.take(fields, index), *unknown_fields(fields, known, str(op)))
     if problems:
         return tuple(problem.at(edit_index=index) for problem in problems)
     operation = validated(model, fields, "")

@@ -10,6 +10,7 @@ from typing import Final
 
 from mdplan.markdown.anchors import heading_slug
 from mdplan.markdown.blocks import INLINE_KINDS
+from mdplan.markdown.destinations import OWN_FRAGMENT
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.targets import attributes_in, is_resolved, nodes_near, resolvable_targets, whole
@@ -20,6 +21,7 @@ __all__ = [
     "LocalLink",
     "ReferenceUse",
     "count_links",
+    "footnote_links",
     "local_links",
     "reference_labels",
     "reference_uses",
@@ -27,8 +29,6 @@ __all__ = [
 ]
 
 _FOOTNOTE: Final = re.compile(r"\[\^(?P<label>[^\s\[\]^]+)\]")
-# Where a destination may begin that is a fragment, or becomes one when escapes and entities are resolved.
-_FRAGMENT: Final = re.compile(r"(?:\]\(|\]:|\[\[)[\s>]*<?[#&\\]")
 _LABEL_END: Final = re.compile(r"\]:")
 _LINE_BREAK: Final = re.compile(r"[\r\n]+[ \t>]*")
 _LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
@@ -91,16 +91,23 @@ def local_links(outline: Outline, spans: Sequence[Span] | None = None) -> tuple[
     """
     areas = [whole(outline)] if spans is None else spans
     line_at = outline.source.lines.line_at
-    found: dict[Span, LocalLink] = {}
-    for label, place, resolves in _footnotes(outline, areas):
-        found[place] = LocalLink(
-            line=line_at(place.start), target=f"[^{label}]", span=place, resolves=resolves
-        )
+    found = {link.span: link for link in footnote_links(outline, areas)}
     fragments = [fragment for area in areas for fragment in _fragments(outline, area)]
     targets = resolvable_targets(outline) if fragments else frozenset()
     for href, place, is_wiki in fragments:
         resolves = is_resolved(href[1:], targets) or (is_wiki and _names_heading(href, targets))
         found[place] = LocalLink(line=line_at(place.start), target=href, span=place, resolves=resolves)
+    return tuple(found[place] for place in sorted(found))
+
+
+def footnote_links(outline: Outline, spans: Sequence[Span] | None = None) -> tuple[LocalLink, ...]:
+    """Footnote references that share a code point with one of `spans`, or all; in document order."""
+    areas = [whole(outline)] if spans is None else spans
+    line_at = outline.source.lines.line_at
+    found = {
+        place: LocalLink(line=line_at(place.start), target=f"[^{label}]", span=place, resolves=resolves)
+        for label, place, resolves in _footnotes(outline, areas)
+    }
     return tuple(found[place] for place in sorted(found))
 
 
@@ -141,7 +148,7 @@ def _kind_of(node: InlineNode) -> str | None:
 
 def _fragments(outline: Outline, area: Span) -> Iterator[tuple[str, Span, bool]]:
     """Destinations that begin with ``#``, where they are written, and whether a wiki link has them."""
-    for node in nodes_near(outline, area, _FRAGMENT):
+    for node in nodes_near(outline, area, OWN_FRAGMENT):
         if node.kind is not InlineKind.IMAGE and node.destination and node.href.startswith("#"):
             yield node.href, node.destination, node.kind is InlineKind.WIKI_LINK
     for attribute in attributes_in(outline, area):

@@ -159,6 +159,17 @@ class Outline:
         yield from self.sections
         yield from self.nested
 
+    @cached_property
+    def headings(self) -> tuple[Section, ...]:
+        """Sections that have a heading, with those in quotes and lists, in document order."""
+        found = (section for section in self.every_section() if section.heading)
+        return tuple(sorted(found, key=lambda section: section.span.start))
+
+    def headings_in(self, span: Span) -> tuple[Section, ...]:
+        """Those of them whose headings start in `span`."""
+        start, end = (bisect_left(self._heading_starts, offset) for offset in (span.start, span.end))
+        return self.headings[start:end]
+
     def children(self, section: Section) -> Iterator[Section]:
         """Direct subsections of `section`, in order."""
         if section.nested:
@@ -228,6 +239,10 @@ class Outline:
     @cached_property
     def _digits(self) -> list[str]:
         return sorted(self.by_digits)
+
+    @cached_property
+    def _heading_starts(self) -> list[int]:
+        return [section.span.start for section in self.headings]
 
     @cached_property
     def _starts(self) -> list[int]:

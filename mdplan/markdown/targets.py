@@ -25,11 +25,21 @@ def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
         for section in outline.every_section()
         if section.anchor
     ]
-    for attribute in attributes_in(outline, whole(outline)):
-        if attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"):
-            start = attribute.value_span.start
-            found.append((start, Anchor(attribute.value, lines.line_at(start), explicit=True)))
-    return tuple(anchor for _, anchor in sorted(found, key=lambda place: place[0]) if anchor.id)
+    found += (
+        (span.start, Anchor(anchor, lines.line_at(span.start), explicit=True))
+        for anchor, span in explicit_anchors(outline)
+    )
+    return tuple(anchor for _, anchor in sorted(found, key=lambda place: place[0]))
+
+
+def explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
+    """Anchors that HTML names, in document order, each with the place of its name."""
+    found = {
+        attribute.value_span: attribute.value
+        for attribute in attributes_in(outline, whole(outline))
+        if attribute.value and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
+    }
+    return tuple((found[span], span) for span in sorted(found))
 
 
 def resolvable_targets(outline: Outline) -> frozenset[str]:

@@ -24,6 +24,8 @@ class BuiltFile:
 
     `earlier` and `later` map the index of an edit of a sequential batch to the edits that lead from the base
     to the document it saw, and from there to the result; in a snapshot batch every edit saw the base.
+    `arrivals` are edits of other files that move text to this one, with what they do here.
+    `references_updated` counts the links that were rewritten besides, and `warnings` tell of broken ones.
     """
 
     file: SnapshotFile
@@ -34,6 +36,9 @@ class BuiltFile:
     written: dict[int, tuple[Span, ...]]
     earlier: Mapping[int, EditList] = field(default_factory=dict)
     later: Mapping[int, EditList] = field(default_factory=dict)
+    arrivals: Sequence[ResolvedEdit] = ()
+    references_updated: int = 0
+    warnings: Problems = ()
 
     def edits_before(self, index: int) -> EditList:
         """Edits from the base to the document that the edit `index` saw."""
@@ -68,6 +73,14 @@ class BuiltFile:
         return file_diff(file.relative if file.exists else None, new, self.hunks)
 
 
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The files of a batch, then those that the engine changes besides; and warnings about other files."""
+
+    files: Sequence[BuiltFile]
+    warnings: Problems = ()
+
+
 def build_file(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> BuiltFile | Problems:
     """Result of `resolved` on `file`; parses the result once.
 
@@ -85,7 +98,7 @@ def build_file(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> BuiltFil
     byte_edits = source.byte_edits(edits)
     if isinstance(byte_edits, EncodeProblem):
         return (_unencodable(file, byte_edits, edits, parts),)
-    result = source if not edits else _decoded(file, edits, byte_edits)
+    result = source if not edits else result_source(file, edits, byte_edits)
     if isinstance(result, DecodeProblem):
         return (_no_text(file, result),)
     return BuiltFile(
@@ -98,7 +111,9 @@ def build_file(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> BuiltFil
     )
 
 
-def _decoded(file: SnapshotFile, edits: EditList, byte_edits: Sequence[ByteEdit]) -> Source | DecodeProblem:
+def result_source(
+    file: SnapshotFile, edits: EditList, byte_edits: Sequence[ByteEdit]
+) -> Source | DecodeProblem:
     """The result's bytes as text, in the encoding of the base; one that was given allows NUL.
 
     The text must be the one that `edits` make: a byte order mark at the start, or bytes beside each other

@@ -76,7 +76,10 @@ def _read(body: Mapping[str, Any]) -> Plan | Diagnostic:
         engine=str(body["engine"]),
         files=files,
         requested=requested,
-        options={str(name): bool(value) for name, value in body["options"].items()},
+        options={
+            str(name): value if isinstance(value, str) else bool(value)
+            for name, value in body["options"].items()
+        },
         effects=tuple(tuple(_effect_of_json(entry) for entry in effects) for effects in body["effects"]),
         results=tuple(_result_of_json(entry) for entry in body["editResults"]),
         warnings=tuple(_diagnostic_of_json(entry) for entry in body["warnings"]),
@@ -97,6 +100,7 @@ def _file_to_json(change: FileChange, requested: Sequence[Mapping[str, Any]]) ->
         "linesAdded": change.lines_added,
         "linesRemoved": change.lines_removed,
         "baseSections": dict(change.base_sections),
+        "referencesUpdated": change.references_updated,
         "requested": list(requested),
         "textEdits": edit_list_to_json(change.edits),
     }
@@ -118,6 +122,7 @@ def _file_of_json(entry: Mapping[str, Any]) -> FileChange:
         lines_removed=int(entry["linesRemoved"]),
         base_sections={str(name): str(digest) for name, digest in entry["baseSections"].items()},
         new_path=_text_or_none(entry.get("newPath")),
+        references_updated=int(entry.get("referencesUpdated", 0)),
     )
 
 

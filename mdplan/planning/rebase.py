@@ -14,9 +14,14 @@ _COUNTED: Final = ("codeBlock",)
 
 
 def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
-    """The batch that `plan` was made of, as decoded JSON; `with_bases` pins it to the plan's bases."""
+    """The batch that `plan` was made of, as decoded JSON; `with_bases` pins it to the plan's bases.
+
+    Files without edits are left out: what is done to them is found anew.
+    """
     files = []
     for change, edits in zip(plan.files, plan.requested, strict=True):
+        if not edits:
+            continue
         file: dict[str, Any] = {"file": change.path, "edits": [dict(edit) for edit in edits]}
         file |= {
             name: value
@@ -48,6 +53,24 @@ def _numbers_in(edit: Mapping[str, Any]) -> Iterator[str]:
     if edit.get("matchSelection", "all") != "all":
         yield "matchSelection"
     yield from (name for name in _COUNTED if "index" in (edit.get(name) or {}))
+
+
+def other_bases(whole: Plan, part: Plan) -> Problems:
+    """STALE_BASE for every file of `part` that is not the one on which `whole`, the whole plan, was made.
+
+    Of files that no edit names the request does not say what they were.
+    """
+    bases = {change.path: change.base_sha256 for change in whole.files}
+    return tuple(
+        Diagnostic(
+            code=Code.STALE_BASE,
+            message=f"`{change.path}` is not the file that the plan was made on",
+            hint="plan again on the files as they are now",
+            file=change.path,
+        )
+        for change in part.files
+        if bases.get(change.path, "") != change.base_sha256
+    )
 
 
 def other_effects(plan: Plan, built_files: Sequence[BuiltFile]) -> Problems:

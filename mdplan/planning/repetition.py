@@ -13,8 +13,12 @@ def state_id(files: Iterable[tuple[str, str | None]]) -> str:
 
 
 def result_id(plan: Plan) -> str:
-    """Name of the state that `plan` leaves its files in."""
-    return state_id((change.path, None if change.new_path else change.result_sha256) for change in plan.files)
+    """Name of the state that `plan` leaves the files in that its batch names."""
+    return state_id(
+        (change.path, None if change.new_path else change.result_sha256)
+        for change, edits in zip(plan.files, plan.requested, strict=True)
+        if edits
+    )
 
 
 def may_repeat(batch: Batch) -> bool:
@@ -29,5 +33,6 @@ def is_same_request(plan: Plan, batch: Batch) -> bool:
     planned = [
         (change.encoding, change.format, list(edits))
         for change, edits in zip(plan.files, plan.requested, strict=True)
+        if edits
     ]
     return canonical_json([planned, dict(plan.options)]) == canonical_json([asked, batch.options])

@@ -12,7 +12,7 @@ from mdplan.diagnostics import Code, Problems
 from mdplan.plan import Plan
 from mdplan.planning.pinning import unpinned
 from mdplan.planning.planned import Planned
-from mdplan.planning.rebase import numeric_addresses, other_effects, request_of
+from mdplan.planning.rebase import numeric_addresses, other_bases, other_effects, request_of
 from mdplan.wire import Limits, read_batch
 
 Planner: TypeAlias = Callable[[Batch], Planned | Problems]
@@ -37,8 +37,9 @@ def plan_pinned(plan: Planner, batch: Batch) -> Planned | Problems:
 
 
 def plan_part(plan: Planner, whole: Plan, accept: Sequence[int], limits: Limits) -> Planned | Problems:
-    """Plan of the edits `accept` of the plan `whole`, on its bases. Errors: those of planning."""
-    return _asked(plan, request_of(whole, with_bases=True) | {"accept": list(accept)}, limits)
+    """Plan of the edits `accept` of the plan `whole`, on its bases. Errors: those of planning, STALE_BASE."""
+    planned = _asked(plan, request_of(whole, with_bases=True) | {"accept": list(accept)}, limits)
+    return (other_bases(whole, planned.plan) or planned) if isinstance(planned, Planned) else planned
 
 
 def plan_on_new_base(plan: Planner, stale: Plan, limits: Limits) -> Planned | Problems:

@@ -12,12 +12,16 @@ from mdplan.planning.snapshot import SnapshotFile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedEdit:
-    """One edit with its text edits, against `outline`. `index` counts through the whole batch, from 0."""
+    """One edit with its text edits, against `outline`. `index` counts through the whole batch, from 0.
+
+    Of an edit that moves text here from another file, `origin` is the path of that file, from the root.
+    """
 
     index: int
     operation: Operation
     resolution: Resolution
     outline: Outline
+    origin: str | None = None
 
 
 def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problems]:

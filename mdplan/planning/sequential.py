@@ -9,6 +9,7 @@ from mdplan.operation import Operation
 from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.carry import carry
 from mdplan.planning.intermediate import Intermediate
+from mdplan.planning.later_edits import moved_spans
 from mdplan.planning.resolve import ResolvedEdit, resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify_outline
@@ -48,7 +49,7 @@ def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
         resolved += _with_overlaps(built, written)
         steps.append(built)
         earlier[index] = done.edits
-        written = _moved(written, built.edits) | built.written
+        written = moved_spans(written, built.edits) | built.written
         done = done.after(built)
     if problems:
         return tuple(problems)
@@ -103,19 +104,3 @@ def _with_overlaps(built: BuiltFile, written: Mapping[int, tuple[Span, ...]]) ->
     )
     resolution = replace(item.resolution, warnings=(*item.resolution.warnings, notice))
     return [replace(item, resolution=resolution)]
-
-
-def _moved(written: Mapping[int, tuple[Span, ...]], edits: EditList) -> dict[int, tuple[Span, ...]]:
-    """What is left of the places of earlier edits after `edits`."""
-    return {
-        index: tuple(moved for span in spans if (moved := _moved_span(span, edits)) is not None)
-        for index, spans in written.items()
-    }
-
-
-def _moved_span(span: Span, edits: EditList) -> Span | None:
-    start = edits.map_offset(span.start, after=True)
-    end = edits.map_offset(span.end)
-    if start is None or end is None or end < start:
-        return None
-    return Span(start, end)

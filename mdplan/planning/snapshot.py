@@ -25,6 +25,11 @@ class SnapshotFile:
     new_relative: str | None = None
 
     @property
+    def result_path(self) -> str:
+        """The path of the result, without the name of the root."""
+        return self.new_relative or self.relative
+
+    @property
     def is_deleted(self) -> bool:
         """Whether the batch deletes the file."""
         return self.requested.file_effect == "delete"

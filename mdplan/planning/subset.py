@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from mdplan.batch import Batch
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.planning.build import BuiltFile
+from mdplan.planning.build import Built, BuiltFile
 from mdplan.planning.effects import changes_of
 from mdplan.planning.snapshot import SnapshotFile
 
@@ -29,20 +29,18 @@ def accepted_batch(batch: Batch) -> Batch | Diagnostic:
     return batch.model_copy(update={"files": tuple(files), "accept": None})
 
 
-def needs_rejected(
-    batch: Batch, full: Sequence[BuiltFile], chosen: Sequence[BuiltFile] | Problems
-) -> Problems:
+def needs_rejected(batch: Batch, full: Built, chosen: Built | Problems) -> Problems:
     """CONFLICTING_EDITS for accepted edits that cannot do without the rejected ones what they do with them.
 
     `full` are the files with all edits of `batch`, `chosen` those with the accepted ones, or why they cannot
     be made. The spans and texts of an edit are compared as they are in the base.
     """
-    subset = _Subset(sorted(set(batch.accept or ())), [built.file for built in full for _ in built.resolved])
-    problems = tuple(subset.want(problem) for problem in chosen if isinstance(problem, Diagnostic))
-    if problems:
-        return problems
-    in_full = [changes for built in full for changes in _changes(built)]
-    in_chosen = [changes for built in chosen if isinstance(built, BuiltFile) for changes in _changes(built)]
+    files = [built.file for built in full.files for _ in built.resolved]
+    subset = _Subset(sorted(set(batch.accept or ())), files)
+    if not isinstance(chosen, Built):
+        return tuple(subset.want(problem) for problem in chosen)
+    in_full = [changes for built in full.files for changes in _changes(built)]
+    in_chosen = [changes for built in chosen.files for changes in _changes(built)]
     return tuple(
         subset.conflict(f"edit {index} does something else without", index)
         for position, index in enumerate(subset.kept)

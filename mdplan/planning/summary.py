@@ -1,33 +1,32 @@
 """From built files to the plan, and from a plan to what its report says."""
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 from mdplan.batch import Batch, normalized_edits
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import FileChange, Plan
-from mdplan.planning.build import BuiltFile
+from mdplan.planning.build import Built, BuiltFile
 from mdplan.planning.effects import effects_of
 from mdplan.planning.large_deletion import large_deletions
-from mdplan.planning.references import broken_links
 from mdplan.planning.results import edit_results
 from mdplan.report import FileReport
 from mdplan.text.diff import DiffStat, DiffText
 
 
-def plan_of(built_files: Sequence[BuiltFile], batch: Batch) -> Plan:
-    """The plan that makes `built_files` of `batch`, with the warnings that the whole of it gives."""
+def plan_of(made: Built, batch: Batch) -> Plan:
+    """The plan that makes the files `made` of `batch`, with the warnings that the whole of it gives."""
+    built_files = made.files
     warnings: list[Diagnostic] = []
     for built in built_files:
-        warnings += (*large_deletions(built), *broken_links(built))
+        warnings += (*large_deletions(built), *built.warnings)
     return Plan.of(
         files=[_change(built) for built in built_files],
         requested=[normalized_edits(built.file.requested) for built in built_files],
         options=batch.options,
         effects=tuple(effects for built in built_files for effects in effects_of(built)),
         results=tuple(result for built in built_files for result in edit_results(built)),
-        warnings=tuple(warnings),
+        warnings=(*warnings, *made.warnings),
     )
 
 
@@ -66,6 +65,7 @@ def file_report(change: FileChange) -> FileReport:
         lines_added=change.lines_added,
         lines_removed=change.lines_removed,
         new_file=change.new_path,
+        references_updated=change.references_updated or None,
     )
 
 
@@ -82,4 +82,5 @@ def _change(built: BuiltFile) -> FileChange:
         lines_removed=stat.removed,
         base_sections=built.base.own_hashes() if built.file.exists else {},
         new_path=built.file.new_path,
+        references_updated=built.references_updated,
     )

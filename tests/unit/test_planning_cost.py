@@ -12,14 +12,16 @@ from mdplan.batch import Batch
 from mdplan.markdown import heading_source, inline_nodes, outline, payload
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
-from mdplan.planning.build import BuiltFile, build_file
+from mdplan.planning.build import Built, BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
+from mdplan.planning.derived import derive
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.summary import plan_of, report_fields
 from mdplan.planning.verify import verify
 from mdplan.text.diff import file_diff
 from mdplan.text.source import Source
+from tests.no_other_files import NoOtherFiles
 
 Edit = dict[str, Any]
 TraceFunction = Callable[..., Any]
@@ -94,7 +96,9 @@ def plan(base: Outline, edits: list[Edit]) -> None:
     assert isinstance(built, BuiltFile)
     assert verify(built, batch) == ()
     diff = file_diff("a.md", "a.md", built.hunks)
-    assert report_fields(plan_of([built], batch), diff)["edits_applied"] == len(edits)
+    made = derive([built], "none", NoOtherFiles())
+    assert isinstance(made, Built)
+    assert report_fields(plan_of(made, batch), diff)["edits_applied"] == len(edits)
 
 
 def spread(count: int, sections: int) -> list[int]:

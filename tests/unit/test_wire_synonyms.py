@@ -35,8 +35,24 @@ def test_references_may_be_left_alone_in_so_many_words(wish: object) -> None:
     assert batch({**RENAME, "updateReferences": wish}, update_references=wish) == batch(RENAME)
 
 
-@pytest.mark.parametrize("wish", [True, "file", "workspace", None, 0])
+@pytest.mark.parametrize(("wish", "scope"), [(True, "file"), ("file", "file"), ("workspace", "workspace")])
+def test_references_may_be_wished_for_beside_the_batch_and_on_an_edit(wish: object, scope: str) -> None:
+    for read in (batch({**RENAME, "updateReferences": wish}), batch(RENAME, update_references=wish)):
+        assert isinstance(read, Batch)
+        assert read.update_references == scope
+        assert read.options == {"updateReferences": scope}
+
+
+@pytest.mark.parametrize("wish", ["files", None, 0, ["file"]])
 def test_another_wish_for_references_is_refused(wish: object) -> None:
     for read in (batch({**RENAME, "updateReferences": wish}), batch(RENAME, updateReferences=wish)):
         assert isinstance(read, tuple)
         assert [problem.code for problem in read] == [Code.INVALID_ARGUMENT]
+
+
+@pytest.mark.parametrize(("first", "second"), [(True, "workspace"), (False, "file"), ("none", True)])
+def test_different_wishes_for_references_are_refused(first: object, second: object) -> None:
+    read = batch({**RENAME, "updateReferences": first}, updateReferences=second)
+
+    assert isinstance(read, tuple)
+    assert [(problem.code, problem.edit_index) for problem in read] == [(Code.INVALID_ARGUMENT, 0)]

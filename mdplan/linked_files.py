@@ -1,0 +1,119 @@
+"""The files of a root beside those of a batch, looked at where links lead: the second pass of a snapshot."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from mdplan.batch import FileEdits
+from mdplan.diagnostics import Diagnostic, Severity
+from mdplan.documents import Documents
+from mdplan.format_detection import document_format
+from mdplan.markdown.link_path import MARKDOWN_SUFFIXES, folder_of, page_key
+from mdplan.markdown.link_target import Held
+from mdplan.markdown.outline import Outline
+from mdplan.planning.link_names import linked_names, text_of_bytes
+from mdplan.planning.snapshot import SnapshotFile
+from mdplan.storage.file_name import FileName
+from mdplan.storage.root import Root
+from mdplan.text.source import Source
+
+
+class LinkedFiles:
+    """The files of `root`, read through `documents` with its limits.
+
+    Each folder is listed once. What git ignores is no place where links are looked for.
+    """
+
+    def __init__(self, documents: Documents, root: Root) -> None:
+        """Look at `root`, which is one of the workspace of `documents`."""
+        self._documents = documents
+        self._root = root
+        self._folders: dict[str, dict[str, Held] | None] = {}
+
+    @classmethod
+    def beside(cls, file: SnapshotFile, documents: Documents) -> "LinkedFiles":
+        """The files of the root that `file` of `documents` lies in."""
+        name = documents.workspace.locate(file.path)
+        assert isinstance(name, FileName), "the files of a snapshot were located before"
+        return cls(documents, documents.workspace.root_of(name))
+
+    def at(self, path: str) -> Held:
+        """What is at `path`, from the root; links and what must not be looked at count as something."""
+        folder = folder_of(path)
+        if folder not in self._folders:
+            self._folders[folder] = self._listed(folder)
+        names = self._folders[folder]
+        if names is not None:
+            return names.get(path.rpartition("/")[2], Held.NOTHING)
+        # A folder that is not there holds nothing; of one that cannot be opened nobody knows.
+        return Held.NOTHING if folder and self.at(folder) is not Held.OTHER else Held.OTHER
+
+    def pages(self, key: str) -> Sequence[str]:
+        """Markdown files whose `page_key` is `key`, sorted."""
+        return self._pages.get(key, ())
+
+    def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
+        """Markdown files that may link to a file of one of `names`, sorted; only these are parsed.
+
+        A file that cannot be read is a warning.
+        """
+        for path in self._markdown:
+            name = FileName(self._root.name, path)
+            found = self._documents.workspace.read(name, self._documents.max_file_bytes)
+            if isinstance(found, Diagnostic):
+                yield _not_looked_at(name, found)
+            elif not names.isdisjoint(linked_names(text_of_bytes(found.data))):
+                source = self._documents.decode(name, found.data, None)
+                yield _snapshot(name, source) if isinstance(source, Source) else _not_looked_at(name, source)
+
+    def refusal(self, file: SnapshotFile) -> Diagnostic | None:
+        """Why `file` could not be replaced now; None when it could."""
+        return self._documents.workspace.write_refusal(FileName(self._root.name, file.relative))
+
+    def _listed(self, folder: str) -> dict[str, Held] | None:
+        """What the names in `folder` are; None where it cannot be opened."""
+        opened = self._root.open_folder(folder)
+        if isinstance(opened, Diagnostic):
+            return None
+        try:
+            entries = self._root.filesystem.list(opened)
+        except OSError:
+            return None
+        finally:
+            self._root.filesystem.release(opened)
+        return {entry.name: Held.FILE if entry.is_file else Held.OTHER for entry in entries}
+
+    @cached_property
+    def _markdown(self) -> list[str]:
+        everything = f"{self._root.name}:." if self._root.name else "."
+        names = self._documents.workspace.iter_files(everything, respect_gitignore=True)
+        if isinstance(names, Diagnostic):
+            return []
+        return [name.path for name in names if name.path.lower().endswith(MARKDOWN_SUFFIXES)]
+
+    @cached_property
+    def _pages(self) -> dict[str, list[str]]:
+        pages: defaultdict[str, list[str]] = defaultdict(list)
+        for path in self._markdown:
+            pages[page_key(path)].append(path)
+        return dict(pages)
+
+
+def _snapshot(name: FileName, source: Source) -> SnapshotFile:
+    return SnapshotFile(
+        path=str(name),
+        relative=name.path,
+        requested=FileEdits.none_of(str(name)),
+        outline=Outline(source, document_format(str(name), source.text)),
+        first_edit=0,
+    )
+
+
+def _not_looked_at(name: FileName, problem: Diagnostic) -> Diagnostic:
+    return Diagnostic(
+        code=problem.code,
+        message=f"links in `{name}` were not looked at: {problem.message}",
+        hint="correct them by hand if there are any",
+        severity=Severity.WARNING,
+        file=str(name),
+    )

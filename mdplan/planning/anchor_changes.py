@@ -1,0 +1,146 @@
+"""What became of the places of a file that links can point to."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.document_format import DocumentFormat
+from mdplan.markdown.section import Section
+from mdplan.markdown.section_id import folded
+from mdplan.markdown.targets import explicit_anchors, target_key
+from mdplan.planning.build import BuiltFile
+from mdplan.planning.resolve import ResolvedEdit
+
+_MAY_BE_ANCHOR: Final = re.compile(r"<[A-Za-z][^<>]*\b(?:id|name)\s*=", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place of the result that has an anchor. `path` is from the root, `title` that of its heading."""
+
+    path: str
+    anchor: str
+    title: str | None = None
+
+
+AnchorChanges = Mapping[str, Place | None]
+
+
+def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> AnchorChanges:
+    """By `target_key` of an anchor of the base, where what had it is now; None where it is gone.
+
+    Anchors that still name what they named are left out. A heading is the same while something of its line
+    stays or its title alone is written anew, when an edit moves it, and when an edit writes a heading of the
+    same text in the place of what it takes. `arrived` has, by the index of an edit that moves a section to
+    another file, that file.
+    """
+    if not built.edits or built.base.format is not DocumentFormat.MARKDOWN or built.file.is_deleted:
+        return {}
+    path = built.file.result_path
+    headings = {
+        section.span.start: (
+            section.anchor,
+            None if now is None else Place(path, now.anchor or "", now.title),
+        )
+        for section, now in _headings(built)
+        if section.anchor
+    }
+    headings |= dict(_departed(built, arrived))
+    places: dict[int, tuple[str, Place | None]] = dict(headings)
+    explicit = explicit_anchors(built.base) if _MAY_BE_ANCHOR.search(built.base.source.text) else ()
+    in_result = {span.start: anchor for anchor, span in explicit_anchors(built.result)} if explicit else {}
+    for anchor, span in explicit:
+        start = built.edits.map_offset(span.start)
+        found = in_result.get(start) if start is not None else None
+        places[span.start] = (anchor, None if found is None else Place(path, found))
+    changes: dict[str, Place | None] = {}
+    for start in sorted(places):
+        anchor, now = places[start]
+        changes.setdefault(target_key(anchor), now)
+    return {
+        key: now
+        for key, now in changes.items()
+        if now is None or now.path != path or target_key(now.anchor) != key
+    }
+
+
+def _headings(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:
+    """Every heading of the base with itself in the result; None where it is gone."""
+    base = built.base.headings
+    now: dict[int, Section] = {}
+    for item in built.resolved:
+        now |= dict(_moved(built, item))
+    for section in base:
+        start = built.edits.map_offset(section.span.start, after=True)
+        if section.span.start not in now and start in built.result_headings:
+            now[section.span.start] = built.result_headings[start]
+    taken = {section.span.start for section in now.values()}
+    for section in base:
+        found = _retitled(built, section) if section.span.start not in now else None
+        if found is not None and found.span.start not in taken:
+            now[section.span.start] = found
+    lost = [section for section in base if section.span.start not in now]
+    now |= dict(_written_again(built, lost, now.values()))
+    return ((section, now.get(section.span.start)) for section in base)
+
+
+def _retitled(built: BuiltFile, section: Section) -> Section | None:
+    """The heading that was written in place of that of `section`, and of nothing else."""
+    assert section.heading is not None
+    start = built.edits.map_offset(section.span.start)
+    if start is None or built.edits.map_offset(section.heading.span.end) is None:
+        return None
+    return built.result_headings.get(start)
+
+
+def _moved(built: BuiltFile, item: ResolvedEdit) -> Iterator[tuple[int, Section]]:
+    """The headings that `item` moves inside of the file, by where they started."""
+    if item.resolution.destination is None or item.outline is not built.base:
+        return
+    section = item.resolution.section
+    written = built.written.get(item.index, ())
+    if section is None or len(written) == 0:
+        return
+    old = built.base.headings_in(section.span)
+    new = [heading for span in written for heading in built.result.headings_in(span)]
+    if len(old) == len(new):
+        yield from ((before.span.start, after) for before, after in zip(old, new, strict=True))
+
+
+def _departed(
+    built: BuiltFile, arrived: Mapping[int, BuiltFile]
+) -> Iterator[tuple[int, tuple[str, Place | None]]]:
+    """The headings that went to another file."""
+    for item in built.resolved:
+        there, section = arrived.get(item.index), item.resolution.section
+        if there is None or section is None:
+            continue
+        old = built.base.headings_in(section.span)
+        written = there.written.get(item.index, ())
+        new = [heading for span in written for heading in there.result.headings_in(span)]
+        if len(old) == len(new):
+            for before, after in zip(old, new, strict=True):
+                place = Place(there.file.result_path, after.anchor or "", after.title)
+                yield before.span.start, (before.anchor or "", place)
+
+
+def _written_again(
+    built: BuiltFile, lost: list[Section], known: Iterable[Section]
+) -> Iterator[tuple[int, Section]]:
+    """Lost headings with the new ones of the same text, where it is clear which is which."""
+    if not lost:
+        return
+    taken = {section.span.start for section in known}
+    fresh: defaultdict[str, list[Section]] = defaultdict(list)
+    for section in built.result.headings:
+        if section.span.start not in taken:
+            fresh[folded(section.title)].append(section)
+    gone: defaultdict[str, list[Section]] = defaultdict(list)
+    for section in lost:
+        gone[folded(section.title)].append(section)
+    for title, sections in gone.items():
+        if len(sections) == len(fresh[title]):
+            pairs = zip(sections, fresh[title], strict=True)
+            yield from ((before.span.start, after) for before, after in pairs)

@@ -1,0 +1,31 @@
+"""A root in which nothing is but the files of the batch."""
+
+from collections.abc import Iterator, Sequence
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.markdown.link_target import Held
+from mdplan.planning.snapshot import SnapshotFile
+
+
+class NoOtherFiles:
+    """Links that lead to other files lead to nothing."""
+
+    def at(self, path: str) -> Held:
+        """Nothing is at any `path`."""
+        del path
+        return Held.NOTHING
+
+    def pages(self, key: str) -> Sequence[str]:
+        """There is no page for any `key`."""
+        del key
+        return ()
+
+    def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
+        """No file links to any of `names`."""
+        del names
+        return iter(())
+
+    def refusal(self, file: SnapshotFile) -> Diagnostic | None:
+        """Any `file` could be replaced."""
+        del file
+        return None
