@@ -272,7 +272,9 @@ def is_left_open(block: Block, text: str) -> bool:
     source = text[block.span.start : block.span.end]
     if block.kind is BlockKind.FENCE:
         opener = _FENCE_MARK.search(source)
-        last = source.rstrip("\r\n").replace("\r", "\n").rsplit("\n", 1)[-1].strip(" \t>")
+        # Blank lines at its end are code: the closing fence is the very last line.
+        unended = source.removesuffix("\n").removesuffix("\r")
+        last = unended.replace("\r", "\n").rsplit("\n", 1)[-1].strip(" \t>")
         closed = block.last_line > block.first_line and opener is not None
         return not (
             closed and opener is not None and len(last) >= len(opener[0]) and set(last) == {opener[0][0]}

@@ -6,9 +6,9 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks import Block, BlockKind, is_left_open
-from mdplan.markdown.containers import Containers
+from mdplan.markdown.containers import Containers, width_of
 from mdplan.markdown.item_text import ItemText, check_item
-from mdplan.markdown.lists import MarkdownList, PlacedItem
+from mdplan.markdown.lists import MarkdownList, Marker, PlacedItem
 from mdplan.markdown.outline import Outline
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around
@@ -61,6 +61,9 @@ def insert_item(
     written = item.written(marker)
     blank = [marker.prefix.rstrip(" \t")] if listing.is_spaced else []
     if position == len(listing.items):
+        taken = _taken_line(outline, listing.containers, marker, listing.last_line + 1)
+        if taken is not None:
+            return _would_belong(taken, "the new item")
         return ItemInsertion(_behind(outline, listing.last_line, [*blank, *written], marker.prefix))
     return _before(outline, listing, position, [*written, *blank], marker.prefix)
 
@@ -97,14 +100,54 @@ def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnosti
     Where the first item of an ordered list goes, the next one takes its number, so that the list starts as
     before; other numbers stay. Errors: INVALID_ARGUMENT.
     """
-    listing, position, lines = placed.listing, placed.position, outline.source.lines
+    listing, position = placed.listing, placed.position
     if len(listing.items) == 1:
         return _remove_list(outline, listing)
-    claimed = lines.span(placed.item.first_line, placed.item.last_line)
+    lines, containers, last = outline.source.lines, listing.containers, placed.item.last_line
+    if position:
+        before: PlacedItem | None = PlacedItem(listing, position - 1)
+    else:
+        before = outline.lists.item_right_before(listing.block, containers)
+    problem = _swallowed(outline, containers, before, last + 1)
+    if problem is not None:
+        return problem
+    claimed = lines.span(placed.item.first_line, last)
     if position < len(listing.items) - 1:
         return _remove_before_another(outline, placed, claimed)
     gone = Span(lines.end(listing.items[position - 1].last_line), claimed.end)
-    return _removed(outline, listing.containers, claimed, gone)
+    return _removed(outline, containers, claimed, gone)
+
+
+def _swallowed(
+    outline: Outline, containers: Containers, before: PlacedItem | None, line: int
+) -> Diagnostic | None:
+    """OUTLINE_CHANGED where the item `before` would take what stands from `line` on, when it comes next."""
+    marker = outline.lists.marker(before.listing, before.position) if before is not None else None
+    taken = _taken_line(outline, containers, marker, line) if marker is not None else None
+    if before is None or taken is None:
+        return None
+    return _would_belong(taken, f"the item at line {before.item.first_line}")
+
+
+def _taken_line(outline: Outline, containers: Containers, marker: Marker, line: int) -> int | None:
+    """The first line from `line` on that is not blank, where it is a part of an item before it with `marker`.
+
+    CommonMark 0.31.2, section 5.2: an item holds what stands as far in as its own text.
+    """
+    text, lines = outline.source.text, outline.source.lines
+    while line <= lines.count and containers.is_blank(text, lines, line):
+        line += 1
+    prefix = containers.prefix(text, lines, line) if line <= lines.count else None
+    is_taken = prefix is not None and width_of(prefix) >= width_of(marker.prefix + marker.indentation)
+    return line if is_taken else None
+
+
+def _would_belong(line: int, item: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.OUTLINE_CHANGED,
+        message=f"what stands at line {line} would become a part of {item}",
+        hint="indent it less first, or use replace_lines",
+    )
 
 
 def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) -> ItemRemoval | Diagnostic:
@@ -131,13 +174,17 @@ def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) 
 
 def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagnostic:
     """Removal of a list of one item, and of quotes that hold nothing else."""
-    lines, containers = outline.source.lines, listing.containers
-    first, last = listing.block.first_line, listing.last_line
+    lines, containers, block = outline.source.lines, listing.containers, listing.block
+    first, last = block.first_line, listing.last_line
     while (quote := containers.block) is not None and quote.kind is BlockKind.QUOTE:
-        tail = range(last + 1, quote.last_line + 1)
-        if quote.first_line != first or not all(_is_blank(outline, containers, line) for line in tail):
+        around = (*range(quote.first_line, first), *range(last + 1, quote.last_line + 1))
+        if not all(_is_blank(outline, containers, line) for line in around):
             break
-        last, containers = quote.last_line, containers.outer or Containers()
+        first, last = quote.first_line, quote.last_line
+        block, containers = quote, containers.outer or Containers()
+    problem = _swallowed(outline, containers, outline.lists.item_right_before(block, containers), last + 1)
+    if problem is not None:
+        return problem
     if containers.share_line(first):
         return Diagnostic(
             code=Code.INVALID_ARGUMENT,

@@ -142,8 +142,7 @@ class Lists:
         for block, around in blocks_with_containers(tree):
             reader.take(block, around)
         reader.close(0)
-        in_order = sorted(reader.found, key=lambda each: (each.block.span.start, each.block.depth))
-        self.all: tuple[MarkdownList, ...] = tuple(in_order)
+        self.all: tuple[MarkdownList, ...] = tuple(sorted(reader.found, key=_order))
         self.outermost = tuple(listing for listing in self.all if listing.index is not None)
 
     def outermost_in(self, span: Span) -> tuple[MarkdownList, ...]:
@@ -166,6 +165,20 @@ class Lists:
     def names(self) -> NameIndex:
         """Texts of items as a reader sees them, among which the nearest is found."""
         return NameIndex(name for name in self._by_rendered_text if name)
+
+    def item_right_before(self, block: Block, containers: Containers) -> PlacedItem | None:
+        """The last item of the list that stands right before `block`, in the same `containers`."""
+        key = (block.span.start, block.depth)
+        index = bisect_left(self.all, key, key=_order) - 1
+        while index >= 0 and self.all[index].block.depth > block.depth:
+            index -= 1
+        previous = self.all[index] if index >= 0 else None
+        if previous is None or previous.containers != containers:
+            return None
+        between = range(previous.last_line + 1, block.first_line)
+        if not all(containers.is_blank(self._text, self._lines, line) for line in between):
+            return None
+        return PlacedItem(previous, len(previous.items) - 1)
 
     def marker(self, listing: MarkdownList, position: int) -> Marker | None:
         """Marker of the item at `position` of `listing`; None where it could not be found in the source."""
@@ -206,6 +219,11 @@ class Lists:
     @cached_property
     def _by_rendered_text(self) -> dict[str, tuple[PlacedItem, ...]]:
         return _grouped((heading_title(placed.item.text), placed) for placed in self._placed)
+
+
+def _order(listing: MarkdownList) -> tuple[int, int]:
+    """Sort key: lists in document order, each before those in it."""
+    return (listing.block.span.start, listing.block.depth)
 
 
 def _grouped(named: Iterable[tuple[str, PlacedItem]]) -> dict[str, tuple[PlacedItem, ...]]:

@@ -89,7 +89,7 @@ def appended_row(table: TableSource, values: Mapping[int, str]) -> TextEdit:
 def _new_row(table: TableSource, sources: list[str]) -> str:
     header, last = table.header, len(sources) - 1
     before, behind = table.padding
-    leads = header.leads or not sources[0] or _STARTS_BLOCK.match(sources[0]) is not None
+    leads = header.leads or _needs_pipe(sources[0])
     areas = [
         _area(
             table,
@@ -129,15 +129,23 @@ def _area_like(table: TableSource, row: TableRow, column: int, source: str) -> s
     """The place of the existing cell of `row` in `column` with `source` in it."""
     before, behind = _pads(table, row, column) or table.padding
     is_first = not column and not row.leads
+    needs_pipe = is_first and _needs_pipe(source)
     is_open = column == len(row.cells) - 1 and not row.trails
-    return _area(
+    least = table.padding[0] if needs_pipe or before > 1 else before
+    area = _area(
         table,
         column,
         source,
-        before=0 if is_first else before if before <= 1 else table.padding[0],
+        before=0 if is_first and not needs_pipe else least,
         behind=None if is_open else behind if behind <= 1 else table.padding[1],
         like=row,
     )
+    return f"|{area}" if needs_pipe else area
+
+
+def _needs_pipe(source: str) -> bool:
+    """Whether a first cell without a pipe before it would be no cell, but the start of something else."""
+    return not source or _STARTS_BLOCK.match(source) is not None
 
 
 def _pads(table: TableSource, row: TableRow, column: int) -> tuple[int, int] | None:

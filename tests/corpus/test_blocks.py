@@ -43,10 +43,10 @@ REASONS = {
     "header": "no header of the table is the name of one column alone",
     "key": "no cell of the column of keys is a key of one row alone",
     "open item": "the item ends in a fence or comment that is not closed",
-    "shared line": "the marker stands behind that of another item, which begins with nothing else",
 }
-# What need not be as it was when a new item is removed again.
+# What is not looked at, and what need not be as it was.
 EXCUSES = {
+    "other parser": "the other parser sees fewer tables, so that its page proves nothing",
     "blank line": "text stood right behind the list that would have continued the new item",
 }
 
@@ -162,9 +162,9 @@ def test_cells_that_get_their_own_values_do_not_change(
         for table in document.outline.tables:
             counts.expect(table.is_proven, document, table.block.first_line, "not proven")
             keys = key_column_of(table)
-            counts.excused["header"] += keys is None
             edits = list(own_cells(table, keys)) if keys is not None else []
-            counts.excused["key"] += keys is not None and bool(table.rows) and not edits
+            if table.rows and not edits:
+                counts.excused["header" if keys is None else "key"] += 1
             for line, edit in edits:
                 outcome = OPERATIONS[edit["op"]].model_validate(edit).resolve(document.outline)
                 is_no_op = isinstance(outcome, Resolution) and not outcome.edits
@@ -207,7 +207,9 @@ def check_row(counts: Counts, document: Document, built: BuiltFile, table: Table
     expected = [NEW if at == keys else "" for at in range(len(table.columns))]
     counts.expect(cells == expected, document, line, cells)
     counts.expect(len(built.result.tables) == len(document.outline.tables), document, line, "tables")
-    if keys == 0:
+    if document.page.body.count("<table>") != len(document.outline.tables):
+        counts.excused["other parser"] += 1
+    elif keys == 0:
         page = NEW_ROW.sub("", Page.of(built.result.source.data).body)
         same = page.replace(EMPTY_BODY, "") == document.page.body.replace(EMPTY_BODY, "")
         counts.expect(same, document, line, "another page")
@@ -277,7 +279,7 @@ def blank_lines(data: bytes) -> int:
 def test_a_task_that_is_flipped_twice_is_as_it_was(
     corpus: Path, shard: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Few real documents have tasks, so their items are made tasks; what stands in code becomes look-alikes."""
+    """Few real documents have tasks, so their items are made tasks; in code these are look-alikes."""
     counts = Counts()
     for document in documents(corpus, shard):
         boxed = Document(f"{document.name} boxed", ITEM.sub(rb"\1[ ] ", document.data))
