@@ -14,7 +14,7 @@ from mdplan.storage.root import Root
 from mdplan.storage.state_folder import JOURNAL_FOLDER, open_existing
 from mdplan.storage.workspace import Workspace
 
-Looking = TypeVar("Looking", PlanReport, StatReport, HistoryReport)
+Looking = TypeVar("Looking", bound=PlanReport | StatReport | HistoryReport)
 
 
 class Recovery:
@@ -27,11 +27,7 @@ class Recovery:
 
     def beside(self, report: Looking) -> Looking:
         """`report` of a verb that only looks, with a warning for every commit that was cut off."""
-        cut_off = [
-            replace(problem, severity=Severity.WARNING)
-            for root in self._workspace.roots
-            for problem in pending(root)
-        ]
+        cut_off = self._cut_off()
         return replace(report, warnings=(*report.warnings, *cut_off)) if cut_off else report
 
     def recover_pending(self) -> list[Recovered]:
@@ -71,6 +67,10 @@ class Recovery:
             recovered=_merged(recovered) if any(map(_did, recovered)) else None,
             warnings=tuple(problem for problem in problems if problem.severity is Severity.WARNING),
         )
+
+    def _cut_off(self) -> list[Diagnostic]:
+        found = (problem for root in self._workspace.roots for problem in pending(root))
+        return [replace(problem, severity=Severity.WARNING) for problem in found]
 
 
 def with_recovered(report: ApplyReport, recovered: Iterable[Recovered]) -> ApplyReport:

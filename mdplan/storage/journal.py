@@ -39,6 +39,9 @@ class State(StrEnum):
     BROKEN = "broken"
 
 
+_STATES: Final = frozenset(State)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class RecordName:
     """The name of a record's file. Names sort in the order in which the transactions began."""
@@ -63,8 +66,10 @@ class Journal:
         """The names of all records in one of `states` (in any, when none is given), the oldest first."""
         with refusing(self.shown, "reading the journal"):
             entries = self.root.filesystem.list(self.folder)
-        found = [_parsed(entry.name) for entry in entries if entry.is_file]
-        return sorted(name for name in found if name is not None and (not states or name.state in states))
+        # Most records are settled, and most callers ask for others: those are told apart before all else.
+        endings = tuple(f".{state}" for state in states or State)
+        found = [_parsed(entry.name) for entry in entries if entry.is_file and entry.name.endswith(endings)]
+        return sorted(name for name in found if name is not None)
 
     def read(self, name: RecordName) -> Record | Diagnostic:
         """The record called `name`. Errors: JOURNAL_CORRUPT; those of `read_leaf`."""
@@ -132,7 +137,7 @@ class Journal:
 
 def _parsed(name: str) -> RecordName | None:
     matched = _NAME.fullmatch(name)
-    if matched is None or matched[3] not in set(State):
+    if matched is None or matched[3] not in _STATES:
         return None
     parsed = RecordName(int(matched[1]), matched[2], State(matched[3]))
     return parsed if str(parsed) == name else None
