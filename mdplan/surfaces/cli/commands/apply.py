@@ -8,7 +8,7 @@ import click
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.report import ApplyReport
 from mdplan.surfaces.cli.json_input import override_options, read_json, with_overrides
-from mdplan.surfaces.cli.plan_view import print_applied, print_diff, print_summary
+from mdplan.surfaces.cli.plan_view import print_applied, print_diff, print_recovered, print_summary
 from mdplan.surfaces.cli.session import Session, engine_command
 
 _PLAN_ID: Final = re.compile(r"(?:sha256-)?[0-9a-fA-F]{12,64}")
@@ -41,6 +41,7 @@ def apply(session: Session, *, plan: str, check: bool, rebase: bool, **overrides
     engine = session.open_engine()
     wishes = {**overrides, "dry_run": check, "on_stale": "rebase" if rebase else None}
     report = engine.apply(with_overrides(data, wishes))
+    print_recovered(session, report)
     if not report.ok:
         return session.finish(report)
     if report.applied or report.no_op:

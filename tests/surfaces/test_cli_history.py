@@ -1,0 +1,322 @@
+"""`mdplan history`, `undo`, `recover`, `doctor`: what they print, and how they end."""
+
+import re
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT, mdplan, plan_id_of
+
+BACK = """\
+diff --git a/guide.md b/guide.md
+--- a/guide.md
++++ b/guide.md
+@@ -1,13 +1,11 @@
+ # Guide
+ 
+-The stable build.
++The nightly build.
+ 
+ ## Install
+ 
+ Run it.
+ 
+-Restart.
+-
+ ## Use
+ 
+ Use it.
+"""  # noqa: W293 (a blank line of a diff begins with its blank)
+CREATE = {"file": "new.md", "edits": [{"op": "create_file", "markdown": "# New\n"}]}
+
+
+def commit(batch: object = BATCH) -> str:
+    """Apply `batch` by its plan; the transaction."""
+    return str(mdplan("apply", "--json", plan_id_of(batch)).json["receipt"]["transaction"])
+
+
+def test_undo_prints_its_diff_and_how_to_redo(project: Path) -> None:
+    transaction = commit()
+
+    run = mdplan("undo", transaction)
+
+    assert (run.code, run.out.decode()) == (0, BACK)
+    assert re.fullmatch(
+        r"Undone: 1 file, 1 edit: \+1 -3 lines\.\nTo redo: mdplan undo [0-9a-f]{16}\n", run.err
+    )
+    assert (project / "guide.md").read_text() == GUIDE
+    redo = mdplan(*run.err.splitlines()[1].removeprefix("To redo: mdplan ").split())
+    assert (redo.code, redo.out.decode()) == (0, DIFF)
+    assert (project / "guide.md").read_text() == RESULT
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--plan"])
+def test_dry_run_saves_the_undo_as_a_plan(project: Path, option: str) -> None:
+    commit()
+
+    run = mdplan("undo", option)
+
+    assert (run.code, run.out.decode()) == (0, BACK)
+    assert "To apply: mdplan apply sha256-" in run.err
+    assert (project / "guide.md").read_text() == RESULT
+    assert mdplan(*run.err.splitlines()[-1].removeprefix("To apply: mdplan ").split()).code == 0
+    assert (project / "guide.md").read_text() == GUIDE
+
+
+def test_undo_twice_says_that_it_is_undone(project: Path) -> None:
+    transaction = commit()
+    mdplan("undo", transaction)
+
+    again = mdplan("undo", transaction)
+
+    assert (again.code, again.out) == (0, b"")
+    assert again.err.startswith("Undone already, nothing written: ")
+
+
+def test_file_that_moved_on_ends_with_the_code_of_stale_bases(project: Path) -> None:
+    transaction = commit()
+    (project / "guide.md").write_text(RESULT.replace("Use it.", "Use it well."))
+
+    refused = mdplan("undo", transaction)
+    assert (refused.code, refused.out) == (4, b"")
+    assert refused.err.startswith("error: STALE_BASE: ")
+
+    carried = mdplan("undo", transaction, "--on-stale", "rebase")
+    assert carried.code == 0
+    assert "carried over what was changed since" in carried.err
+    assert (project / "guide.md").read_text() == GUIDE.replace("Use it.", "Use it well.")
+
+
+def test_undo_without_history_is_refused(project: Path) -> None:
+    run = mdplan("undo")
+
+    assert (run.code, run.out) == (3, b"")
+    assert run.err.startswith("error: NOT_UNDOABLE: the history holds no transaction\n")
+    assert not (project / ".mdplan").exists()
+
+
+def test_undo_as_json_has_all_of_an_apply(project: Path) -> None:
+    commit()
+
+    report = mdplan("undo", "--json").json
+
+    assert (report["applied"], report["undoable"], report["diff"]) == (True, True, BACK)
+    assert report["receipt"]["transaction"] != commit()
+
+
+def test_history_has_one_line_a_transaction(project: Path) -> None:
+    first = commit()
+    second = commit(CREATE)
+    undo = mdplan("undo", "--json", second).json["receipt"]["transaction"]
+
+    run = mdplan("history")
+
+    assert (run.code, run.err) == (0, "")
+    moment = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+    assert re.fullmatch(
+        rf"{undo}  {moment}  \+0 -1  new.md  \(undoes {second}\)\n"
+        rf"{second}  {moment}  \+1 -0  new.md  \(undone by {undo}\)\n"
+        rf"{first}  {moment}  \+3 -1  guide.md\n",
+        run.out.decode(),
+    )
+
+
+def test_history_shows_the_time_of_the_readers_zone(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit()
+    shown = []
+    for zone in ("UTC", "UTC-3"):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        shown.append(datetime.fromisoformat(mdplan("history").out.decode().split("  ")[1]))
+    monkeypatch.undo()
+    time.tzset()
+
+    assert shown[1] - shown[0] == timedelta(hours=3)
+
+
+def test_history_is_limited_and_says_that_there_is_more(project: Path) -> None:
+    commit()
+    second = commit(CREATE)
+
+    run = mdplan("history", "--limit", "1")
+
+    assert run.out.decode().startswith(second)
+    assert run.out.decode().endswith("There are older ones: --limit 2 shows more.\n")
+    assert [entry["transaction"] for entry in mdplan("history", "--json", "new.md").json["transactions"]] == [
+        second
+    ]
+
+
+def test_history_shows_the_diff_of_a_transaction(project: Path) -> None:
+    transaction = commit()
+    mdplan("undo")
+
+    run = mdplan("history", "--show", transaction)
+
+    assert (run.code, run.out.decode()) == (0, DIFF)
+    assert run.err.startswith(transaction)
+    assert mdplan("history", "--json", "--show", transaction).json["diff"] == DIFF
+    assert mdplan("history", "--show", "ffffffff").code == 3
+    assert mdplan("history", "--show", transaction, "guide.md").code == 2
+
+
+def test_diff_of_bytes_that_are_no_text_is_exact(project: Path) -> None:
+    (project / "guide.md").write_bytes(b"# A\n\n\xff\n\nx\n")
+    edit = {"op": "delete_lines", "lines": {"start": 3, "end": 4}}
+    transaction = commit({"file": "guide.md", "edits": [edit]})
+
+    assert b"\n-\xff\n" in mdplan("history", "--show", transaction).out
+    assert b"\n+\xff\n" in mdplan("undo", "--dry-run").out
+    assert b"\n+\xff\n" in mdplan("undo").out
+
+
+def test_empty_history_is_no_problem(project: Path) -> None:
+    run = mdplan("history")
+
+    assert (run.code, run.out.decode()) == (0, "Nothing was committed here yet.\n")
+
+
+@pytest.mark.parametrize("by", ["option", "environment"])
+def test_size_of_the_history_is_an_option(project: Path, by: str) -> None:
+    options = ["--history-transactions", "1"] if by == "option" else []
+    environment = {"MDPLAN_HISTORY_TRANSACTIONS": "1"} if by == "environment" else {}
+    for number in range(17):
+        batch = CREATE | {"file": f"{number}.md"}
+        mdplan("apply", "-", *options, stdin=batch, environment=environment)
+
+    assert len(mdplan("history", "--json").json["transactions"]) < 17
+    found = mdplan("doctor", "--json", *options, environment=environment).json["checks"][-1]["found"]
+    assert " of 1 transactions, " in found
+
+
+def test_bytes_of_the_history_are_an_option_too(project: Path) -> None:
+    found = mdplan("doctor", "--json", "--history-bytes", str(1 << 20)).json["checks"][-1]["found"]
+
+    assert found == "0 of 200 transactions, 0.0 of 1 MiB"
+
+
+# A commit that was cut off.
+
+
+def cut_off(project: Path) -> str:
+    """Leave the journal as a kill behind the last exchange leaves it; the transaction."""
+    transaction = commit()
+    (record,) = (project / ".mdplan" / "tx").iterdir()
+    (image,) = (project / ".mdplan" / "history").iterdir()
+    image.rename(project / f".mdplan-{transaction}-0.tmp")
+    record.rename(record.with_suffix(".pending"))
+    return transaction
+
+
+def test_verbs_that_look_say_what_was_cut_off_beside_their_result(project: Path) -> None:
+    cut_off(project)
+
+    for arguments in (("stat", "guide.md"), ("history",), ("plan",)):
+        report = mdplan(*arguments, "--json", stdin=CREATE).json
+        assert report["ok"] is True
+        assert [(each["code"], each["severity"]) for each in report["warnings"]] == [
+            ("RECOVERY_REQUIRED", "warning")
+        ]
+    assert "RECOVERY_REQUIRED" in mdplan("history").err
+    assert (project / "guide.md").read_text() == RESULT
+
+
+def test_recover_puts_back_the_state_before(project: Path) -> None:
+    transaction = cut_off(project)
+
+    run = mdplan("recover")
+
+    assert (run.code, run.out) == (0, b"")
+    assert "Rolled back: 1 transaction, 1 file put back." in run.err
+    assert (project / "guide.md").read_text() == GUIDE
+    assert mdplan("recover").err == "Nothing to recover.\n"
+    assert "(rolled back)" in mdplan("history").out.decode()
+    assert mdplan("undo", transaction).code == 3
+
+
+def test_commit_recovers_first_and_says_so(project: Path) -> None:
+    transaction = cut_off(project)
+    run = mdplan("apply", "-", "--json", stdin=BATCH | {"edits": [BATCH["edits"][0]]})
+
+    assert run.code == 0
+    assert run.json["recovered"] == {
+        "rolledBack": [transaction],
+        "finished": [],
+        "files": ["guide.md"],
+    }
+    assert (project / "guide.md").read_text() == GUIDE.replace("nightly", "stable")
+
+
+def test_recovery_is_told_to_people_too(project: Path) -> None:
+    cut_off(project)
+
+    assert mdplan("apply", "-", stdin=CREATE).err.startswith(
+        "Recovered first: 1 commit that was cut off, 1 file put back.\n"
+    )
+
+
+def test_conflict_is_settled_by_the_person(project: Path) -> None:
+    cut_off(project)
+    (project / "guide.md").write_text("mine\n")
+
+    refused = mdplan("recover")
+    assert refused.code == 6
+    assert "RECOVERY_CONFLICT" in refused.err
+    assert (project / "guide.md").read_text() == "mine\n"
+    assert mdplan("recover", "--keep-current", "--restore-base").code == 2
+
+    assert mdplan("recover", "--restore-base").code == 0
+    assert (project / "guide.md").read_text() == GUIDE
+
+
+def test_doctor_finds_nothing_to_do(project: Path) -> None:
+    commit()
+
+    run = mdplan("doctor")
+
+    assert (run.code, run.err) == (0, "")
+    checks = [line[9:].partition(":")[0] for line in run.out.decode().splitlines()]
+    assert checks == ["state folder", "lock", "exchange", "journal", "stray files", "plan store", "history"]
+    assert {line[:9] for line in run.out.decode().splitlines()} == {"ok       "}
+
+
+def test_doctor_leaves_no_trace_where_nothing_was_committed(project: Path) -> None:
+    before = sorted(project.rglob("*"))
+
+    run = mdplan("doctor", "--json")
+
+    assert run.code == 0
+    assert run.json["checks"][0]["found"].startswith("none yet")
+    assert sorted(project.rglob("*")) == before
+
+
+def test_doctor_says_what_is_wrong_and_what_to_do(project: Path, state_dir: Path) -> None:
+    transaction = cut_off(project)
+    (project / "notes").mkdir()
+    (project / "notes" / f".mdplan-{transaction}-7.tmp").write_bytes(b"")
+    (state_dir / "no-folder").touch()
+
+    run = mdplan("doctor", environment={"MDPLAN_STATE_DIR": str(state_dir / "no-folder")})
+
+    assert run.code == 6
+    lines = run.out.decode().splitlines()
+    assert [line for line in lines if line.startswith("problem")] == [
+        line for line in lines if re.match(r"problem  (journal|plan store): ", line)
+    ]
+    assert any(f"`notes/.mdplan-{transaction}-7.tmp`" in line for line in lines)
+    assert "error: RECOVERY_REQUIRED: " in run.err
+    assert "mdplan recover" in run.err
+    assert "MDPLAN_STATE_DIR" in run.err
+
+
+def test_doctor_finds_a_state_folder_that_is_not_safe(project: Path) -> None:
+    commit()
+    (project / ".mdplan").chmod(0o777)
+
+    run = mdplan("doctor", "--json")
+
+    assert run.code == 6
+    assert run.json["error"]["code"] == "STATE_DIR_UNSAFE"
+    assert run.json["checks"][0]["status"] == "problem"
