@@ -18,25 +18,17 @@ from mdplan.documents import Documents
 from mdplan.history import History, PastTransaction
 from mdplan.history_list import HistoryList
 from mdplan.history_report import DoctorReport, HistoryReport, RecoverReport
-from mdplan.linked_files import LinkedFiles
 from mdplan.plan import Plan
 from mdplan.plan_library import PlanLibrary
 from mdplan.plan_request import PlanRequest, read_plan_request
-from mdplan.planning.build import Built, BuiltFile, build_file
-from mdplan.planning.conflicts import find_conflicts
-from mdplan.planning.derived import derive
+from mdplan.planner import Planner
 from mdplan.planning.plan_document import is_document, write_document
 from mdplan.planning.planned import Chosen, Draft, Planned
 from mdplan.planning.repetition import is_same_request, may_repeat
 from mdplan.planning.replanning import plan_on_new_base, plan_part, plan_pinned
 from mdplan.planning.replay import bases_of, is_applied, stale_files
-from mdplan.planning.resolve import resolve_edits
-from mdplan.planning.sequential import build_in_sequence
-from mdplan.planning.snapshot import SnapshotFile
-from mdplan.planning.subset import accepted_batch, needs_rejected
-from mdplan.planning.summary import plan_of, report_fields
+from mdplan.planning.summary import report_fields
 from mdplan.planning.undo import UNDO_IS_WHOLE, undone_transaction
-from mdplan.planning.verify import verify, verify_paths
 from mdplan.read_report import ReadReport, SearchReport
 from mdplan.reader import Reader
 from mdplan.reading.read_request import ReadRequest
@@ -75,6 +67,7 @@ class Engine:
         self.past = History(workspace)
         self.library = PlanLibrary(workspace, self.past)
         self.reader = Reader(self.documents)
+        self.planner = Planner(self.documents, settings.batch)
         self.stored = StoredPlans(self.documents, self.library)
         self.undoing = Undoing(self.documents, self.past)
         self.past_list = HistoryList(workspace, self.past, self.undoing)
@@ -223,40 +216,7 @@ class Engine:
     # From a batch to a plan.
 
     def _plan(self, batch: Batch) -> Planned | Problems:
-        built = self._build(batch)
-        if not isinstance(built, Built):
-            return built
-        if batch.accept is None:
-            return Planned(Chosen(plan_of(built, batch)), built.files)
-        chosen_batch = accepted_batch(batch)
-        if isinstance(chosen_batch, Diagnostic):
-            return (chosen_batch,)
-        chosen = self._build(chosen_batch)
-        problems = needs_rejected(batch, built, chosen)
-        if problems or not isinstance(chosen, Built):
-            return problems
-        accepted = tuple(sorted(set(batch.accept)))
-        rejected = tuple(sorted(set(range(batch.edit_count)) - set(accepted)))
-        return Planned(Chosen(plan_of(chosen, chosen_batch), accepted, rejected), chosen.files)
-
-    def _build(self, batch: Batch) -> Built | Problems:
-        """Every file of `batch` decoded, parsed, resolved, checked, built and verified, and links derived.
-
-        Or all problems.
-        """
-        snapshot, problems = self.documents.snapshot(batch)
-        built_files: list[BuiltFile] = []
-        for file in snapshot:
-            built = _build_in_sequence(file, batch) if batch.sequential else _build(file, batch)
-            if isinstance(built, BuiltFile):
-                built_files.append(built)
-            else:
-                problems += built
-        if problems:
-            return tuple(problems)
-        linked = LinkedFiles.beside(built_files[0].file, self.documents)
-        made = derive(built_files, batch.update_references, linked)
-        return self.documents.within_limits(made, self.settings.batch) if isinstance(made, Built) else made
+        return self.planner.plan(batch)
 
     # From a plan to a receipt.
 
@@ -377,26 +337,6 @@ class Engine:
         root = self.documents.root_of(plan)
         assert isinstance(root, Root)
         return root
-
-
-def _build(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
-    """Resolve, check, build and verify one file, all edits against its base."""
-    resolved, problems = resolve_edits(file)
-    problems += find_conflicts(file, resolved)
-    if problems:
-        return problems
-    built = build_file(file, resolved)
-    if not isinstance(built, BuiltFile):
-        return built
-    return verify(built, batch) or built
-
-
-def _build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
-    """The same, each edit against the result of those before it."""
-    built = build_in_sequence(file, batch)
-    if not isinstance(built, BuiltFile):
-        return built
-    return verify_paths(built, batch) or built
 
 
 def _applied_already(plan: Plan, last: PastTransaction | None) -> ApplyReport:

@@ -1,0 +1,80 @@
+"""The part of the line that plans: decode, parse, resolve, check, build, verify, derive."""
+
+from mdplan.batch import Batch
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.documents import Documents
+from mdplan.linked_files import LinkedFiles
+from mdplan.planning.build import Built, BuiltFile, build_file
+from mdplan.planning.conflicts import find_conflicts
+from mdplan.planning.derived import derive
+from mdplan.planning.planned import Chosen, Planned
+from mdplan.planning.resolve import resolve_edits
+from mdplan.planning.sequential import build_in_sequence
+from mdplan.planning.snapshot import SnapshotFile
+from mdplan.planning.subset import accepted_batch, needs_rejected
+from mdplan.planning.summary import plan_of
+from mdplan.planning.verify import verify, verify_paths
+from mdplan.wire import Limits
+
+
+class Planner:
+    """Plans of batches on the files of `documents`."""
+
+    def __init__(self, documents: Documents, limits: Limits) -> None:
+        """Read files through `documents`; a plan has no more files than `limits` allow a batch."""
+        self._documents = documents
+        self._limits = limits
+
+    def plan(self, batch: Batch) -> Planned | Problems:
+        """The plan of `batch`, or of the edits of it that are accepted; or all problems."""
+        built = self._build(batch)
+        if not isinstance(built, Built):
+            return built
+        if batch.accept is None:
+            return Planned(Chosen(plan_of(built, batch)), built.files)
+        chosen_batch = accepted_batch(batch)
+        if isinstance(chosen_batch, Diagnostic):
+            return (chosen_batch,)
+        chosen = self._build(chosen_batch)
+        problems = needs_rejected(batch, built, chosen)
+        if problems or not isinstance(chosen, Built):
+            return problems
+        accepted = tuple(sorted(set(batch.accept)))
+        rejected = tuple(sorted(set(range(batch.edit_count)) - set(accepted)))
+        return Planned(Chosen(plan_of(chosen, chosen_batch), accepted, rejected), chosen.files)
+
+    def _build(self, batch: Batch) -> Built | Problems:
+        """Every file of `batch` decoded, parsed, resolved, checked, built and verified, and links derived."""
+        snapshot, problems = self._documents.snapshot(batch)
+        built_files: list[BuiltFile] = []
+        for file in snapshot:
+            built = _build_in_sequence(file, batch) if batch.sequential else _build(file, batch)
+            if isinstance(built, BuiltFile):
+                built_files.append(built)
+            else:
+                problems += built
+        if problems:
+            return tuple(problems)
+        linked = LinkedFiles.beside(built_files[0].file, self._documents)
+        made = derive(built_files, batch.update_references, linked)
+        return self._documents.within_limits(made, self._limits) if isinstance(made, Built) else made
+
+
+def _build(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
+    """Resolve, check, build and verify one file, all edits against its base."""
+    resolved, problems = resolve_edits(file)
+    problems += find_conflicts(file, resolved)
+    if problems:
+        return problems
+    built = build_file(file, resolved)
+    if not isinstance(built, BuiltFile):
+        return built
+    return verify(built, batch) or built
+
+
+def _build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
+    """The same, each edit against the result of those before it."""
+    built = build_in_sequence(file, batch)
+    if not isinstance(built, BuiltFile):
+        return built
+    return verify_paths(built, batch) or built
