@@ -56,7 +56,7 @@ class ApplyDiff(Operation):
         if isinstance(file, Diagnostic):
             return (file,)
         hunks = [_without_bom(hunk) if outline.source.bom else hunk for hunk in file.hunks]
-        found = HunkPlaces(outline.source.text, outline.view).place(hunks)
+        found = HunkPlaces(outline.source.text, outline.source.lines, outline.view).place(hunks)
         problems = tuple(_problem(outline, each) for each in found if isinstance(each, Misplaced))
         if problems:
             return problems

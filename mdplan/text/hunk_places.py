@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Final
 
 from mdplan.text.line_end_view import LineEndView, to_lf
+from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 from mdplan.text.unified_diff import DiffHunk
 
@@ -51,9 +52,10 @@ class Misplaced:
 class HunkPlaces:
     """The text in which hunks are looked for. Offsets are those of its `view` in LF."""
 
-    def __init__(self, text: str, view: LineEndView) -> None:
-        """Look in `text`, of which `view` is the view."""
+    def __init__(self, text: str, lines: LineIndex, view: LineEndView) -> None:
+        """Look in `text`, whose line table is `lines`, and whose view is `view`."""
         self._raw = text
+        self._lines = lines
         self._view = view
         self._length = len(view.text)
         self._has_newline = view.text.endswith("\n") or not view.text
@@ -159,6 +161,8 @@ class HunkPlaces:
 
     def _offset(self, line: int) -> int | None:
         """Start of `line`, 1-based, of those that end at LF; the end of the text for the one behind all."""
+        if line == len(self._starts) + 1:
+            return len(self._text)
         return self._starts[line - 1] if 1 <= line <= len(self._starts) else None
 
     def _line(self, offset: int) -> int:
@@ -167,9 +171,8 @@ class HunkPlaces:
     @cached_property
     def _starts(self) -> list[int]:
         """Where lines that end at LF start; a CR alone ends a line in the view, and none of these."""
-        if self._raw.count("\r") == self._raw.count("\r\n"):
-            return [0, *(match.end() for match in _LF.finditer(self._text))]
-        starts = [
-            self._view.span_in_view(Span(match.end(), match.end())).start for match in _LF.finditer(self._raw)
-        ]
-        return [0, *starts] if self._raw.endswith("\n") else [0, *starts, len(self._text)]
+        if "\r" not in self._raw:
+            return self._lines.starts
+        ends = (match.end() for match in _LF.finditer(self._raw))
+        starts = [0, *(self._view.span_in_view(Span(end, end)).start for end in ends)]
+        return starts[:-1] if self._raw.endswith("\n") else starts
