@@ -40,6 +40,14 @@ class Images:
             self._copy(folder, name, digest)
             disk.unlink(folder, name)
 
+    def sync(self, folder: int, name: str) -> None:
+        """Wait until the content of the file `name` in the open `folder` is on the disk."""
+        descriptor = self._filesystem.open_file(folder, name)
+        try:
+            self._filesystem.sync(descriptor)
+        finally:
+            self._filesystem.release(descriptor)
+
     def status(self, digest: str) -> os.stat_result | None:
         """The status of an image; None when there is none. What is in it is looked at when it is read."""
         try:

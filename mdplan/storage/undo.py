@@ -95,6 +95,9 @@ def _take(state: RootState, place: Place, name: str, *, keeps: bool) -> None:
         return
     planned = content in (place.entry.base, place.entry.result)
     if is_digest(content) and (keeps or not planned):
+        if state.syncs:
+            # It may have been cut off before its own sync.
+            state.images.sync(place.folder, name)
         state.images.take(place.folder, name, content)
     elif planned or content == UNFINISHED:
         state.root.filesystem.unlink(place.folder, name)

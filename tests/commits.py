@@ -1,0 +1,87 @@
+"""Commits of the storage as values: what tests of them share."""
+
+import hashlib
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+from mdplan.storage.commit import CommitFacts, Durability, StagedFile, publish, stage
+from mdplan.storage.filesystem import FileSystem
+from mdplan.storage.lock import locked
+from mdplan.storage.recovery import Keep, Recovered, recover
+from mdplan.storage.root import Root
+
+LIMIT = 1 << 20
+_numbers = itertools.count(1)
+
+
+def sha256(data: bytes) -> str:
+    """The hex digest of `data`."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def change(path: str, base: bytes, result: bytes) -> StagedFile:
+    """The replacement of `base` by `result`."""
+    return StagedFile(path, sha256(base), result, sha256(result))
+
+
+def creation(path: str, result: bytes, like: str | None = None) -> StagedFile:
+    """A file that is made, like another one of the commit if that is named."""
+    return StagedFile(path, None, result, sha256(result), like=like)
+
+
+def deletion(path: str, base: bytes) -> StagedFile:
+    """A file that goes."""
+    return StagedFile(path, sha256(base), None, None)
+
+
+def new_id() -> str:
+    """The ID of a transaction that no other one has."""
+    return f"{next(_numbers):016x}"
+
+
+def commit(
+    folder: Path,
+    *files: StagedFile,
+    disk: FileSystem | None = None,
+    durability: Durability = Durability.FULL,
+    between: Callable[[], None] = lambda: None,
+    transaction: str | None = None,
+    removed_folders: tuple[str, ...] = (),
+) -> CommitFacts:
+    """Commit `files` below `folder` as the engine does; `between` happens when all is staged."""
+    root = Root.open(folder, filesystem=disk)
+    try:
+        with locked(root) as lock:
+            recover(lock, foreign=False)
+            staged = stage(
+                lock,
+                files,
+                transaction=transaction or new_id(),
+                note={"of": "a test"},
+                max_bytes=LIMIT,
+                durability=durability,
+                removed_folders=removed_folders,
+            )
+            between()
+            return publish(staged)
+    finally:
+        root.close()
+
+
+def recovered(
+    folder: Path, disk: FileSystem | None = None, *, foreign: bool = True, keep: Keep | None = None
+) -> Recovered:
+    """What `mdplan recover` does to `folder`, or with `foreign=False` what a committing verb does first."""
+    root = Root.open(folder, filesystem=disk)
+    try:
+        with locked(root) as lock:
+            return recover(lock, foreign=foreign, keep=keep)
+    finally:
+        root.close()
+
+
+def journal_of(folder: Path) -> list[str]:
+    """The states of all transactions of `folder`, the oldest first."""
+    records = sorted((folder / ".mdplan" / "tx").glob("*"))
+    return [record.suffix.removeprefix(".") for record in records]
