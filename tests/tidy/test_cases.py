@@ -16,13 +16,16 @@ LEAST_ACCEPTED, LEAST_REFUSED = 5, 3
 # What no folder of files can show: a state of the disk, another process or user, or another verb.
 SHOWN_BY_A_TEST = {
     Code.ALIAS_CONFLICT: "tests/unit/test_storage_commit.py",
+    Code.APPROVAL_REQUIRED: "tests/unit/test_history.py",
     Code.COMMIT_IN_DOUBT: "tests/unit/test_storage_commit.py",
     Code.CONFLICT_LATE_WRITE: "tests/unit/test_storage_commit.py",
     Code.HARDLINK_REFUSED: "tests/unit/test_storage_file_kinds.py",
     Code.IO_ERROR: "tests/unit/test_storage_faults.py",
+    Code.JOURNAL_CORRUPT: "tests/unit/test_history.py",
     Code.LOCK_TIMEOUT: "tests/unit/test_storage_lock.py",
     Code.LOCK_UNSUPPORTED: "tests/unit/test_storage_lock.py",
     Code.NESTING_LIMIT: "tests/unit/test_stat.py",
+    Code.NOT_UNDOABLE: "tests/unit/test_history.py",
     Code.NO_SPACE: "tests/unit/test_storage_faults.py",
     Code.OWNER_CHANGE: "tests/unit/test_storage_file_kinds.py",
     Code.PERMISSION_DENIED: "tests/unit/test_storage_file_kinds.py",
