@@ -6,7 +6,7 @@ them into the source. What cannot be proven is undecided, never guessed.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -50,6 +50,11 @@ class InlineMap:
         self._body_start = body_start
         self._source = SourceLines(text, lines)
         self._found: dict[int, _Found] = {}
+
+    @property
+    def definitions(self) -> Mapping[str, object]:
+        """What labels can mean: the environment of the block pass, with link references and footnotes."""
+        return self._blocks.environment
 
     def nodes_in(self, span: Span) -> tuple[InlineNode, ...]:
         """Nodes that share a code point with `span`, or hold it if it is empty, in document order.

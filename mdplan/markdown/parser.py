@@ -101,6 +101,36 @@ def new_inline_parser() -> "MarkdownIt":
     return parser
 
 
+def new_formatting_parser(renderer: type) -> "MarkdownIt":
+    """Parser of whole texts with footnotes, whose `renderer` writes Markdown; its plugins are the caller's.
+
+    Definitions and footnotes are tokens where they stand. Raises `RecursionError` for deep nesting.
+    """
+    from mdit_py_plugins.footnote import footnote_plugin
+
+    parser = _configured(MAX_NESTING, renderer)
+    return parser.use(footnote_plugin, inline=False, move_to_end=False)
+
+
+@cache
+def html_parser() -> "MarkdownIt":
+    """Parser that renders HTML as GitHub does, with HTML passed through: for comparison, never for show.
+
+    Raises `RecursionError` for deep nesting.
+    """
+    from mdit_py_plugins.footnote import footnote_plugin
+    from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
+    from mdit_py_plugins.tasklists import tasklists_plugin
+
+    parser = _configured(MAX_NESTING)
+    parser.enable("strikethrough")
+    parser.options["strikethrough_single_tilde"] = True
+    parser.options["inline_definitions"] = False
+    for plugin in (gfm_autolink_plugin, tasklists_plugin):
+        parser.use(plugin)
+    return parser.use(footnote_plugin, inline=False, move_to_end=False)
+
+
 def rule_functions(ruler: "Ruler[_Rule]") -> dict[str, _Rule]:
     """Active rules of one of the parser's rulers, by name, in order."""
     return dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))
@@ -112,11 +142,16 @@ def _new_block_parser(max_nesting: int) -> "MarkdownIt":
     return parser
 
 
-def _configured(max_nesting: int) -> "MarkdownIt":
+def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
     from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
     from markdown_it.rules_block import table
 
-    parser = MarkdownIt("commonmark", {"maxNesting": max_nesting, "inline_definitions": True})
+    parser = MarkdownIt(
+        "commonmark",
+        {"maxNesting": max_nesting, "inline_definitions": True},
+        renderer_cls=renderer or RendererHTML,
+    )
     parser.block.ruler.after("heading", _TABLE, _behind_headings(table), {"alt": _INTERRUPTS_PARAGRAPHS})
     # Destinations are compared with the source and never loaded: they stay as they are written.
     for name, method in (

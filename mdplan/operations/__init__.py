@@ -17,13 +17,14 @@ from mdplan.operations.delete_ini_key import DeleteIniKey
 from mdplan.operations.delete_lines import DeleteLines
 from mdplan.operations.delete_section import DeleteSection
 from mdplan.operations.delete_table_row import DeleteTableRow
+from mdplan.operations.format_section import FormatSection
 from mdplan.operations.insert_lines import InsertLines
 from mdplan.operations.insert_section import InsertSection
 from mdplan.operations.move_section import MoveSection
 from mdplan.operations.prepend_to_section import PrependToSection
 from mdplan.operations.preview_match import PreviewMatch
-from mdplan.operations.remove_list_item import RemoveListItem
 from mdplan.operations.remove_from_front_matter_list import RemoveFromFrontMatterList
+from mdplan.operations.remove_list_item import RemoveListItem
 from mdplan.operations.rename_file import RenameFile
 from mdplan.operations.rename_heading import RenameHeading
 from mdplan.operations.replace_code_block import ReplaceCodeBlock
@@ -53,6 +54,7 @@ AnyOperation = Annotated[
     | DeleteLines
     | DeleteSection
     | DeleteTableRow
+    | FormatSection
     | InsertLines
     | InsertSection
     | MoveSection
@@ -91,6 +93,7 @@ OPERATIONS: Final[dict[str, type[Operation]]] = {
     "delete_lines": DeleteLines,
     "delete_section": DeleteSection,
     "delete_table_row": DeleteTableRow,
+    "format_section": FormatSection,
     "insert_lines": InsertLines,
     "insert_section": InsertSection,
     "move_section": MoveSection,

@@ -6,8 +6,8 @@ from mdplan.plaintext.ini_line import read_line
 from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.plaintext.ini_section import IniKey, IniSection
 from mdplan.plaintext.ini_style import indent_for, separator_for, spaced, usual_indent, usual_separator
-from mdplan.plaintext.line_edits import delete_lines, insert_lines, replace_lines
 from mdplan.text.edit import TextEdit
+from mdplan.text.line_edits import delete_lines, insert_lines, replace_lines
 from mdplan.text.span import Span
 
 
@@ -68,7 +68,8 @@ def replace_body(ini: IniOutline, section: IniSection, lines: Sequence[str]) -> 
         lines = [*lines, ""]
     if not len(section.body):
         return (insert_lines(source, end, lines),)
-    return replace_lines(source, section.body, lines)
+    first, last = source.lines.line_at(section.body.start), source.lines.line_at(end - 1)
+    return replace_lines(source, first, last, lines)
 
 
 def _assigned(name: str, separator: str, value: str) -> str:

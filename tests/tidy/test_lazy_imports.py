@@ -12,6 +12,7 @@ HEAVY = {
     "jinja2",
     "markdown_it",
     "mcp",
+    "mdformat",
     "mdit_py_plugins",
     "pydantic",
     "regex",

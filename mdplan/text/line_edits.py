@@ -6,6 +6,7 @@ The final newline is left as it was, and an empty file is ended by a line end (D
 from collections.abc import Iterator, Sequence
 
 from mdplan.text.edit import TextEdit
+from mdplan.text.line_blocks import LineComparison
 from mdplan.text.line_end_view import line_end_around
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
@@ -40,24 +41,35 @@ def delete_lines(source: Source, numbers: Sequence[int]) -> tuple[TextEdit, ...]
     return tuple(TextEdit.delete(_whole(source, first, last)) for first, last in _runs(numbers))
 
 
-def replace_lines(source: Source, span: Span, lines: Sequence[str]) -> tuple[TextEdit, ...]:
-    """Edits that put `lines` in place of the whole lines of `span`, which are not none.
+def replace_lines(source: Source, first: int, last: int, lines: Sequence[str]) -> tuple[TextEdit, ...]:
+    """Edits that put `lines`, which are some, in place of the lines `first` to `last`, which are some too.
 
-    Lines at its edges that stay the same, but for their line ends, are not touched.
+    Lines that stay the same, but for their line ends, are not touched. What is added at the end stands before
+    the line end of the last line, so that it goes before whatever else is inserted behind that.
     """
     table = source.lines
-    first, last = table.line_at(span.start), table.line_at(span.end - 1)
     old = [table.content(line) for line in range(first, last + 1)]
-    prefix = _common(old, lines)
-    suffix = _common(old[prefix:][::-1], lines[prefix:][::-1])
-    new = lines[prefix : len(lines) - suffix]
-    first, last = first + prefix, last - suffix
-    if first > last:
-        return (insert_lines(source, table.start(first), new),) if new else ()
-    if not new:
-        return delete_lines(source, range(first, last + 1))
-    line_end = _line_end(source, table.start(first), table.content_end(last))
-    return (TextEdit(Span(table.start(first), table.content_end(last)), line_end.join(new)),)
+    edits: list[TextEdit] = []
+    for block in LineComparison().differing(old, list(lines)):
+        start, end = first + block.old_start, first + block.old_end - 1
+        new = lines[block.new_start : block.new_end]
+        if not new:
+            edits += delete_lines(source, range(start, end + 1))
+        elif start <= end:
+            span = Span(table.start(start), table.content_end(end))
+            edits.append(TextEdit(span, _line_end(source, span.start, span.end).join(new)))
+        elif start <= last:
+            edits.append(insert_lines(source, table.start(start), new))
+        else:
+            edits.append(append_lines(source, last, new))
+    return tuple(edits)
+
+
+def append_lines(source: Source, line: int, lines: Sequence[str]) -> TextEdit:
+    """Insertion of `lines` behind `line`, before the line end of that."""
+    end = source.lines.content_end(line)
+    line_end = source.lines.ending(line) or line_end_around(source.lines, end)
+    return TextEdit.insert(end, "".join(line_end + each for each in lines))
 
 
 def _whole(source: Source, first: int, last: int) -> Span:
@@ -90,16 +102,6 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
         last = number
     if first is not None and last is not None:
         yield first, last
-
-
-def _common(left: Sequence[str], right: Sequence[str]) -> int:
-    """How many lines at the start of both are the same."""
-    count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
 
 
 def _has_text(table: LineIndex, line: int) -> bool:

@@ -1,0 +1,95 @@
+"""Edits that format whole lines of a document, if they change nothing but the way it is written."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.formatter import NOT_INSTALLED, FormattedBlock, format_blocks
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.rendered_html import rendered_html
+from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.line_edits import append_lines, replace_lines
+from mdplan.text.line_end_view import to_lf
+from mdplan.text.source import Source
+from mdplan.text.span import Span
+
+
+def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnostic:
+    """Edits that format the whole lines of `span`, which begins and ends with text of whole root blocks.
+
+    Errors: FORMATTER_FAILED where mdformat is not installed, or stops, or the HTML would be another one.
+    """
+    line = outline.source.lines.line_at(span.start)
+    text, definitions = to_lf(outline.text_of(span)), outline.inline.definitions
+    if outline.tree.nesting_limit:
+        return _failed(line, "the file is nested deeper than the parser goes")
+    blocks = format_blocks(text, definitions)
+    if isinstance(blocks, str):
+        return _NOT_INSTALLED if blocks == NOT_INSTALLED else _failed(line, blocks)
+    edits = EditList.of(_edits(outline.source, line - 1, blocks))
+    assert isinstance(edits, EditList), "blocks do not overlap"
+    moved = EditList(tuple(TextEdit(_moved(edit.span, -span.start), edit.new_text) for edit in edits))
+    result = to_lf(moved.apply(outline.text_of(span)))
+    other = _first_other(text, result, blocks, definitions)
+    if other is not None:
+        return _failed(line + other - 1, "it would not be rendered as it is now")
+    return edits.edits
+
+
+def _edits(source: Source, lines_before: int, blocks: Sequence[FormattedBlock]) -> Iterator[TextEdit]:
+    """Edits of `blocks`, which stand behind `lines_before` lines, and of the blank lines between them."""
+    for block in blocks:
+        if block.lines is not None:
+            first, last = lines_before + block.first_line, lines_before + block.last_line
+            yield from replace_lines(source, first, last, block.lines)
+    for before, after in pairwise(blocks):
+        if before.lines is None or after.lines is None:
+            continue
+        if before.last_line + 1 == after.first_line:
+            # Before the line end, so that a heading behind it still starts where the next line does.
+            yield append_lines(source, lines_before + before.last_line, [""])
+        else:
+            first, last = lines_before + before.last_line + 1, lines_before + after.first_line - 1
+            yield from replace_lines(source, first, last, [""])
+
+
+def _first_other(
+    text: str, result: str, blocks: Sequence[FormattedBlock], definitions: Mapping[str, object]
+) -> int | None:
+    """Line of the first block of `text` that `result` would show in another way; None where there is none.
+
+    Where only all blocks together tell, it is the first line.
+    """
+    try:
+        if rendered_html(text, definitions) == rendered_html(result, definitions):
+            return None
+    except RecursionError:
+        return 1
+    lines = text.split("\n")
+    for block in blocks:
+        old = "\n".join(lines[block.first_line - 1 : block.last_line])
+        if block.lines is not None and rendered_html(old, definitions) != rendered_html(
+            "\n".join(block.lines), definitions
+        ):
+            return block.first_line
+    return 1
+
+
+def _moved(span: Span, by: int) -> Span:
+    return Span(span.start + by, span.end + by)
+
+
+def _failed(line: int, reason: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.FORMATTER_FAILED,
+        message=f"the text at line {line} cannot be formatted: {reason}",
+        hint="format other sections, or edit this one by replace_section",
+    )
+
+
+_NOT_INSTALLED: Final = Diagnostic(
+    code=Code.FORMATTER_FAILED,
+    message="mdformat is not installed, or its GFM plugin is not",
+    hint='install the extra: `pip install "mdplan[format]"`',
+)

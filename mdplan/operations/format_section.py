@@ -1,0 +1,35 @@
+"""format_section: write a section the way mdformat does."""
+
+from typing import ClassVar, Literal
+
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.markdown.formatted_lines import format_lines
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.spacing import end_of_subtree
+from mdplan.operation import Claim, Resolution, SectionTargeted
+from mdplan.text.span import Span
+
+
+class FormatSection(SectionTargeted):
+    """Format a section and its subsections the way `mdformat` does.
+
+    It needs the extra `mdplan[format]`. Headings keep their text and level; link definitions, footnotes, and
+    the blank lines around the section stay as they are. A section that would not be rendered as before, but
+    for white space, is refused.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "format_section", "headingPath": ["Install"]}
+
+    op: Literal["format_section"]
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Replacement of the lines that differ. Errors: those of the target; FORMATTER_FAILED."""
+        section = self.find_section(outline)
+        if isinstance(section, Diagnostic):
+            return (section,)
+        span = Span(section.span.start, end_of_subtree(outline, section))
+        edits = format_lines(outline, span)
+        if isinstance(edits, Diagnostic):
+            return (edits,)
+        claim = Claim(span=span, owner=section.index, takes=outline.members(section), verb="formats")
+        return Resolution(claims=(claim,), edits=edits, section=section)
