@@ -33,5 +33,5 @@ def read_arguments(model: type[AnyRequest], arguments: Mapping[str, Any]) -> Any
 
 def request_schema(model: type[Request]) -> Schema:
     """Published schema of a request."""
-    required = [name for name, field in model.model_fields.items() if field.is_required()]
+    required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
     return object_schema(request_properties(model), required)

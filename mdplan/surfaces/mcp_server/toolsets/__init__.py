@@ -6,7 +6,7 @@ from typing import Final
 
 from mdplan.engine import Engine
 from mdplan.surfaces.mcp_server.tool import ToolDefinition
-from mdplan.surfaces.mcp_server.toolsets import editor, files, md
+from mdplan.surfaces.mcp_server.toolsets import editor, files, md, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Toolset:
 TOOLSETS: Final[Mapping[str, Toolset]] = {
     "md": Toolset(md.INSTRUCTIONS, md.md_tools, md.NAMES),
     "editor": Toolset(editor.INSTRUCTIONS, editor.editor_tools, editor.NAMES),
+    "text": Toolset(text.INSTRUCTIONS, text.text_tools, text.NAMES),
     "files": Toolset(files.INSTRUCTIONS, files.files_tools, files.NAMES),
 }
 DEFAULT_TOOLSETS: Final = ("md",)

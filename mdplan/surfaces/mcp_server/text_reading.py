@@ -1,0 +1,225 @@
+"""`TextInspect` and `TextRead` (requirement 01): structure, matches, lines, and parts of a file."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from mdplan.document_format import DocumentFormat
+from mdplan.engine import Engine
+from mdplan.operation import LinesField
+from mdplan.read_report import SearchGroup
+from mdplan.reading.read_request import CodeBlockField, ReadTarget
+from mdplan.reading.read_request import ReadRequest as EngineRequest
+from mdplan.reading.search_request import SearchRequest
+from mdplan.reading.stat_request import StatRequest
+from mdplan.report import SectionEntry, StatReport
+from mdplan.surfaces.mcp_server.text_answers import HASH_DIGITS, answered, failed, numbered, refused
+from mdplan.surfaces.mcp_server.text_requests import InspectRequest, ReadRequest, target_of
+from mdplan.surfaces.mcp_server.tool import Answer
+from mdplan.text.pattern import MatchType
+from mdplan.text.source import Source
+
+_EVERYTHING: Final = 1_000_000
+_MOST_MATCHES: Final = 200
+_MOST_LINES: Final = 2_000
+_LINES: Final = re.compile(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
+_KILOBYTE: Final = 1024
+_ONE_TARGET: Final = "Give one of lines, heading, codeBlock, anchor, section, search"
+_SUGGESTION: Final = "Use TextInspect to find specific subsections, or target by line range"
+
+
+def inspect(engine: Engine, request: InspectRequest) -> Answer:
+    """Structure, matches or lines, as `mode` says."""
+    if request.mode == "structure":
+        return _structure(engine, request)
+    if request.query is None:
+        return failed(f"query is required in {request.mode} mode")
+    return _search(engine, request) if request.mode == "search" else _lines(engine, request)
+
+
+def _structure(engine: Engine, request: InspectRequest) -> Answer:
+    report = engine.stat(StatRequest(file=request.file_path, detail="full", limit=_EVERYTHING))
+    if not report.ok or report.base_sha256 is None:
+        return refused(report.diagnostics)
+    is_markdown = report.format == DocumentFormat.MARKDOWN
+    size = report.bytes or 0
+    return answered(
+        {
+            "filePath": request.file_path,
+            "totalLines": report.total_lines,
+            "fileSize": f"{round(size / _KILOBYTE)}KB" if size >= _KILOBYTE else f"{size}B",
+            "format": "markdown" if is_markdown else "text",
+            "fileHash": report.base_sha256[:HASH_DIGITS],
+            "structure": _of_markdown(report) if is_markdown else _of_text(report),
+        }
+    )
+
+
+def _of_markdown(report: StatReport) -> dict[str, Any]:
+    front = report.front_matter
+    lines = {"startLine": front.start_line, "endLine": front.end_line} if front else {}
+    headings = [section for section in report.sections if section.level and not section.nested]
+    return {
+        **({"frontmatter": {**lines, "keys": list(front.keys or ())}} if front else {}),
+        "headings": _nested(headings),
+        "codeBlocks": [
+            {"language": each.language, "startLine": each.start_line, "endLine": each.end_line}
+            for each in report.code_blocks or ()
+            if each.fenced
+        ],
+        "anchors": [{"id": each.id, "line": each.line} for each in report.anchors or ()],
+    }
+
+
+def _nested(sections: Sequence[SectionEntry]) -> list[dict[str, Any]]:
+    """Headings, each with those of deeper levels that follow it as its children."""
+    top: list[dict[str, Any]] = []
+    open_headings: list[dict[str, Any]] = []
+    for section in sections:
+        text = section.heading_path[-1] if section.heading_path else section.title
+        heading = {"level": section.level, "text": text, "line": section.start_line}
+        while open_headings and open_headings[-1]["level"] >= section.level:
+            open_headings.pop()
+        siblings = open_headings[-1].setdefault("children", []) if open_headings else top
+        siblings.append(heading)
+        open_headings.append(heading)
+    return top
+
+
+def _of_text(report: StatReport) -> dict[str, Any]:
+    marked = [
+        {"marker": f"[{each.name}]", "line": each.start_line}
+        for each in report.ini_sections or ()
+        if each.name
+    ]
+    marked += [{"marker": each.marker, "line": each.start_line} for each in report.text_sections or ()]
+    return {
+        "sections": marked,
+        "blankLineGroups": [each.start for each in report.blank_line_groups or ()],
+        "commentBlocks": [
+            {"startLine": each.start_line, "endLine": each.end_line, "prefix": each.prefix}
+            for each in report.comment_blocks or ()
+        ],
+    }
+
+
+def _search(engine: Engine, request: InspectRequest) -> Answer:
+    report = engine.search(
+        SearchRequest(
+            pattern=request.query or "",
+            file=request.file_path,
+            match_type=MatchType.REGEX if request.regex else MatchType.LITERAL,
+            context=request.context,
+            limit=_MOST_MATCHES,
+        )
+    )
+    if not report.ok:
+        return refused(report.diagnostics)
+    matches = []
+    for group in (group for found in report.files for group in found.groups):
+        for hit in group.hits:
+            around = {"context": {"before": list(hit.before or ()), "after": list(hit.behind or ())}}
+            matches.append(
+                {
+                    "line": hit.line,
+                    "column": hit.col,
+                    "text": hit.text,
+                    **(around if request.context else {}),
+                    **_nearest_heading(group),
+                }
+            )
+    return answered(
+        {
+            "filePath": request.file_path,
+            "query": request.query,
+            "matches": matches,
+            "totalMatches": report.total_matches,
+            **({"truncated": True} if report.truncated else {}),
+        }
+    )
+
+
+def _nearest_heading(group: SearchGroup) -> dict[str, Any]:
+    if not group.level:
+        return {}
+    heading = {"level": group.level, "text": group.heading_path[-1], "line": group.start_line}
+    return {"nearestHeading": heading}
+
+
+def _lines(engine: Engine, request: InspectRequest) -> Answer:
+    source = engine.source(request.file_path)
+    if not isinstance(source, Source):
+        return refused((source,))
+    lines: list[dict[str, Any]] = []
+    for part in (request.query or "").split(","):
+        found = _LINES.fullmatch(part.strip())
+        if found is None:
+            return failed(f"query {part.strip()!r} is no range of lines", 'Write "50-60" or "1-10,100-110"')
+        first, last = int(found[1]), int(found[2] or found[1])
+        if first > source.lines.count:
+            return failed(f"line {first} is not in the file", f"The file has {source.lines.count} lines")
+        lines += numbered(source.lines, first, last)
+        if len(lines) > _MOST_LINES:
+            return failed(f"more than {_MOST_LINES} lines are asked for", "Ask for fewer, or use TextRead")
+    return answered({"filePath": request.file_path, "query": request.query, "lines": lines})
+
+
+def read(engine: Engine, request: ReadRequest) -> Answer:
+    """The text of one place."""
+    target = target_of(request.target)
+    if target is None:
+        return failed(
+            "target must have exactly one field",
+            "Give one of lines, heading, codeBlock, anchor, section, search",
+        )
+    place = _place(engine, request)
+    if isinstance(place, Answer):
+        return place
+    (result,) = engine.read(EngineRequest(targets=(place,))).results
+    if result.problem is not None:
+        return refused((result.problem,))
+    first, last = result.start_line or 0, result.end_line or 0
+    cut = {"totalLines": result.total_lines, "suggestion": _SUGGESTION} if result.truncated else {}
+    return answered(
+        {
+            "filePath": request.file_path,
+            "target": request.target.model_dump(by_alias=True, exclude_none=True),
+            "range": {"startLine": first, "endLine": last},
+            "content": result.content,
+            "truncated": bool(result.truncated),
+            **cut,
+        }
+    )
+
+
+def _place(engine: Engine, request: ReadRequest) -> ReadTarget | Answer:
+    file, target = request.file_path, request.target
+    if target.heading is not None:
+        return ReadTarget(file=file, heading=target.heading.text, subsections=target.heading.include_children)
+    if target.code_block is not None:
+        return ReadTarget(file=file, code_block=CodeBlockField(index=target.code_block.index))
+    if target.anchor is not None:
+        return ReadTarget(file=file, anchor=target.anchor)
+    if target.search is not None:
+        return ReadTarget(file=file, match=target.search.query, context=target.search.context_lines)
+    if target.section is not None:
+        return _marked(engine, file, target.section)
+    return ReadTarget(file=file, lines=target.lines)
+
+
+def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | Answer:
+    """The section of a file that is no Markdown, from its marker line to the next one."""
+    report = engine.stat(StatRequest(file=file, detail="full", limit=_EVERYTHING))
+    if not report.ok:
+        return refused(report.diagnostics)
+    wanted = marker.strip().removeprefix("[").removesuffix("]")
+    found = [(each.name, each.start_line, each.end_line) for each in report.ini_sections or ()]
+    found += [(each.marker[1:-1], each.start_line, each.end_line) for each in report.text_sections or ()]
+    for name, first, last in found:
+        if name == wanted:
+            return ReadTarget(file=file, lines=LinesField(start=first, end=last))
+    markers = ", ".join(f"[{name}] at line {first}" for name, first, _ in found if name)
+    return failed(
+        f"Target not found: section '{marker}'",
+        f"Sections of the file: {markers}" if markers else "The file has no sections by markers",
+    )

@@ -1,0 +1,108 @@
+"""The toolset `text`: inspect, read, patch and replace (requirement 01, as requirement 02 revised it)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from mdplan.engine import Engine
+from mdplan.schema import Schema
+from mdplan.surfaces.mcp_server.requests import AnyRequest, Request, read_arguments, request_schema
+from mdplan.surfaces.mcp_server.text_answers import failed, refused
+from mdplan.surfaces.mcp_server.text_editing import patch, replace
+from mdplan.surfaces.mcp_server.text_reading import inspect, read
+from mdplan.surfaces.mcp_server.text_requests import (
+    SUCCESSORS,
+    InspectRequest,
+    PatchRequest,
+    ReadRequest,
+    ReplaceRequest,
+)
+from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
+
+NAMES: Final = ("TextInspect", "TextRead", "TextPatch", "TextReplace")
+INSTRUCTIONS: Final = """\
+TextInspect shows the structure of a file, TextRead a part of it. To edit: TextReplace for text within \
+lines, TextPatch with appendToSection or beforeHeading for new content, with heading or codeBlock for \
+those, with lines last of all. Give the fileHash of each answer to the next edit as expectedHash, find \
+your way by the context lines of an answer, and use no line number from before an edit."""
+
+_INSPECT: Final = """\
+Structure of a text or Markdown file, without its content: headings, code blocks, anchors, front matter; \
+of other text sections, comments and blank lines. mode search finds text or a regex with its nearest \
+heading, mode lines shows ranges of lines. Use it before TextRead and TextPatch.
+
+Examples: {"filePath": "a.md"}; {"filePath": "a.md", "mode": "search", "query": "TODO:.*", "regex": true}; \
+{"filePath": "a.md", "mode": "lines", "query": "50-60"}"""
+_READ: Final = """\
+Text of one place of a file. target is one of: lines {start, end}; heading {text, includeChildren}; \
+codeBlock {index} from 0; anchor "id"; section "[marker]" of an INI or text file; search {query, \
+contextLines} around the first match. Headings are steadier than line numbers.
+
+Example: {"filePath": "a.md", "target": {"heading": {"text": "Install"}}}"""
+_PATCH: Final = """\
+Replace, insert or delete at a place. target is one of: lines {start, end}; heading "## Title" (the \
+heading line); appendToSection "## Title" (insert at the end of the section); beforeHeading "## Title" \
+(insert before it); codeBlock {index} (its code). For text within lines use TextReplace. Line numbers \
+shift after an edit.
+
+Example: {"filePath": "a.md", "operation": "insert", "target": {"appendToSection": "## Install"}, \
+"content": "Restart it."}"""
+_REPLACE: Final = """\
+Replace exact text in a file: the first choice for edits within lines. oldText may span lines; take it \
+from TextInspect or TextRead. occurrence says which one: first, last, all, or a number.
+
+Example: {"filePath": "a.md", "oldText": "teh quick", "newText": "the quick"}"""
+_OUTPUT: Final[Schema] = {"type": "object"}
+
+
+def text_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
+    """The tools of this set, over `engine`."""
+    titles = ("Inspect a file", "Read a part of a file", "Patch a file", "Replace text in a file")
+    described = (_INSPECT, _READ, _PATCH, _REPLACE)
+    models: tuple[type[Request], ...] = (InspectRequest, ReadRequest, PatchRequest, ReplaceRequest)
+    calls = (
+        _caller(engine, InspectRequest, inspect),
+        _caller(engine, ReadRequest, read),
+        _caller(engine, PatchRequest, patch, _removed),
+        _caller(engine, ReplaceRequest, replace),
+    )
+    return tuple(
+        ToolDefinition(
+            name=name,
+            title=title,
+            description=description,
+            input_schema=request_schema(model),
+            output_schema=_OUTPUT,
+            writes=name in {"TextPatch", "TextReplace"},
+            call=call,
+        )
+        for name, title, description, model, call in zip(NAMES, titles, described, models, calls, strict=True)
+    )
+
+
+def _caller(
+    engine: Engine,
+    model: type[AnyRequest],
+    run: Callable[[Engine, AnyRequest], Answer],
+    look: Callable[[Mapping[str, Any]], Answer | None] = lambda _: None,
+) -> Callable[[Mapping[str, Any]], Answer]:
+    def call(arguments: Mapping[str, Any]) -> Answer:
+        known = look(arguments)
+        if known is not None:
+            return known
+        request = read_arguments(model, arguments)
+        return refused(request) if isinstance(request, tuple) else run(engine, request)
+
+    return call
+
+
+def _removed(arguments: Mapping[str, Any]) -> Answer | None:
+    """The refusal of what requirement 02 took out, which names its successor."""
+    if arguments.get("operation") == "replaceLines":
+        return failed("Operation replaceLines was removed", "Use operation replace with target lines")
+    target = arguments.get("target")
+    names = [name for name in SUCCESSORS if isinstance(target, Mapping) and name in target]
+    if not names:
+        return None
+    listed = ", ".join(names)
+    suggestions = (f"Use {SUCCESSORS[name]}" for name in names)
+    return failed(f"Target {listed} was removed from TextPatch", *suggestions)
