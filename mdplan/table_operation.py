@@ -11,12 +11,13 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
 from mdplan.markdown.tables import TableRow, TableSource
 from mdplan.operation import Count, SectionTargeted, Wire
-from mdplan.text.similar_names import NameIndex
+from mdplan.text.similar_names import CaselessNames
 from mdplan.text.source import visible
 
 _MOST_LISTED: Final = 10
 _MOST_COLUMNS: Final = 8
 _LONGEST_NAME: Final = 40
+_MAKE_ONE: Final = "append_to_section with the lines of a table makes one"
 
 
 class TableField(Wire):
@@ -115,7 +116,7 @@ def find_column(table: TableSource, where: str, name: str) -> int | Diagnostic:
             hint="give one of them another header first",
             place=table.lines.position(table.header.span.start),
         )
-    near = NameIndex(dict.fromkeys(column for column in table.columns if column)).nearest(name)
+    near = CaselessNames(column for column in table.columns if column).nearest(name)
     hint = f"nearest: {_quoted(near)}" if near else f"its columns are {_quoted(table.columns)}"
     return Diagnostic(
         code=Code.KEY_NOT_FOUND,
@@ -133,7 +134,7 @@ def _not_found(
         message = f"{place} has {len(tables)} tables, and the edit does not say which"
     else:
         message = f"{place} has no table" + (f" of index {wanted}" if wanted is not None else "")
-    hint = f'"table": {{"index": …}} is one of: {_listed(tables)}' if tables else "it has no tables"
+    hint = f'"table": {{"index": …}} is one of: {_listed(tables)}' if tables else _MAKE_ONE
     if not tables and section is not None and outline.tables:
         hint = f"tables of the file: {_listed(outline.tables)}"
     return Diagnostic(code=Code.TABLE_NOT_FOUND, message=message, hint=hint)

@@ -290,7 +290,7 @@ _KINDS: Final = {
 
 
 def _path(location: Sequence[str | int]) -> str:
-    parts = (f"[{part}]" if isinstance(part, int) else f".{to_camel(part)}" for part in location)
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
     return "".join(parts).removeprefix(".")
 
 

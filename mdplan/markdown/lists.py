@@ -13,7 +13,7 @@ from mdplan.markdown.blocks import Block, BlockKind, BlockTree
 from mdplan.markdown.containers import MARKER, Containers, blocks_with_containers, width_of
 from mdplan.markdown.rendered_text import heading_title
 from mdplan.text.lines import LineIndex
-from mdplan.text.similar_names import NameIndex
+from mdplan.text.similar_names import CaselessNames
 from mdplan.text.span import Span
 
 TASK_BOX: Final = re.compile(r"\[([ xX])\][ \t\n]")
@@ -162,9 +162,9 @@ class Lists:
         return self._by_rendered_text.get(text, ())
 
     @cached_property
-    def names(self) -> NameIndex:
+    def names(self) -> CaselessNames:
         """Texts of items as a reader sees them, among which the nearest is found."""
-        return NameIndex(name for name in self._by_rendered_text if name)
+        return CaselessNames(name for name in self._by_rendered_text if name)
 
     def item_right_before(self, block: Block, containers: Containers) -> PlacedItem | None:
         """The last item of the list that stands right before `block`, in the same `containers`."""

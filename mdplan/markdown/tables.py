@@ -16,7 +16,7 @@ from mdplan.markdown.rendered_text import heading_title
 from mdplan.markdown.section_id import canonical_heading
 from mdplan.text.display_width import display_width
 from mdplan.text.lines import LineIndex
-from mdplan.text.similar_names import NameIndex
+from mdplan.text.similar_names import CaselessNames
 from mdplan.text.span import Span
 
 _CELL_END: Final = re.compile(r"(?<!\\)\|")
@@ -68,7 +68,7 @@ class TableSource:
         self.index = index
         self.containers = containers
         self._by_key: dict[int, _Keys] = {}
-        self._names: dict[int, NameIndex] = {}
+        self._names: dict[int, CaselessNames] = {}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -166,10 +166,10 @@ class TableSource:
                 return index[text]
         return ()
 
-    def key_names(self, column: int) -> NameIndex:
+    def key_names(self, column: int) -> CaselessNames:
         """Different texts of the cells in the 0-based `column`, among which the nearest is found."""
         if column not in self._names:
-            self._names[column] = NameIndex(key for key in self._keys(column).rendered if key)
+            self._names[column] = CaselessNames(key for key in self._keys(column).rendered if key)
         return self._names[column]
 
     def _keys(self, column: int) -> _Keys:

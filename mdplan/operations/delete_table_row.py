@@ -52,6 +52,6 @@ class DeleteTableRow(TableOperation):
             "has that key",
             hint=f"nearest: {', '.join(f'`{visible(key)}`' for key in near)}"
             if near
-            else "read the table: keys are compared as written, else as a reader sees them, and case counts",
+            else "read the table: keys are compared as written, else as a reader sees them",
             place=table.lines.position(table.header.span.start),
         )

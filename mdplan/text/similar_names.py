@@ -57,6 +57,23 @@ class NameIndex:
         return tuple(self.names[number] for number in best[:_MOST_COMPARED])
 
 
+class CaselessNames:
+    """Names among which similar ones are found, whatever their case. Made in one pass."""
+
+    __slots__ = ("_index", "_names")
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Index `names`; of those that differ in case alone, the first."""
+        self._names: dict[str, str] = {}
+        for name in names:
+            self._names.setdefault(name.casefold(), name)
+        self._index = NameIndex(self._names)
+
+    def nearest(self, wanted: str) -> list[str]:
+        """Up to three names that are like `wanted`, as `NameIndex.nearest` finds them."""
+        return [self._names[name] for name in self._index.nearest(wanted.casefold())]
+
+
 def _runs(name: str) -> set[str]:
     """Runs of three characters of `name`, its edges included."""
     padded = f" {name} "
