@@ -23,7 +23,7 @@ class FrontMatterListOperation(FrontMatterOperation):
     @field_validator("value")
     @classmethod
     def _check_value(cls, given: object) -> object:
-        return checked(given, "value")
+        return checked(given)
 
     @model_validator(mode="after")
     def _check_parts(self) -> "FrontMatterListOperation":

@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -28,12 +27,12 @@ from mdplan.markdown.front_matter_values import MAX_DEPTH, FrontMatterContent, U
 from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Claim, FrontMatterChanges, Operation, Resolution
-from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
 
 # What the claims of all operations on front matter are parts of.
 PART: Final = "front matter"
-_Element = Annotated[str, Field(min_length=1)]
+# Not a plain `tuple[str, ...]`, which the door takes for a heading path: a string would become one element.
+KeyElement = Annotated[str, Field(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Block:
 class FrontMatterOperation(Operation):
     """An operation on front matter, one key of which it may name."""
 
-    key: str | tuple[_Element, ...] | None = Field(
+    key: str | tuple[KeyElement, ...] | None = Field(
         default=None,
         description='Key, dotted where it lies in maps: "author.name"; or an array: ["author", "name"].',
     )
@@ -58,8 +57,8 @@ class FrontMatterOperation(Operation):
     @field_validator("key", mode="before")
     @classmethod
     def _check_key(cls, given: object) -> object:
-        is_array = isinstance(given, list | tuple) and bool(given)
-        if given is not None and not isinstance(given, str) and not is_array:
+        is_array = isinstance(given, list | tuple) and all(isinstance(each, str) and each for each in given)
+        if given is not None and not isinstance(given, str) and not (is_array and given):
             msg = 'send a dotted key such as "author.name", or an array of keys'
             raise ValueError(msg)
         if isinstance(given, str):
@@ -69,7 +68,7 @@ class FrontMatterOperation(Operation):
     @field_validator("expected_value")
     @classmethod
     def _check_expected_value(cls, given: object) -> object:
-        return checked(given, "expectedValue")
+        return checked(given)
 
     def read(self, outline: Outline) -> Block | Diagnostic:
         """What the block says. Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID."""
@@ -107,15 +106,15 @@ class FrontMatterOperation(Operation):
         Errors: FRONT_MATTER_INVALID where they cannot be cut into the block.
         """
         try:
-            edits = tuple(splice.edit for splice in _splices(outline, block, changes))
+            splices = _splices(outline, block, changes)
         except FrontMatterError as error:
             return (cannot_change(outline, error),)
-        claims = _claims(outline, block, keys, edits)
+        edits = tuple(splice.edit for splice in splices)
         # The value of a key says nothing of a comment that goes with it.
         takes_comment = any("#" in outline.text_of(edit.span) for edit in edits)
         creates = block.content.format if block.is_new else None
         return Resolution(
-            claims=claims,
+            claims=tuple(_claims(outline, block, keys, changes, splices)),
             edits=edits,
             is_evidence=self.expected_value is not None and not takes_comment,
             front_matter=FrontMatterChanges(changes=tuple(changes), creates=creates),
@@ -165,16 +164,16 @@ class FrontMatterCreator(FrontMatterOperation):
         return self.read(outline)
 
 
-def checked(value: object, field: str) -> object:
-    """`value` of the `field`, which front matter can hold. Raises `ValueError`."""
+def checked(value: object) -> object:
+    """`value`, which front matter can hold. Raises `ValueError`."""
     if depth_of(value) > MAX_DEPTH:
-        msg = f"{field} is nested deeper than {MAX_DEPTH} levels"
+        msg = f"it is nested deeper than {MAX_DEPTH} levels"
         raise ValueError(msg)
     if any(isinstance(each, float) and not math.isfinite(each) for each in _scalars(value)):
-        msg = f"{field} holds a number that JSON does not have"
+        msg = "it holds a number that JSON does not have"
         raise ValueError(msg)
     if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"} and _is_json(value):
-        msg = f"{field} is a string that holds JSON: send that array or object itself"
+        msg = "a string that holds JSON: send that array or object itself"
         raise ValueError(msg)
     return value
 
@@ -189,16 +188,20 @@ def _splices(outline: Outline, block: Block, changes: Sequence[KeyChange]) -> Se
 
 
 def _claims(
-    outline: Outline, block: Block, keys: Sequence[Key], edits: Sequence[TextEdit]
-) -> tuple[Claim, ...]:
-    """Claims of the texts of `edits` and of `keys`, also of those that stay as they are."""
-    content = outline.front_matter.content.start if outline.front_matter else 0
-    claims: list[Claim] = []
-    for key, edit in zip_longest(keys, edits):
-        at = content + block.content.places.get(key or (), 0)
-        part = (PART, *key) if key else ()
-        claims.append(Claim(span=edit.span if edit else Span(at, at), owner=None, part=part))
-    return tuple(claims)
+    outline: Outline,
+    block: Block,
+    keys: Sequence[Key],
+    changes: Sequence[KeyChange],
+    splices: Sequence[Splice],
+) -> Iterator[Claim]:
+    """Of each key the text with its value, or the place where it comes to stand."""
+    start = outline.front_matter.content.start if outline.front_matter else 0
+    starts = {changes[index].key: splice.edit.span.start for splice in splices for index in splice.changes}
+    for key in keys:
+        found = block.content.places.get(key)
+        at = starts.get(key, start)
+        span = Span(found.start + start, found.end + start) if found else Span(at, at)
+        yield Claim(span=span, owner=None, part=(PART, *key))
 
 
 def _scalars(value: object) -> Iterator[object]:

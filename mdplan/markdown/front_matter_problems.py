@@ -1,10 +1,11 @@
 """What is wrong with front matter, or with the key of it that was asked for."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.front_matter import FrontMatterFormat
 from mdplan.markdown.front_matter_change import GONE, Key, value_at
 from mdplan.markdown.front_matter_values import FrontMatterContent, Unreadable
 from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError
@@ -76,6 +77,16 @@ def two_meanings(keys: Sequence[Key]) -> Diagnostic:
     )
 
 
+def null_in_toml(content: FrontMatterContent, value: object) -> Iterator[Diagnostic]:
+    """INVALID_ARGUMENT where `value` is null, or holds one, and the block is TOML."""
+    if content.format is FrontMatterFormat.TOML and _holds_null(value):
+        yield Diagnostic(
+            code=Code.INVALID_ARGUMENT,
+            message="TOML has no null",
+            hint="delete the key with delete_front_matter, or give another value",
+        )
+
+
 def not_of_kind(outline: Outline, content: FrontMatterContent, key: Key, wanted: str) -> Diagnostic:
     """INVALID_ARGUMENT for the value of `key`, which is not `wanted`."""
     place = place_of(outline, content, key)
@@ -98,6 +109,16 @@ def other_value(outline: Outline, content: FrontMatterContent, key: Key) -> Diag
         hint="read the front matter again",
         place=place,
     )
+
+
+def _holds_null(value: object) -> bool:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if each is None:
+            return True
+        waiting += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+    return False
 
 
 def shown(key: Key) -> str:
@@ -132,8 +153,8 @@ def kind_of(value: object) -> str:
 def place_of(outline: Outline, content: FrontMatterContent, key: Key) -> Position | None:
     """Where `key`, or the nearest map around it, stands; None where that is not known."""
     lengths = range(len(key), 0, -1)
-    offset = next((content.places[key[:n]] for n in lengths if key[:n] in content.places), None)
-    return position_of(outline, offset)
+    found = next((content.places[key[:n]] for n in lengths if key[:n] in content.places), None)
+    return position_of(outline, found.start if found else None)
 
 
 def position_of(outline: Outline, offset: int | None) -> Position | None:

@@ -19,7 +19,7 @@ from mdplan.markdown.front_matter_change import (
     within,
 )
 from mdplan.markdown.front_matter_splice import Splice
-from mdplan.markdown.front_matter_toml_statements import Assignment, Header, Statement, read_statements
+from mdplan.markdown.front_matter_toml_statements import Assignment, Header
 from mdplan.markdown.front_matter_values import FrontMatterContent
 from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError
 from mdplan.text.edit import TextEdit
@@ -31,7 +31,7 @@ def toml_edits(content: FrontMatterContent, branches: Mapping[str, Branch]) -> l
 
     Raises `FrontMatterError` where that cannot be done by cutting.
     """
-    writer = _TomlWriter(content, read_statements(content.text, content.lines))
+    writer = _TomlWriter(content)
     writer.edit_map((), content.values, branches)
     return writer.splices
 
@@ -39,14 +39,14 @@ def toml_edits(content: FrontMatterContent, branches: Mapping[str, Branch]) -> l
 class _TomlWriter:
     """Collects the splices of one block."""
 
-    def __init__(self, content: FrontMatterContent, statements: Sequence[Statement]) -> None:
+    def __init__(self, content: FrontMatterContent) -> None:
         self._content = content
         self._text = content.text
         self._lines = content.lines
-        self._statements = statements
-        self._assigned = {each.path: each for each in statements if isinstance(each, Assignment)}
+        self._statements = content.statements
+        self._assigned = {each.path: each for each in content.statements if isinstance(each, Assignment)}
         self._headers = {
-            each.path: each for each in statements if isinstance(each, Header) and not each.is_array
+            each.path: each for each in content.statements if isinstance(each, Header) and not each.is_array
         }
         self.splices: list[Splice] = []
 
@@ -67,6 +67,8 @@ class _TomlWriter:
             elif branch.inner or isinstance(branch.value, dict):
                 inner = branch.inner or within(_map_of(branch.value), _map_of(old[name]), branch.changes)
                 self.edit_map(key, _map_of(old[name]), inner)
+            elif isinstance(old[name], list):
+                raise FrontMatterError("a list of tables is not edited by its key", self._place_of(key))
             elif not is_same(old[name], branch.value):
                 raise FrontMatterError("a table cannot become another kind of value", self._place_of(key))
         self._add_keys(path, {name: branch for name, branch in branches.items() if name not in old})
@@ -81,12 +83,12 @@ class _TomlWriter:
 
     def _add_keys(self, parent: Key, branches: Mapping[str, Branch]) -> None:
         """New keys of the table `parent`."""
-        new = dict(branches)
-        if not parent:
-            for name, branch in branches.items():
-                if isinstance(branch.as_value, dict):
-                    self._add_table(name, branch.as_value, branch.changes)
-                    del new[name]
+        tables = {
+            name: branch
+            for name, branch in branches.items()
+            if not parent and isinstance(branch.as_value, dict)
+        }
+        new = {name: branch for name, branch in branches.items() if name not in tables}
         last = self._last_of(parent)
         lead = self._text[last.span.start : last.key.start] if last else ""
         within_table = "".join(f"{_key_text(name)}." for name in (parent[len(last.table) :] if last else ()))
@@ -99,6 +101,8 @@ class _TomlWriter:
             is_last = index == len(lines) - 1
             text = ("" if index else before) + line + (after if is_last else "")
             self._insert(offset, text, branch.changes)
+        for name, branch in tables.items():
+            self._add_table(name, _map_of(branch.as_value), branch.changes)
 
     def _place_for(self, parent: Key, last: Assignment | None) -> tuple[int, str, str]:
         """Where new keys of the table `parent` go, behind its `last` one; and what stands around them."""

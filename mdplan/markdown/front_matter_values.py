@@ -14,15 +14,22 @@ from frontmatter.default_handlers import BaseHandler
 
 from mdplan.markdown.front_matter import FrontMatter, FrontMatterFormat
 from mdplan.markdown.front_matter_change import DateText, Key, depth_of
-from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError, YamlContent, entries_of, read_yaml
+from mdplan.markdown.front_matter_toml_statements import Header, Statement, read_statements
+from mdplan.markdown.front_matter_yaml_nodes import (
+    FrontMatterError,
+    YamlContent,
+    end_of_text,
+    entries_of,
+    read_yaml,
+)
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import LineIndex
 from mdplan.text.similar_names import NameIndex
+from mdplan.text.span import Span
 
 MAX_CHARACTERS: Final = 64 * 1024
 MAX_DEPTH: Final = 32
 DATES: Final = (dt.date, dt.time)
-_TOML_KEY: Final = re.compile(r"^\[*([\w-]+)", re.MULTILINE)
 _TOML_PLACE: Final = re.compile(r"\(at line (\d+), column \d+\)")
 
 
@@ -71,11 +78,19 @@ class FrontMatterContent:
         return LineIndex(self.text)
 
     @cached_property
-    def places(self) -> dict[Key, int]:
-        """Where keys stand in `text`; of TOML those of the outermost map, as far as they begin a line."""
+    def places(self) -> dict[Key, Span]:
+        """Where keys with their values stand in `text`; of a table of TOML its header, if it has one."""
         if self.format is FrontMatterFormat.YAML:
             return dict(_places(self.root, ()))
-        return {(match[1],): match.start() for match in _TOML_KEY.finditer(self.text)}
+        return {
+            each.path: each.span if isinstance(each, Header) else Span(each.key.start, each.value.end)
+            for each in reversed(self.statements)
+        }
+
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """Statements of TOML. Raises `FrontMatterError` for what cannot be followed."""
+        return read_statements(self.text, self.lines)
 
     @cached_property
     def names(self) -> NameIndex:
@@ -150,9 +165,9 @@ def _toml_values(text: str) -> dict[str, Any]:
     return values
 
 
-def _places(node: yaml.Node | None, parent: Key) -> Iterator[tuple[Key, int]]:
+def _places(node: yaml.Node | None, parent: Key) -> Iterator[tuple[Key, Span]]:
     for text, key, value in entries_of(node):
-        yield (*parent, text), key.start_mark.index
+        yield (*parent, text), Span(key.start_mark.index, end_of_text(value))
         yield from _places(value, (*parent, text))
 
 

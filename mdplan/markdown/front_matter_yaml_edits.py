@@ -14,7 +14,7 @@ from mdplan.markdown.front_matter_change import Branch, is_same, kept_items, wit
 from mdplan.markdown.front_matter_splice import Splice
 from mdplan.markdown.front_matter_values import FrontMatterContent
 from mdplan.markdown.front_matter_yaml_flow import FlowWriter
-from mdplan.markdown.front_matter_yaml_layout import Layout, Written, quote_of
+from mdplan.markdown.front_matter_yaml_layout import Layout, Written, flow_text, quote_of
 from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError, entries_of
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
@@ -124,11 +124,13 @@ class _BlockWriter:
 
     def _written(self, key: yaml.ScalarNode, node: yaml.Node, value: object, layout: Layout) -> Written:
         quote = quote_of(node.value if isinstance(node, yaml.SequenceNode) else [node])
-        if isinstance(value, list) and isinstance(node, yaml.SequenceNode) and node.value:
-            flow = bool(node.flow_style)
+        is_list = isinstance(node, yaml.SequenceNode) and isinstance(value, list)
+        is_map = isinstance(node, yaml.MappingNode) and isinstance(value, dict)
+        if (is_list or is_map) and isinstance(node, yaml.CollectionNode) and node.flow_style:
+            return Written(flow_text(value, quote))
+        if is_list:
             indent = node.start_mark.column - key.start_mark.column
-            list_indent = layout.list_indent if flow else indent
-            layout = replace(layout, list_indent=list_indent, flow_lists=flow)
+            layout = replace(layout, list_indent=indent, flow_lists=False)
         return layout.written(value, key.start_mark.column, quote)
 
     def _layout_at(self, offset: int) -> Layout:

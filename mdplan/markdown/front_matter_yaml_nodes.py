@@ -62,6 +62,13 @@ def entries_of(node: yaml.Node | None) -> Iterator[tuple[str, yaml.ScalarNode, y
             yield key.value, key, value
 
 
+def end_of_text(node: yaml.Node) -> int:
+    """Offset behind the last character of a value; PyYAML ends lists and maps where the next token starts."""
+    while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        node = node.value[-1][1] if isinstance(node, yaml.MappingNode) else node.value[-1]
+    return int(node.end_mark.index)
+
+
 class _CheckedLoader(yaml.SafeLoader):
     """Composes nodes, and looks at the event of each before it does."""
 

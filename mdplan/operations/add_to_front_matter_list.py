@@ -9,6 +9,7 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.front_matter_list_operation import FrontMatterListOperation, holds
 from mdplan.front_matter_operation import Block, FrontMatterCreator
 from mdplan.markdown.front_matter_change import GONE, Key, KeyChange, value_at
+from mdplan.markdown.front_matter_problems import null_in_toml
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Resolution
 
@@ -36,7 +37,8 @@ class AddToFrontMatterList(FrontMatterCreator, FrontMatterListOperation):
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Insertions behind the last item; none where the list has all items.
 
-        Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID; those of `find` and `list_at`.
+        Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID; those of `find` and `list_at`;
+        INVALID_ARGUMENT for a null in TOML.
         """
         block = self.read_or_create(outline)
         if isinstance(block, Diagnostic):
@@ -45,6 +47,9 @@ class AddToFrontMatterList(FrontMatterCreator, FrontMatterListOperation):
         found = key if isinstance(key, Diagnostic) else self._list_of(outline, block, key)
         if isinstance(key, Diagnostic) or isinstance(found, Diagnostic):
             return tuple(each for each in (found,) if isinstance(each, Diagnostic))
+        problems = tuple(null_in_toml(block.content, self.items))
+        if problems:
+            return problems
         items = list(found)
         for item in self.items:
             if not holds(block, items, item):
@@ -57,5 +62,5 @@ class AddToFrontMatterList(FrontMatterCreator, FrontMatterListOperation):
         is_missing = value_at(block.content.values, key) in (None, GONE)
         found = [] if is_missing and self.create_if_missing else self.list_at(outline, block, key)
         if isinstance(found, Diagnostic) and is_missing:
-            return replace(found, hint=f'{found.hint}; `"createIfMissing": true` would make the list')
+            return replace(found, hint=f'`"createIfMissing": true` would make the list; {found.hint}')
         return found

@@ -1,15 +1,14 @@
 """set_front_matter: give keys of the front matter a value."""
 
-from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.front_matter_operation import Block, FrontMatterCreator, checked
-from mdplan.markdown.front_matter import FrontMatterFormat
 from mdplan.markdown.front_matter_change import Key, KeyChange, is_same, value_at
 from mdplan.markdown.front_matter_key import elements_of
+from mdplan.markdown.front_matter_problems import null_in_toml
 from mdplan.markdown.front_matter_values import dated
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Resolution
@@ -47,7 +46,7 @@ class SetFrontMatter(FrontMatterCreator):
     @field_validator("value")
     @classmethod
     def _check_value(cls, given: object) -> object:
-        return checked(given, "value")
+        return checked(given)
 
     @field_validator("values")
     @classmethod
@@ -58,7 +57,7 @@ class SetFrontMatter(FrontMatterCreator):
             msg = f"`{'.'.join(inside[0])}` lies in another of the keys"
             raise ValueError(msg)
         for each in (given or {}).values():
-            checked(each if isinstance(each, dict | list | float) else None, "values")
+            checked(each if isinstance(each, dict | list | float) else None)
         return given
 
     @model_validator(mode="after")
@@ -88,7 +87,10 @@ class SetFrontMatter(FrontMatterCreator):
         given = self.values or {}
         wanted = [(self.key, self.value)] if self.key is not None else list(given.items())
         found = [self.find(outline, block, key) for key, _ in wanted]
-        problems = (*found, *(problem for _, value in wanted for problem in _null_in_toml(block, value)))
+        problems = (
+            *found,
+            *(problem for _, value in wanted for problem in null_in_toml(block.content, value)),
+        )
         keys = [key for key in found if not isinstance(key, Diagnostic)]
         if len(keys) < len(problems):
             return tuple(problem for problem in problems if isinstance(problem, Diagnostic))
@@ -108,22 +110,3 @@ def _in_place_of(block: Block, key: Key, value: object) -> object:
 def _says_already(block: Block, key: Key, value: object) -> bool:
     old, new = value_at(block.content.values, key), _in_place_of(block, key, value)
     return is_same(old, getattr(new, "value", new))
-
-
-def _null_in_toml(block: Block, value: object) -> Iterator[Diagnostic]:
-    if block.content.format is FrontMatterFormat.TOML and _holds_null(value):
-        yield Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message="TOML has no null",
-            hint="delete the key with delete_front_matter, or give another value",
-        )
-
-
-def _holds_null(value: object) -> bool:
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if each is None:
-            return True
-        waiting += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
-    return False
