@@ -9,18 +9,22 @@ from dataclasses import dataclass, replace
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.folders import Folders, folder_of
 from mdplan.storage.journal_record import Entry
-from mdplan.storage.leaf import FileBytes, read_leaf, write_refusal
+from mdplan.storage.leaf import read_leaf, write_refusal
 from mdplan.storage.refusal import StorageRefused, of_error
 from mdplan.storage.staged import StagedFile, Target
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A file of a commit as it was found: as the journal names it, and its status if there is a base."""
+    """A file of a commit as it was found: as the journal names it, and its status if there is a base.
+
+    `problem` is why it cannot be what the commit takes it for; in `Bases` there is none.
+    """
 
     file: StagedFile
     entry: Entry
-    status: os.stat_result | None
+    status: os.stat_result | None = None
+    problem: Diagnostic | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,8 @@ def find_bases(folders: Folders, files: Sequence[StagedFile], max_bytes: int) ->
         base = each
         if isinstance(base, Base):
             made = folders.missing(folder_of(base.entry.path))
-            base = _alias_problem(folders, base, names) or (made if isinstance(made, Diagnostic) else base)
-            missing.update(() if isinstance(made, Diagnostic) else made)
+            base = _alias_problem(folders, base, names) or base.problem or base
+            missing.update(made if isinstance(made, tuple) else ())
         if isinstance(base, Diagnostic):
             problems.append(base)
         else:
@@ -93,11 +97,15 @@ def _find_created(
     shown = folders.root.show(path)
     if isinstance(folder, Diagnostic):
         missing = folders.missing(folder_of(path))
-        return replace(missing, file=shown) if isinstance(missing, Diagnostic) else _base(file, path, None)
+        return (
+            replace(missing, file=shown)
+            if isinstance(missing, Diagnostic)
+            else Base(file, _entry(file, path))
+        )
     try:
         folders.root.filesystem.status_of(folder, path.rpartition("/")[2])
     except FileNotFoundError:
-        return _base(file, path, None)
+        return Base(file, _entry(file, path))
     except OSError as error:
         return of_error(error, shown, "looking at")
     return file_exists(shown)
@@ -112,22 +120,20 @@ def _find_based(
     read = read_leaf(root.filesystem, folder, leaf, shown, max_bytes)
     if isinstance(read, Diagnostic):
         return root.explained(read, folder, path)
-    return (
-        _stale_problem(shown, hashlib.sha256(read.data).hexdigest(), file.base_sha256)
-        or write_refusal(root.filesystem, folder, leaf, shown, read.status)
-        or _base(file, path, read)
+    problem = _stale_problem(shown, hashlib.sha256(read.data).hexdigest(), file.base_sha256) or write_refusal(
+        root.filesystem, folder, leaf, shown, read.status
     )
+    return Base(file, _entry(file, path, len(read.data)), read.status, problem)
 
 
-def _base(file: StagedFile, path: str, read: FileBytes | None) -> Base:
-    entry = Entry(
+def _entry(file: StagedFile, path: str, base_bytes: int = 0) -> Entry:
+    return Entry(
         path=path,
         base=file.base_sha256,
-        base_bytes=len(read.data) if read else 0,
+        base_bytes=base_bytes,
         result=file.result_sha256,
         result_bytes=len(file.result or b""),
     )
-    return Base(file, entry, read.status if read else None)
 
 
 def _identities(base: Base) -> list[object]:

@@ -35,7 +35,7 @@ def clean_up(state: RootState, record: Record) -> Cleaned:
                     complete = False
                     warnings.append(_changed(place, name, kept=is_digest(content)))
                 if is_digest(content):
-                    state.images.take(place.folder, name, content or "")
+                    state.images.take(place.folder, name, content)
             except OSError as error:
                 complete = False
                 warnings.append(stayed(of_error(error, place.shown, "keeping the old content of"), name))

@@ -139,7 +139,7 @@ def publish(staged: Staged) -> CommitFacts:
     try:
         check_again(staged.targets)
         staged.visible = True
-        cas = swap_all(state.root.filesystem, state.folders, staged.targets, staged.durability)
+        cas = swap_all(state, staged.targets, staged.durability)
         synced = touched_folders(record) | folders_to_sync(staged.waiting)
         staged.durable &= state.sync(lambda: state.folders.sync(synced))
         # The commit point.

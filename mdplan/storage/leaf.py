@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.file_name import TEMPORARY_NAME
@@ -108,7 +108,7 @@ def content_of(filesystem: FileSystem, folder: int, leaf: str, at_most: int) -> 
     return hashlib.sha256(data).hexdigest()
 
 
-def is_digest(content: str | None) -> bool:
+def is_digest(content: str | None) -> TypeGuard[str]:
     """Whether what `content_of` gave is the digest of a regular file."""
     return content is not None and " " not in content
 

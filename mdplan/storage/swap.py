@@ -12,26 +12,30 @@ from typing import Literal
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.bases import file_exists
 from mdplan.storage.filesystem import NO_LINK, FileSystem
-from mdplan.storage.folders import Folders, folder_of
+from mdplan.storage.folders import folder_of
+from mdplan.storage.leaf import is_digest
+from mdplan.storage.place import Place
 from mdplan.storage.put_back import exchange_back
 from mdplan.storage.refusal import StorageRefused, refusing
+from mdplan.storage.root_state import RootState
 from mdplan.storage.staged import Durability, Target
 
 Guard = Literal["strong", "weak"]
 
 
-def swap_all(disk: FileSystem, folders: Folders, targets: Sequence[Target], durability: Durability) -> Guard:
+def swap_all(state: RootState, targets: Sequence[Target], durability: Durability) -> Guard:
     """Put the results of all targets in place: what is new or changed first, what is deleted last.
 
     So a renamed file is never missing. Raises `StorageRefused` at the first problem; what was done until then
     is found by `put_back`.
     """
+    disk = state.root.filesystem
     linked = [target for target in targets if _needs_second_name(target)]
     for target in linked:
         _keep_aside(disk, target, durability)
-    if linked and durability is Durability.FULL:
+    if linked:
         # Else a loss of power could keep the renaming, and take the second name away.
-        folders.sync({folder_of(target.file.path) for target in linked})
+        state.sync(lambda: state.folders.sync({folder_of(target.file.path) for target in linked}))
     for target in targets:
         with refusing(target.place.shown, "replacing"):
             if target.file.base_sha256 is None:
@@ -39,7 +43,7 @@ def swap_all(disk: FileSystem, folders: Folders, targets: Sequence[Target], dura
             elif target in linked:
                 _rename_over(disk, target)
             elif target.file.result is not None:
-                _exchange(disk, target)
+                _exchange(state, target)
     for target in targets:
         if target.file.result is None:
             with refusing(target.place.shown, "deleting"):
@@ -52,13 +56,21 @@ def _needs_second_name(target: Target) -> bool:
     return replaced and not target.place.exchanges
 
 
-def _exchange(disk: FileSystem, target: Target) -> None:
+def _exchange(state: RootState, target: Target) -> None:
     place = target.place
-    disk.exchange(place.folder, place.temporary, place.leaf)
+    state.root.filesystem.exchange(place.folder, place.temporary, place.leaf)
     if place.content(place.temporary) != target.file.base_sha256:
         # At once, and not only with all the others: the other program's file is out of place meanwhile.
-        exchange_back(place, place.temporary)
+        if exchange_back(place, place.temporary):
+            _keep_superseded(state, place)
         raise _late_write(target)
+
+
+def _keep_superseded(state: RootState, place: Place) -> None:
+    """Where the other program wrote on, an older version of its file came out: into the history with it."""
+    content = place.content(place.temporary)
+    if content != place.entry.result and is_digest(content):
+        state.images.take(place.folder, place.temporary, content)
 
 
 def _create(disk: FileSystem, target: Target) -> None:

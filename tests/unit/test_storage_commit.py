@@ -10,40 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.diagnostics import Code, Severity
-from mdplan.storage.commit import CommitFacts, Durability, StagedFile, publish, stage
+from mdplan.diagnostics import Code
+from mdplan.storage.commit import CommitFacts, Durability, StagedFile, stage
 from mdplan.storage.file_name import TEMPORARY_NAME
 from mdplan.storage.filesystem import FileSystem, Step
 from mdplan.storage.lock import locked
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.scope import Scope
-from tests.disk import NOBODY, FailingDisk, descriptors, tree
-
-LIMIT = 1 << 20
-
-
-def change(path: str, base: bytes, result: bytes) -> StagedFile:
-    """The replacement of `base` by `result`."""
-    return StagedFile(path, hashlib.sha256(base).hexdigest(), result, hashlib.sha256(result).hexdigest())
-
-
-def commit(
-    folder: Path,
-    *changes: StagedFile,
-    disk: FileSystem | None = None,
-    durability: Durability = Durability.FULL,
-    between: Callable[[], None] = lambda: None,
-) -> CommitFacts:
-    """Stage and publish `changes`; `between` happens when all is staged."""
-    root = Root.open(folder, filesystem=disk)
-    try:
-        with locked(root) as lock:
-            staged = stage(lock, changes, max_bytes=LIMIT, durability=durability)
-            between()
-            return publish(staged)
-    finally:
-        root.close()
+from tests.commits import LIMIT, change, commit, creation, deletion, journal_of, sha256
+from tests.disk import NOBODY, FailingDisk, descriptors, names_in, tree
 
 
 def check_refused(
@@ -90,7 +66,9 @@ def test_all_files_are_replaced_and_nothing_else_is_left(folder: Path, durabilit
         "d/b.md": b"d/b.mdd/b.md",
         "d/c.md": b"d/c.mdd/c.md",
     }
-    assert facts == CommitFacts(cas="weak", durable=durability is Durability.FULL, warnings=())
+    assert facts == CommitFacts(
+        cas="strong", durable=durability is Durability.FULL, undoable=True, warnings=()
+    )
 
 
 def test_nothing_is_visible_before_publish(folder: Path) -> None:
@@ -109,10 +87,11 @@ def test_staged_files_are_removed_when_they_are_not_published(folder: Path) -> N
     root = Root.open(folder)
     opened = descriptors()
     with locked(root) as lock:
-        warnings = stage(lock, ALL, max_bytes=LIMIT).discard()
+        warnings = stage(lock, ALL, transaction="ab" * 8, note={}, max_bytes=LIMIT).discard()
 
     assert warnings == ()
     assert tree(folder) == before
+    assert journal_of(folder) == []
     assert descriptors() == opened
     root.close()
 
@@ -126,7 +105,7 @@ def test_result_may_be_any_bytes(folder: Path, result: bytes) -> None:
 
 def test_result_beyond_the_limit_can_be_undone(folder: Path) -> None:
     before = tree(folder)
-    disk = FailingDisk(Step.RENAME, 2, errno.EIO)
+    disk = FailingDisk(Step.RENAME, 2, errno.EIO)  # The commit point.
     with pytest.raises(StorageRefused):
         commit(folder, change("a.md", b"a.md", b"x" * (LIMIT + 1)), ALL[1], disk=disk)
 
@@ -204,7 +183,7 @@ def test_case_22_same_file_by_two_spellings_is_a_conflict(folder: Path) -> None:
 def test_scope_of_the_root_holds_for_commits(folder: Path) -> None:
     root = Root.open(folder, scope=Scope.of([], ["d/"]))
     with locked(root) as lock, pytest.raises(StorageRefused) as refused:
-        stage(lock, ALL, max_bytes=LIMIT)
+        stage(lock, ALL, transaction="ab" * 8, note={}, max_bytes=LIMIT)
 
     assert [problem.code for problem in refused.value.problems] == [Code.PATH_OUTSIDE_ROOT] * 2
     root.close()
@@ -274,144 +253,6 @@ def test_case_39_acl_is_kept(folder: Path, on_file: bool) -> None:
     assert ("system.posix_acl_access" in after[0]) is on_file
 
 
-class LateWriter(FileSystem):
-    """A disk on which another program writes `path` just before the n-th file is replaced."""
-
-    def __init__(self, path: Path, nth: int, step: Step) -> None:
-        super().__init__()
-        self._path, self._left, self._step = path, nth, step
-
-    def reach(self, step: Step) -> None:
-        if step is self._step:
-            self._left -= 1
-            if self._left == 0:
-                self._path.write_bytes(b"late")
-        super().reach(step)
-
-
-def test_write_between_two_replacements_is_kept_and_the_rest_undone(folder: Path) -> None:
-    with pytest.raises(StorageRefused) as refused:
-        commit(folder, *ALL, disk=LateWriter(folder / "d" / "c.md", 3, Step.LINK))
-
-    assert [problem.code for problem in refused.value.problems] == [Code.CONFLICT_LATE_WRITE]
-    assert {name: content for name, (_, content) in tree(folder).items() if content} == {
-        "a.md": b"a.md",
-        "d/b.md": b"d/b.md",
-        "d/c.md": b"late",
-    }
-
-
-class LateWriterAndFault(FailingDisk):
-    """A disk on which another program writes the first file after it was replaced, and the third fails."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(Step.RENAME, 3, errno.EIO)
-        self._path = path
-
-    def reach(self, step: Step) -> None:
-        if step is Step.RENAME and self.reached[step] == 1:
-            self._path.write_bytes(b"late")
-        super().reach(step)
-
-
-def test_write_on_top_of_a_replaced_file_is_kept_beside_its_old_content(folder: Path) -> None:
-    """What was there before is neither put back over it nor thrown away."""
-    with pytest.raises(StorageRefused) as refused:
-        commit(folder, *ALL, disk=LateWriterAndFault(folder / "a.md"))
-
-    assert [problem.code for problem in refused.value.problems] == [Code.IO_ERROR, Code.COMMIT_IN_DOUBT]
-    kept = [name for name in tree(folder) if is_temporary(name)]
-    assert len(kept) == 1
-    assert f"`{kept[0]}`" in refused.value.problems[1].hint
-    assert {name: content for name, (_, content) in tree(folder).items() if content} == {
-        kept[0]: b"a.md",
-        "a.md": b"late",
-        "d/b.md": b"d/b.md",
-        "d/c.md": b"d/c.md",
-    }
-
-
-class NoLinks(FailingDisk):
-    """A disk on which a file has one name."""
-
-    def reach(self, step: Step) -> None:
-        if step is Step.LINK:
-            raise OSError(errno.EPERM, os.strerror(errno.EPERM))
-        super().reach(step)
-
-
-@pytest.mark.parametrize("failing_rename", [0, 3])
-def test_file_system_without_links_keeps_copies(folder: Path, failing_rename: int) -> None:
-    (folder / "a.md").chmod(0o640)
-    before = tree(folder)
-    disk = NoLinks(Step.RENAME, failing_rename, errno.EIO)
-    if failing_rename:
-        with pytest.raises(StorageRefused):
-            commit(folder, *ALL, disk=disk)
-        assert tree(folder) == before
-    else:
-        commit(folder, *ALL, disk=disk)
-        assert (folder / "a.md").read_bytes() == b"a.mda.md"
-        assert not [name for name in tree(folder) if is_temporary(name)]
-
-
-class Recorder(FileSystem):
-    """A disk that writes down what was done to it, in order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.steps: list[Step] = []
-
-    def reach(self, step: Step) -> None:
-        self.steps.append(step)
-        super().reach(step)
-
-
-def test_everything_is_synced_before_the_first_replacement_and_the_folders_after_the_last(
-    folder: Path,
-) -> None:
-    disk = Recorder()
-    commit(folder, *ALL, disk=disk)
-    lasting = {Step.SYNC, Step.RENAME, Step.SYNC_DIRECTORY, Step.UNLINK}
-
-    assert [step for step in disk.steps if step in lasting] == [
-        *[Step.SYNC] * 6,  # Each base, which is the way back, and each result.
-        *[Step.RENAME] * 3,
-        *[Step.SYNC_DIRECTORY] * 2,
-        *[Step.UNLINK] * 3,
-    ]
-
-
-def test_commit_that_need_not_outlive_the_power_syncs_nothing(folder: Path) -> None:
-    disk = Recorder()
-    commit(folder, *ALL, disk=disk, durability=Durability.PROCESS)
-
-    assert not {Step.SYNC, Step.SYNC_DIRECTORY} & set(disk.steps)
-
-
-class NoDirectorySync(FileSystem):
-    """A disk whose directories cannot be synced."""
-
-    def sync_directory(self, directory: int) -> bool:
-        return False
-
-
-def test_file_system_that_cannot_sync_folders_is_told(folder: Path) -> None:
-    assert not commit(folder, *ALL, disk=NoDirectorySync()).durable
-
-
-def test_case_45_failure_to_clean_up_is_success_with_a_warning(folder: Path) -> None:
-    facts = commit(folder, *ALL, disk=FailingDisk(Step.UNLINK, 2, errno.EIO))
-
-    assert [(problem.code, problem.severity) for problem in facts.warnings] == [
-        (Code.IO_ERROR, Severity.WARNING)
-    ]
-    left = [name for name in tree(folder) if is_temporary(name)]
-    assert len(left) == 1
-    assert f"`{left[0].rpartition('/')[2]}`" in facts.warnings[0].hint
-    assert (folder / "d" / "c.md").read_bytes() == b"d/c.mdd/c.md"
-
-
 class Interrupted(FailingDisk):
     """A disk on which the user presses Ctrl-C at an operation."""
 
@@ -426,7 +267,7 @@ class Interrupted(FailingDisk):
 def test_interrupt_is_undone(folder: Path, nth: int) -> None:
     before = tree(folder)
     with pytest.raises(KeyboardInterrupt):
-        commit(folder, *ALL, disk=Interrupted(Step.RENAME, nth))
+        commit(folder, *ALL, disk=Interrupted(Step.EXCHANGE, 2 + nth))  # Two of them try the disk.
 
     assert tree(folder) == before
 
@@ -451,3 +292,181 @@ def test_case_41_and_42_file_that_cannot_be_replaced_is_refused(folder: Path, ki
         assert tree(folder) == before
     finally:
         subprocess.run([*unmake, str(target)], check=True)
+
+
+def test_file_is_created_in_folders_that_are_made_for_it(folder: Path) -> None:
+    commit(folder, creation("n/e/w.md", b"new"))
+    mask = os.umask(0)
+    os.umask(mask)
+
+    assert (folder / "n" / "e" / "w.md").read_bytes() == b"new"
+    assert (folder / "n" / "e" / "w.md").stat().st_mode & 0o7777 == 0o666 & ~mask
+    assert (folder / "n" / "e").stat().st_mode & 0o7777 == 0o777 & ~mask
+    assert names_in(folder / "n" / "e") == ["w.md"]
+
+
+def test_refused_creation_leaves_no_folders(folder: Path) -> None:
+    check_refused(folder, [Code.STALE_BASE], creation("n/e/w.md", b"new"), change("a.md", b"other", b"x"))
+
+
+@pytest.mark.parametrize("path", ["a.md", "d"])
+def test_case_55_creation_over_something_is_refused(folder: Path, path: str) -> None:
+    check_refused(folder, [Code.FILE_EXISTS], ALL[1], creation(path, b"new"))
+
+
+def test_case_55_creation_over_a_link_that_leads_nowhere_is_refused(folder: Path) -> None:
+    (folder / "link").symlink_to("missing")
+
+    check_refused(folder, [Code.FILE_EXISTS], creation("link", b"new"))
+
+
+def test_case_55_file_that_appears_after_staging_is_kept(folder: Path) -> None:
+    def appear() -> None:
+        (folder / "new.md").write_bytes(b"theirs")
+
+    check_refused(folder, [Code.FILE_EXISTS], *ALL, creation("new.md", b"ours"), between=appear)
+
+
+def test_creation_below_a_file_is_refused(folder: Path) -> None:
+    check_refused(folder, [Code.FILE_NOT_FOUND], creation("a.md/x.md", b"new"))
+
+
+def test_creation_through_a_link_is_refused(folder: Path) -> None:
+    (folder / "link").symlink_to("d")
+
+    check_refused(folder, [Code.SYMLINK_REFUSED], creation("link/x.md", b"new"))
+
+
+def test_two_creations_of_one_path_are_a_conflict(folder: Path) -> None:
+    check_refused(folder, [Code.ALIAS_CONFLICT] * 2, creation("n.md", b"1"), creation("./n.md", b"2"))
+
+
+def test_file_is_deleted(folder: Path) -> None:
+    commit(folder, deletion("d/b.md", b"d/b.md"), ALL[0])
+
+    assert sorted(tree(folder)) == ["a.md", "d", "d/c.md"]
+
+
+def test_renamed_file_keeps_what_belongs_to_it(folder: Path) -> None:
+    (folder / "a.md").chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(folder / "a.md", NOBODY, NOBODY)
+    before = (folder / "a.md").stat()
+    commit(folder, creation("d/new.md", b"a.md", like="a.md"), deletion("a.md", b"a.md"))
+    after = (folder / "d" / "new.md").stat()
+
+    assert sorted(tree(folder)) == ["d", "d/b.md", "d/c.md", "d/new.md"]
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+
+
+def test_folders_are_removed_after_the_commit_when_they_are_empty(folder: Path) -> None:
+    (folder / "e" / "f").mkdir(parents=True)
+    (folder / "e" / "f" / "x.md").write_bytes(b"x")
+    commit(
+        folder,
+        deletion("e/f/x.md", b"x"),
+        deletion("d/b.md", b"d/b.md"),
+        removed_folders=("d", "e", "e/f"),
+    )
+
+    assert sorted(tree(folder)) == ["a.md", "d", "d/c.md"]
+
+
+def test_file_that_is_restored_gets_back_what_belonged_to_it(folder: Path) -> None:
+    """Its before-image still has it."""
+    (folder / "a.md").chmod(0o604)
+    commit(folder, deletion("a.md", b"a.md"))
+    commit(folder, StagedFile("a.md", None, b"a.md", sha256(b"a.md"), restores=True))
+
+    assert (folder / "a.md").stat().st_mode & 0o7777 == 0o604
+    assert (folder / ".mdplan" / "history" / sha256(b"a.md")).exists()
+
+
+@pytest.mark.parametrize(
+    ("base", "result", "digest"), [(None, None, None), ("b", b"r", None), ("b", None, "r")]
+)
+def test_file_without_base_and_result_is_a_bug(
+    base: str | None, result: bytes | None, digest: str | None
+) -> None:
+    with pytest.raises(ValueError, match="a "):
+        StagedFile("a.md", base, result, digest)
+
+
+class Recorder(FileSystem):
+    """A disk that writes down what was done to it, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[Step] = []
+
+    def reach(self, step: Step) -> None:
+        self.steps.append(step)
+        super().reach(step)
+
+
+LASTING = {
+    Step.SYNC,
+    Step.SYNC_DIRECTORY,
+    Step.RENAME,
+    Step.RENAME_NEW,
+    Step.EXCHANGE,
+    Step.LINK,
+    Step.MOVE,
+}
+
+
+def test_steps_that_last_come_in_the_order_of_the_protocol(folder: Path) -> None:
+    commit(folder, change("a.md", b"a.md", b"0"))
+    disk = Recorder()
+    commit(
+        folder, change("a.md", b"0", b"1"), creation("n.md", b"new"), deletion("d/b.md", b"d/b.md"), disk=disk
+    )
+    steps = [step for step in disk.steps if step in LASTING]
+
+    assert steps == [
+        *[Step.SYNC, Step.RENAME, Step.SYNC_DIRECTORY],  # The journal, then the intent.
+        *[Step.EXCHANGE] * 2,  # The disk is tried.
+        *[Step.SYNC] * 4,  # The bases, which are the way back, and the results.
+        *[Step.EXCHANGE, Step.RENAME_NEW, Step.RENAME],  # The swaps.
+        *[Step.SYNC_DIRECTORY] * 2,  # Their folders.
+        *[Step.RENAME, Step.SYNC_DIRECTORY],  # The commit point.
+        *[Step.MOVE] * 2,  # The old content goes into the history.
+        Step.RENAME,  # The commit before this one is settled.
+    ]
+
+
+def test_commit_of_one_file_syncs_six_times(folder: Path) -> None:
+    commit(folder, ALL[0])
+    disk = Recorder()
+    commit(folder, change("a.md", b"a.mda.md", b"1"), disk=disk)
+
+    assert len([step for step in disk.steps if step in (Step.SYNC, Step.SYNC_DIRECTORY)]) == 6
+
+
+def test_commit_that_need_not_outlive_the_power_syncs_nothing(folder: Path) -> None:
+    disk = Recorder()
+    commit(folder, *ALL, disk=disk, durability=Durability.PROCESS)
+
+    assert not {Step.SYNC, Step.SYNC_DIRECTORY} & set(disk.steps)
+    assert journal_of(folder) == ["kept"]
+
+
+class NoDirectorySync(FileSystem):
+    """A disk whose directories cannot be synced."""
+
+    def sync_directory(self, directory: int) -> bool:
+        return False
+
+
+def test_file_system_that_cannot_sync_folders_is_told(folder: Path) -> None:
+    """Fault table: directory fsync EINVAL or ENOTSUP."""
+    assert not commit(folder, *ALL, disk=NoDirectorySync()).durable
+
+
+def test_commits_in_changing_folders_are_settled_in_the_end(folder: Path) -> None:
+    """Else every commit would look at all that there ever were."""
+    for number in range(12):
+        (folder / str(number)).mkdir()
+        commit(folder, creation(f"{number}/a.md", b"x"))
+
+    assert journal_of(folder).count("done") <= 9
