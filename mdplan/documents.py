@@ -52,8 +52,8 @@ class Documents:
     def snapshot(self, batch: Batch) -> tuple[list[SnapshotFile], list[Diagnostic]]:
         """Every file of `batch`, parsed, and what is wrong with the others.
 
-        Errors: those of opening; INVALID_ARGUMENT for a file that is named twice, and for several roots;
-        STALE_BASE; those of `Workspace.write_refusal`.
+        Behind them stand the other files that edits write into. Errors: those of opening; INVALID_ARGUMENT
+        for a file that is named twice, and for several roots; STALE_BASE; those of `Workspace.write_refusal`.
         """
         files: list[SnapshotFile] = []
         problems: list[Diagnostic] = []
@@ -77,6 +77,7 @@ class Documents:
             if isinstance(name, FileName):
                 names.add(name)
             first_edit += len(requested.edits)
+        files = self._with_other_files(files, names, problems)
         if len({name.root for name in names}) > 1:
             problems.append(_SEVERAL_ROOTS)
         return files, problems
@@ -189,6 +190,30 @@ class Documents:
             path=str(name), relative=name.path, requested=requested, outline=outline, first_edit=first_edit
         )
         return file if requested.new_file is None else self._renamed(file, name, requested.new_file)
+
+    def _with_other_files(
+        self, files: list[SnapshotFile], names: set[FileName], problems: list[Diagnostic]
+    ) -> list[SnapshotFile]:
+        """`files` and the other files that their edits write into; `names` and `problems` grow with them."""
+        others: list[SnapshotFile] = []
+        for position, file in enumerate(files):
+            paths: dict[int, str] = {}
+            for index, edit in enumerate(file.requested.edits, start=file.first_edit):
+                name = self.workspace.locate(edit.other_file) if edit.other_file is not None else None
+                other = None
+                if isinstance(name, FileName) and name not in names:
+                    other = self._snapshot_file(name, FileEdits.none_of(str(name)), 0)
+                if isinstance(name, FileName):
+                    names.add(name)
+                    paths[index] = str(name)
+                if isinstance(other, SnapshotFile):
+                    others.append(other)
+                problems += (
+                    each.at(edit_index=index) for each in (name, other) if isinstance(each, Diagnostic)
+                )
+            if paths:
+                files[position] = replace(file, other_paths=paths)
+        return files + others
 
     def _new_file(self, name: FileName, requested: FileEdits, first_edit: int) -> SnapshotFile | Diagnostic:
         """A file that is to be created. Errors: FILE_EXISTS, ENCODING_UNKNOWN, those of looking there."""

@@ -164,6 +164,7 @@ class Resolution:
     and the owner of what it inserts, so that it needs no file hash.
     `may_change_outline` says that headings around the edit may change level or parent: it was asked to.
     `front_matter` says what `edits` do there; made together with those of other edits they may differ.
+    `exported` are blocks that go to the file that the operation names besides its own.
     `comes_last` says that what it inserts stands behind what other edits insert at the same place.
     """
 
@@ -176,6 +177,7 @@ class Resolution:
     matches: MatchReport | None = None
     hunk_offsets: tuple[int, ...] = ()
     front_matter: FrontMatterChanges | None = None
+    exported: Payload | None = None
     warnings: Problems = ()
     is_evidence: bool = False
     may_change_outline: bool = False
@@ -204,9 +206,23 @@ class Operation(Wire, ABC):
         """The path that the file gets; None where it keeps its own."""
         return None
 
+    @property
+    def other_file(self) -> str | None:
+        """Another file that the edit writes into; None for most."""
+        return None
+
+    @property
+    def other_base_sha256(self) -> str | None:
+        """SHA-256 of that file as the caller saw it, or the first digits of it."""
+        return None
+
     @abstractmethod
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Text edits against the base `outline`, or all that is wrong with this edit."""
+
+    def resolve_there(self, outline: Outline, exported: Payload) -> Resolution | Problems:
+        """Text edits against the base `outline` of `other_file`, to which the blocks `exported` go."""
+        raise NotImplementedError
 
 
 _SECTION_TARGETS = ("section_id", "heading_path", "heading", "anchor")

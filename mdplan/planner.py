@@ -1,9 +1,12 @@
 """The part of the line that plans: decode, parse, resolve, check, build, verify, derive."""
 
+from collections.abc import Iterator, Sequence
+
 from mdplan.batch import Batch
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents import Documents
 from mdplan.linked_files import LinkedFiles
+from mdplan.planning.arrivals import find_arrivals, refuse_in_sequence
 from mdplan.planning.build import Built, BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
 from mdplan.planning.derived import derive
@@ -47,8 +50,7 @@ class Planner:
         """Every file of `batch` decoded, parsed, resolved, checked, built and verified, and links derived."""
         snapshot, problems = self._documents.snapshot(batch)
         built_files: list[BuiltFile] = []
-        for file in snapshot:
-            built = _build_in_sequence(file, batch) if batch.sequential else _build(file, batch)
+        for built in _build_in_sequence(snapshot, batch) if batch.sequential else _build(snapshot, batch):
             if isinstance(built, BuiltFile):
                 built_files.append(built)
             else:
@@ -60,21 +62,21 @@ class Planner:
         return self._documents.within_limits(made, self._limits) if isinstance(made, Built) else made
 
 
-def _build(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
-    """Resolve, check, build and verify one file, all edits against its base."""
-    resolved, problems = resolve_edits(file)
-    problems += find_conflicts(file, resolved)
-    if problems:
-        return problems
-    built = build_file(file, resolved)
-    if not isinstance(built, BuiltFile):
-        return built
-    return verify(built, batch) or built
+def _build(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[BuiltFile | Problems]:
+    """Resolve, check, build and verify each file, all edits against its base."""
+    resolved = {file.path: resolve_edits(file) for file in snapshot}
+    arrivals = find_arrivals(snapshot, {path: edits for path, (edits, _) in resolved.items()})
+    yield arrivals.problems
+    for file in snapshot:
+        edits, problems = resolved[file.path]
+        arriving = arrivals.by_file.get(file.path, ())
+        problems += find_conflicts(file, [*edits, *arriving])
+        built = problems or build_file(file, edits, arriving)
+        yield (verify(built, batch) or built) if isinstance(built, BuiltFile) else built
 
 
-def _build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
+def _build_in_sequence(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[BuiltFile | Problems]:
     """The same, each edit against the result of those before it."""
-    built = build_in_sequence(file, batch)
-    if not isinstance(built, BuiltFile):
-        return built
-    return verify_paths(built, batch) or built
+    for file in snapshot:
+        built = refuse_in_sequence(file) or build_in_sequence(file, batch)
+        yield (verify_paths(built, batch) or built) if isinstance(built, BuiltFile) else built

@@ -81,6 +81,11 @@ def destinations(
     return tuple(found[span] for span in sorted(found))
 
 
+def is_external(href: str) -> bool:
+    """Whether `href` has a scheme or a host, so that it names no file of this root."""
+    return _EXTERNAL.match(href) is not None
+
+
 def understood(written: str, form: Form) -> str:
     """What `written` means in `form`, with escapes and entities resolved, but not percent-decoded."""
     match form:
@@ -136,7 +141,7 @@ def _form_of(outline: Outline, attribute: HtmlAttribute) -> Form:
 def _split(outline: Outline, span: Span, href: str, form: Form, *, is_shown: bool) -> Destination | None:
     """The destination at `span`, which means `href`; None for one of another site, or without proof."""
     written = outline.source.text[span.start : span.end]
-    if not written or _EXTERNAL.match(href) or (form is not Form.WIKI and _EXTERNAL.match(written)):
+    if not written or is_external(href) or (form is not Form.WIKI and is_external(written)):
         return None
     head, fragment_at = _cut(written, href, form)
     if fragment_at is not None and form is Form.WIKI:

@@ -17,10 +17,12 @@ from mdplan.markdown.targets import attributes_in, is_resolved, nodes_near, reso
 from mdplan.text.span import Span
 
 __all__ = [
+    "Definition",
     "LinkCount",
     "LocalLink",
     "ReferenceUse",
     "count_links",
+    "definitions",
     "footnote_links",
     "local_links",
     "reference_labels",
@@ -114,6 +116,33 @@ def footnote_links(outline: Outline, spans: Sequence[Span] | None = None) -> tup
 def reference_labels(outline: Outline) -> frozenset[str]:
     """Labels, normalized, that the link reference definitions of the document define."""
     return _labels(outline, InlineKind.DEFINITION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """A link reference definition. `text` is one line of Markdown, `href` the destination as understood."""
+
+    text: str
+    href: str
+    span: Span
+
+
+def definitions(outline: Outline) -> dict[str, Definition]:
+    """The definition of each label, normalized; the first counts (CommonMark 0.31.2, section 4.7)."""
+    found: dict[str, Definition] = {}
+    for node in nodes_near(outline, whole(outline), _LABEL_END):
+        if node.kind is InlineKind.DEFINITION and node.label and node.destination:
+            title = f" {_one_line(outline, node.title)}" if node.title else ""
+            label, destination = _one_line(outline, node.label), outline.text_of(node.destination)
+            found.setdefault(
+                _normalized(outline, node.label),
+                Definition(text=f"[{label}]: {destination}{title}", href=node.href, span=node.span),
+            )
+    return found
+
+
+def _one_line(outline: Outline, span: Span) -> str:
+    return _LINE_BREAK.sub(" ", outline.text_of(span))
 
 
 def reference_uses(outline: Outline, span: Span | None = None) -> tuple[ReferenceUse, ...]:

@@ -1,4 +1,4 @@
-"""move_section: take a section to another place of the file."""
+"""move_section: take a section to another place of the file, or to another file."""
 
 from typing import ClassVar, Literal
 
@@ -11,7 +11,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload, read_payload
 from mdplan.markdown.section import Section
 from mdplan.markdown.spacing import end_of_subtree
-from mdplan.operation import BlockInsertion, Claim, Resolution
+from mdplan.operation import BlockInsertion, Claim, Resolution, SectionHash
 from mdplan.payload_operation import LevelFitting, SectionPosition, place_beside
 from mdplan.text.span import Span
 
@@ -21,6 +21,13 @@ class MoveSection(LevelFitting):
 
     With `levels: "fit"` its headings are pushed down together until the first fits the new place; they are
     never lifted.
+
+    With `toFile` it goes to another file of the root, which must exist, to the place that `toSectionId` or
+    `toHeadingPath` names there; without these, to the end of that file. Relative links and images in what
+    moves are corrected, and the link definitions that it uses and the other file lacks are copied to its end;
+    those of its own file stay. Footnotes stay behind. Links elsewhere follow with `updateReferences`. Both
+    files pin the edit: the other one by its own `baseSha256` in the batch or by `toBaseSha256`, or both by a
+    plan. It does not go with `sequential`.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -35,20 +42,45 @@ class MoveSection(LevelFitting):
     to_heading_path: tuple[str, ...] | None = Field(
         default=None, description="Heading path of the section to move to; [] is the preamble."
     )
-    position: SectionPosition = Field(description="Where the section goes, seen from that one.")
+    position: SectionPosition | None = Field(
+        default=None,
+        description="Where the section goes, seen from that one; lastChild is the default with toFile alone.",
+    )
+    to_file: str | None = Field(default=None, min_length=1, description="File to move it to, if another one.")
+    to_base_sha256: SectionHash | None = Field(
+        default=None, description="SHA-256 of toFile as you saw it; at least 16 hex digits."
+    )
 
     @model_validator(mode="after")
     def _check_destination(self) -> "MoveSection":
-        if (self.to_section_id is None) == (self.to_heading_path is None):
+        has_id, has_path = self.to_section_id is not None, self.to_heading_path is not None
+        if (has_id and has_path) or not (has_id or has_path or self.to_file is not None):
             raise ValueError("give one of toSectionId and toHeadingPath")
+        if self.to_base_sha256 is not None and self.to_file is None:
+            raise ValueError("toBaseSha256 goes with toFile")
+        if self.position is None and (has_id or has_path):
+            raise ValueError("give position: before, after, firstChild or lastChild")
         return self
 
+    @property
+    def other_file(self) -> str | None:
+        """The file that the section goes to."""
+        return self.to_file
+
+    @property
+    def other_base_sha256(self) -> str | None:
+        """The hash of that file."""
+        return self.to_base_sha256
+
     def resolve(self, outline: Outline) -> Resolution | Problems:
-        """One deletion and one insertion.
+        """One deletion and one insertion; with `toFile` a deletion here.
 
         Errors: those of both targets; INVALID_ARGUMENT for a place inside of the section itself, or beside
-        the preamble; HEADING_LEVEL_OVERFLOW.
+        the preamble; HEADING_LEVEL_OVERFLOW; OUTLINE_CHANGED for text that would swallow what follows in
+        another file.
         """
+        if self.to_file is not None:
+            return self._resolve_here(outline)
         section, to = self.find_section(outline), self._find_destination(outline)
         problems = tuple(problem for problem in (section, to) if isinstance(problem, Diagnostic))
         if isinstance(section, Diagnostic) or isinstance(to, Diagnostic):
@@ -56,7 +88,7 @@ class MoveSection(LevelFitting):
         wrong = self._wrong_place(outline, section, to)
         if wrong:
             return (wrong,)
-        place = place_beside(outline, to, self.position)
+        place = place_beside(outline, to, self._position)
         text = Span(section.span.start, end_of_subtree(outline, section))
         fitted = self.fitted(read_payload(outline.text_of(text)), place.level)
         if not isinstance(fitted, Payload):
@@ -74,6 +106,47 @@ class MoveSection(LevelFitting):
             destination=to,
         )
 
+    def _resolve_here(self, outline: Outline) -> Resolution | Problems:
+        """The deletion in the file that the section leaves."""
+        section = self.find_section(outline)
+        if isinstance(section, Diagnostic):
+            return (section,)
+        text = Span(section.span.start, end_of_subtree(outline, section))
+        payload = read_payload(outline.text_of(text))
+        if payload.left_open:
+            line = section.first_line + payload.left_open.first_line - 1
+            return (
+                Diagnostic(
+                    code=Code.OUTLINE_CHANGED,
+                    message=f"the section leaves the {payload.left_open.kind} of line {line} open, and it "
+                    "would swallow what follows in another file",
+                    hint="close the fence, comment or tag first",
+                ),
+            )
+        claim = Claim(span=text, owner=section.index, takes=outline.members(section), verb="moves")
+        return Resolution(claims=(claim,), deletions=(section.span,), section=section, exported=payload)
+
+    def resolve_there(self, outline: Outline, exported: Payload) -> Resolution | Problems:
+        """One insertion. Errors: those of the destination, HEADING_LEVEL_OVERFLOW."""
+        to = self._find_destination(outline)
+        if isinstance(to, Diagnostic):
+            return (to,)
+        wrong = _no_section_there(to, self._position)
+        place = place_beside(outline, to, self._position)
+        fitted = self.fitted(exported, place.level)
+        if wrong is not None or not isinstance(fitted, Payload):
+            return tuple(each for each in (wrong, fitted) if isinstance(each, Diagnostic))
+        return Resolution(
+            claims=(Claim(span=Span(place.offset, place.offset), owner=place.parent.index),),
+            insertions=(BlockInsertion(offset=place.offset, payload=fitted, order=place.order),),
+            destination=to,
+            is_evidence=self.to_base_sha256 is not None,
+        )
+
+    @property
+    def _position(self) -> SectionPosition:
+        return self.position or "lastChild"
+
     def needs_pin(self, resolution: Resolution) -> bool:
         """The same of the destination."""
         to = resolution.destination
@@ -86,17 +159,25 @@ class MoveSection(LevelFitting):
         return find_by_path(outline, self.to_heading_path or ())
 
     def _wrong_place(self, outline: Outline, section: Section, to: Section) -> Diagnostic | None:
-        if to.nested or (to.is_root and self.position in {"before", "after"}):
-            return Diagnostic(
-                code=Code.INVALID_ARGUMENT,
-                message="no section can stand there",
-                hint="name a section of its own, or use firstChild or lastChild with toHeadingPath []",
-            )
+        problem = _no_section_there(to, self._position)
+        if problem is not None:
+            return problem
         is_inside = to.index in outline.members(section)
-        if is_inside and (to.index != section.index or self.position in {"firstChild", "lastChild"}):
+        if is_inside and (to.index != section.index or self._position in {"firstChild", "lastChild"}):
             return Diagnostic(
                 code=Code.INVALID_ARGUMENT,
                 message="a section cannot move into itself",
                 hint="name a section outside of it",
             )
         return None
+
+
+def _no_section_there(to: Section, position: SectionPosition) -> Diagnostic | None:
+    """Why no section can stand at `position` of the section `to`; None where one can."""
+    if not to.nested and not (to.is_root and position in {"before", "after"}):
+        return None
+    return Diagnostic(
+        code=Code.INVALID_ARGUMENT,
+        message="no section can stand there",
+        hint="name a section of its own, or use firstChild or lastChild with toHeadingPath []",
+    )

@@ -81,15 +81,17 @@ class Built:
     warnings: Problems = ()
 
 
-def build_file(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> BuiltFile | Problems:
-    """Result of `resolved` on `file`; parses the result once.
+def build_file(
+    file: SnapshotFile, resolved: Sequence[ResolvedEdit], arrivals: Sequence[ResolvedEdit] = ()
+) -> BuiltFile | Problems:
+    """Result of `resolved` on `file`, and of edits of other files that write into it; parses the result once.
 
     Errors: CONFLICTING_EDITS, FRONT_MATTER_INVALID, UNENCODABLE_TEXT, ENCODING_UNKNOWN, NOT_A_TEXT_FILE.
     """
     front_matter = front_matter_parts(file.outline, resolved)
     if not isinstance(front_matter, list):
         return tuple(problem.at(file=file.path) for problem in front_matter)
-    parts = front_matter + parts_of(file.outline, resolved)
+    parts = front_matter + parts_of(file.outline, [*resolved, *arrivals])
     edits = EditList.of(part.edit for part in parts)
     if isinstance(edits, Overlap):
         first, second = parts[edits.first], parts[edits.second]
@@ -104,6 +106,7 @@ def build_file(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> BuiltFil
     return BuiltFile(
         file=file,
         resolved=resolved,
+        arrivals=arrivals,
         edits=edits,
         byte_edits=byte_edits,
         result=file.outline if result is source else Outline(result, file.outline.format),

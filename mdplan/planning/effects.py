@@ -1,5 +1,7 @@
 """What each edit does, told without offsets, so that it can be compared on another base."""
 
+from collections.abc import Iterable
+
 from mdplan.markdown.outline import Outline
 from mdplan.plan import Effect
 from mdplan.planning.build import BuiltFile
@@ -9,9 +11,11 @@ from mdplan.text.source import sha256_hex
 from mdplan.text.span import Span
 
 
-def effects_of(built: BuiltFile) -> tuple[tuple[Effect, ...], ...]:
-    """Effects of every edit of `built`, in batch order."""
-    return tuple(_effects(item) for item in built.resolved)
+def effects_of(built_files: Iterable[BuiltFile]) -> tuple[tuple[Effect, ...], ...]:
+    """Effects of every edit of `built_files`, in batch order; those in another file come last."""
+    files = list(built_files)
+    there = {item.index: _effects(item) for built in files for item in built.arrivals}
+    return tuple(_effects(item) + there.get(item.index, ()) for built in files for item in built.resolved)
 
 
 def changes_of(item: ResolvedEdit) -> list[tuple[Span, str]]:

@@ -15,13 +15,13 @@ _MANY: Final = 100
 def large_deletions(built: BuiltFile) -> Problems:
     """LARGE_DELETION where more than 100 lines of a file go, or more than half of them.
 
-    Lines that are replaced by others do not count, nor those that the same plan writes elsewhere, nor a file
-    that is deleted by name.
+    Lines that are replaced by others do not count, nor those that the same plan writes elsewhere, also in
+    another file, nor a file that is deleted by name.
     """
     lines = built.base.source.lines
     if built.file.is_deleted or not _is_large(_most_that_go(built), lines.count):
         return ()
-    gone = _lines_that_go(built)
+    gone = _lines_that_go(built) - _lines_that_leave(built)
     if not _is_large(gone, lines.count):
         return ()
     return (
@@ -53,6 +53,17 @@ def _lines_that_go(built: BuiltFile) -> int:
     given = Counter(text for change in growing for text in _texts(result, change.new_start, change.new_end))
     most_moved = -sum(change.shrinks_by for change in growing)
     return gone - min((taken & given).total(), most_moved, gone)
+
+
+def _lines_that_leave(built: BuiltFile) -> int:
+    """Lines that go to another file."""
+    lines = built.base.source.lines
+    return sum(
+        lines.line_at(span.end) - lines.line_at(span.start)
+        for item in built.resolved
+        if item.resolution.exported is not None
+        for span in item.resolution.deletions
+    )
 
 
 def _texts(lines: LineIndex, start: int, end: int) -> Iterator[tuple[str, bool]]:

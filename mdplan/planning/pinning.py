@@ -16,14 +16,15 @@ def unpinned(built_files: Sequence[BuiltFile]) -> Problems:
     for built in built_files:
         if built.file.requested.base_sha256 is not None:
             continue
-        loose = [item.index for item in built.resolved if not _has_evidence(item)]
+        loose = [item.index for item in (*built.resolved, *built.arrivals) if not _has_evidence(item)]
         if loose:
+            field = "baseSha256" if built.resolved else "toBaseSha256"
             listed = f"{'edit' if len(loose) == 1 else 'edits'} {', '.join(map(str, loose[:10]))}"
             problems.append(
                 Diagnostic(
                     code=Code.PRECONDITION_REQUIRED,
                     message=f"nothing pins `{built.file.path}` to what you saw ({listed})",
-                    hint=f'add `"baseSha256": "{built.base.source.sha256}"` if you saw this file, '
+                    hint=f'add `"{field}": "{built.base.source.sha256}"` if you saw this file, '
                     "or dry-run the batch and apply its planId",
                     file=built.file.path,
                     edit_index=loose[0],

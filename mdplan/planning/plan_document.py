@@ -151,6 +151,7 @@ def _result_of_json(entry: Mapping[str, Any]) -> EditResult:
         op=str(entry["op"]),
         file=str(entry["file"]),
         no_op=bool(entry["noOp"]),
+        to_file=_text_or_none(entry.get("toFile")),
         ranges=tuple(_range_of_json(place) for place in entry["ranges"]),
         result_lines=tuple(_lines_of_json(lines) for lines in entry["resultLines"]),
         section_id=_text_or_none(entry.get("sectionId")),

@@ -75,7 +75,7 @@ def other_bases(whole: Plan, part: Plan) -> Problems:
 
 def other_effects(plan: Plan, built_files: Sequence[BuiltFile]) -> Problems:
     """STALE_BASE for every edit that would now remove or insert something else, or elsewhere."""
-    now = [effects for built in built_files for effects in effects_of(built)]
+    now = effects_of(built_files)
     return tuple(
         Diagnostic(
             code=Code.STALE_BASE,

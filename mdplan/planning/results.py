@@ -1,6 +1,7 @@
 """What each edit of a batch did, for the caller."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mdplan.markdown.outline import Outline
 from mdplan.operation import MatchReport
@@ -15,10 +16,32 @@ MOST_MATCHES = 50
 _MATCH_TEXT = 200
 
 
-def edit_results(built: BuiltFile) -> tuple[EditResult, ...]:
-    """One result an edit of `built`, in batch order."""
-    after = sections_after(built)
-    return tuple(_result(built, item, after.get(item.index)) for item in built.resolved)
+def edit_results(built_files: Sequence[BuiltFile]) -> tuple[EditResult, ...]:
+    """One result an edit of `built_files`, in batch order."""
+    there = {item.index: (built, item) for built in built_files for item in built.arrivals}
+    results: list[EditResult] = []
+    for built in built_files:
+        after = sections_after(built, built.resolved)
+        for item in built.resolved:
+            result = _result(built, item, after.get(item.index))
+            results.append(_arrived(result, *there[item.index]) if item.index in there else result)
+    return tuple(results)
+
+
+def _arrived(result: EditResult, built: BuiltFile, item: ResolvedEdit) -> EditResult:
+    """`result` of an edit that moves text to the file `built`, with what `item` does there."""
+    after = sections_after(built, (item,)).get(item.index)
+    return replace(
+        result,
+        to_file=built.file.path,
+        result_lines=_lines(built.result, built.written.get(item.index, ())[:MOST_MATCHES]),
+        new_section_id=after.new_id if after else None,
+        new_section_sha256=after.sha256 if after else None,
+        warnings=(
+            *result.warnings,
+            *(each.at(file=built.file.path, edit_index=item.index) for each in item.resolution.warnings),
+        ),
+    )
 
 
 def _result(built: BuiltFile, item: ResolvedEdit, after: SectionAfter | None) -> EditResult:

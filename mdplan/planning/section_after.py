@@ -1,6 +1,7 @@
 """What became of the section of each edit, so that the next edit can name it and be pinned by it."""
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mdplan.markdown.section import Section
@@ -22,11 +23,11 @@ class SectionAfter:
     sha256: str
 
 
-def sections_after(built: BuiltFile) -> dict[int, SectionAfter]:
-    """By the index of each edit the section that it made or addressed; edits that have none are left out."""
+def sections_after(built: BuiltFile, items: Iterable[ResolvedEdit]) -> dict[int, SectionAfter]:
+    """By the index of each of `items` the section that it made or addressed; those without are left out."""
     after: dict[int, SectionAfter] = {}
     hashes: dict[SectionId, str] = {}
-    for item in built.resolved:
+    for item in items:
         addressed, made = item.resolution.section, _made_section(built, item)
         section = made or _same_section(built, item)
         if section is None:

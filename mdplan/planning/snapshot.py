@@ -1,6 +1,7 @@
 """The files of one batch as the planner saw them."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from mdplan.batch import FileEdits
 from mdplan.markdown.outline import Outline
@@ -13,6 +14,7 @@ class SnapshotFile:
     `path` is as callers write it, `relative` without the name of the root. `first_edit` is the index of its
     first edit, counted through the whole batch. Of a file that is to be created `exists` is false and
     `outline` is that of no text; `new_path` and `new_relative` are the names that a renaming gives it.
+    `other_paths` are, by the index of an edit that writes into another file too, the path of that file.
     """
 
     path: str
@@ -23,6 +25,7 @@ class SnapshotFile:
     exists: bool = True
     new_path: str | None = None
     new_relative: str | None = None
+    other_paths: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def result_path(self) -> str:

@@ -1,12 +1,13 @@
 """The plan of some edits of a batch: what was accepted, and whether it stands without the rest."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mdplan.batch import Batch
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.planning.build import Built, BuiltFile
 from mdplan.planning.effects import changes_of
+from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
 
 
@@ -39,8 +40,7 @@ def needs_rejected(batch: Batch, full: Built, chosen: Built | Problems) -> Probl
     subset = _Subset(sorted(set(batch.accept or ())), files)
     if not isinstance(chosen, Built):
         return tuple(subset.want(problem) for problem in chosen)
-    in_full = [changes for built in full.files for changes in _changes(built)]
-    in_chosen = [changes for built in chosen.files for changes in _changes(built)]
+    in_full, in_chosen = _changes(full.files), _changes(chosen.files)
     return tuple(
         subset.conflict(f"edit {index} does something else without", index)
         for position, index in enumerate(subset.kept)
@@ -51,14 +51,22 @@ def needs_rejected(batch: Batch, full: Built, chosen: Built | Problems) -> Probl
 _Changes = tuple[tuple[int | None, int | None, str, str], ...]
 
 
-def _changes(built: BuiltFile) -> Iterator[_Changes]:
+def _changes(built_files: Sequence[BuiltFile]) -> list[_Changes]:
     """By edit, where what it replaces is in the base, that text, and the new one."""
-    for item in built.resolved:
-        seen, outline = built.edits_before(item.index), item.outline
-        yield tuple(
-            (seen.unmap_offset(span.start), seen.unmap_offset(span.end), outline.text_of(span), new_text)
-            for span, new_text in changes_of(item)
-        )
+    there = {item.index: _changes_of(built, item) for built in built_files for item in built.arrivals}
+    return [
+        _changes_of(built, item) + there.get(item.index, ())
+        for built in built_files
+        for item in built.resolved
+    ]
+
+
+def _changes_of(built: BuiltFile, item: ResolvedEdit) -> _Changes:
+    seen, outline = built.edits_before(item.index), item.outline
+    return tuple(
+        (seen.unmap_offset(span.start), seen.unmap_offset(span.end), outline.text_of(span), new_text)
+        for span, new_text in changes_of(item)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ def plan_of(made: Built, batch: Batch) -> Plan:
         files=[_change(built) for built in built_files],
         requested=[normalized_edits(built.file.requested) for built in built_files],
         options=batch.options,
-        effects=tuple(effects for built in built_files for effects in effects_of(built)),
-        results=tuple(result for built in built_files for result in edit_results(built)),
+        effects=effects_of(built_files),
+        results=edit_results(built_files),
         warnings=(*warnings, *made.warnings),
     )
 

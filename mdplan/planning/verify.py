@@ -185,7 +185,7 @@ def _outline_changed(outline: Outline, sections: Sequence[Section], what: str, w
 def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
     """Inserted blocks that landed inside of a fence or comment, and blocks that an edit left open."""
     result = built.result
-    for item in built.resolved:
+    for item in (*built.resolved, *built.arrivals):
         if not item.resolution.insertions:
             continue
         for span in built.written.get(item.index, ()):
