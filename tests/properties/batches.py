@@ -11,6 +11,7 @@ from mdplan.operation import Operation, SectionTargeted
 from mdplan.operations import OPERATIONS
 from tests.properties.block_edits import code_block_edits, diff_edits, region_edits
 from tests.properties.hostile_markdown import hostile_documents
+from tests.properties.list_and_table_edits import list_edits, table_edits
 
 Edit = dict[str, Any]
 
@@ -20,6 +21,7 @@ _BLOCKS = (
     "Two lines\nof version 1.0.\n",
     "- one\n- two\n",
     "1. one\n\n2. two\n",
+    "- [ ] task\n- [x] done\n  - nested\n",
     "| a | b |\n|---|---|\n| 1 | 2 |\n",
     "```sh\n# no heading\nrun 1.0\n```\n",
     "> # Quoted\n> text\n",
@@ -120,21 +122,35 @@ def edits(draw: DrawFn, outline: Outline) -> Edit:
     """One edit whose address mostly exists in `outline`."""
     op = draw(st.sampled_from(sorted(OPERATIONS)))
     edit: Edit = {"op": op}
-    if op in {"replace_match", "preview_match"}:
-        return edit | draw(_matches(outline, replaces=op == "replace_match"))
-    if op in {"insert_lines", "replace_lines", "delete_lines", "replace_range"}:
-        return edit | draw(_places(outline, op))
-    if op == "replace_code_block":
-        return edit | draw(code_block_edits(outline))
-    if op == "replace_region":
-        return edit | draw(region_edits(outline, _payloads))
-    if op == "apply_diff":
-        return edit | draw(diff_edits(outline, _payloads))
+    placed = _placed(outline, op)
+    if placed is not None:
+        return edit | draw(placed)
     section = draw(st.sampled_from(_sections_for(outline, OPERATIONS[op])))
     edit |= draw(_addresses(outline, section))
     if draw(st.integers(0, 3)) == 0:
         edit["sectionSha256"] = outline.section_sha256(section)
     return edit | draw(_section_fields(outline, section, op))
+
+
+def _placed(outline: Outline, op: str) -> SearchStrategy[Edit] | None:
+    """Fields of an edit whose place is no section."""
+    found: SearchStrategy[Edit] | None = None
+    match op:
+        case "replace_match" | "preview_match":
+            found = _matches(outline, replaces=op == "replace_match")
+        case "insert_lines" | "replace_lines" | "delete_lines" | "replace_range":
+            found = _places(outline, op)
+        case "replace_code_block":
+            found = code_block_edits(outline)
+        case "replace_region":
+            found = region_edits(outline, _payloads)
+        case "apply_diff":
+            found = diff_edits(outline, _payloads)
+        case "delete_table_row" | "upsert_table_row":
+            found = table_edits(outline, op)
+        case "add_list_item" | "remove_list_item" | "set_task":
+            found = list_edits(outline, op)
+    return found
 
 
 def _sections_for(outline: Outline, operation: type[Operation]) -> list[Section]:

@@ -1,0 +1,237 @@
+"""Tables and lists as they stand in the source, and what looking things up in them costs."""
+
+import sys
+from collections.abc import Callable
+from textwrap import dedent
+from types import FrameType
+
+import pytest
+
+from mdplan.markdown import blocks
+from mdplan.markdown.blocks import is_left_open
+from mdplan.markdown.lists import ListItem, MarkdownList
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.tables import Alignment, TableSource
+from mdplan.operation import Resolution
+from mdplan.operations import OPERATIONS
+from mdplan.text.display_width import display_width
+from mdplan.text.source import Source
+
+
+def outline(text: str) -> Outline:
+    return Outline(Source.from_text(dedent(text)))
+
+
+# Tables.
+
+
+def rows_of(table: TableSource) -> list[list[str]]:
+    return [[table.text_in(row, at) for at in range(len(row.cells))] for row in table.rows]
+
+
+@pytest.mark.parametrize(
+    ("row", "cells", "outer_pipes"),
+    [
+        ("| a | b |", ["a", "b"], (True, True)),
+        ("a | b", ["a", "b"], (False, False)),
+        ("|a", ["a"], (True, False)),
+        ("a|", ["a"], (False, True)),
+        ("|", [], (True, True)),
+        ("||", [""], (True, True)),
+        ("| a \\| b | `c \\| d` |", ["a | b", "`c | d`"], (True, True)),
+        ("a\\|", ["a|"], (False, False)),
+        ("| a | b | c |", ["a", "b", "c"], (True, True)),
+        ("\u00a0a\u00a0|\tb", ["a", "b"], (False, False)),
+    ],
+)
+def test_a_row_is_cut_at_its_unescaped_pipes(
+    row: str, cells: list[str], outer_pipes: tuple[bool, bool]
+) -> None:
+    (table,) = outline(f"| x | y |\n|---|---|\n{row}\n").tables
+
+    assert rows_of(table) == [cells]
+    assert (table.rows[0].leads, table.rows[0].trails) == outer_pipes
+
+
+@pytest.mark.parametrize("prefix", ["> ", ">", "   ", "- ", "-\t", "12) ", "> - ", "- > ", ">\t", "- - "])
+def test_a_table_in_containers_is_proven_and_its_rows_are_read(prefix: str) -> None:
+    rest = "".join(mark if mark in ">\t" else " " for mark in prefix)
+    (table,) = outline(f"{prefix}| a | b |\n{rest}|---|:-:|\n{rest}| 1 | 2 |\n").tables
+
+    assert table.is_proven
+    assert rows_of(table) == [["1", "2"]]
+    assert table.alignments == (Alignment.NONE, Alignment.CENTER)
+
+
+def test_widths_are_those_that_header_and_delimiter_and_half_of_the_rows_have() -> None:
+    (table,) = outline("""\
+        | aa | bb | cc | dd
+        |----|----|---|---
+        | 1  | 2 | 3  | 4
+        | 1 wide one  | 22 | 3  | 4
+        """).tables
+
+    assert table.widths == (4, 4, None, None)
+
+
+def test_a_column_is_named_as_written_else_as_rendered_else_in_canonical_form() -> None:
+    (table,) = outline("| Size | *Size* | size! | `a` |  |\n|-|-|-|-|-|\n").tables
+
+    names = ("Size", "*Size*", "size!", "SIZE", "a", "", "b")
+    assert [table.columns_named(name) for name in names] == [(0,), (1,), (2,), (0, 1, 2), (3,), (), ()]
+
+
+def test_wide_characters_take_two_columns_and_combining_ones_none() -> None:
+    assert [display_width(text) for text in ("ab", "日本", "e\u0301", "\u200d", "é")] == [2, 4, 1, 0, 1]
+
+
+# Lists.
+
+
+def told(listing: MarkdownList) -> tuple[object, ...]:
+    return (listing.block.first_line, listing.block.markup, [tell(item) for item in listing.items])
+
+
+def tell(item: ListItem) -> object:
+    return item.text if not item.lists else (item.text, [told(listing) for listing in item.lists])
+
+
+def test_lists_are_read_with_their_items_and_what_is_nested_in_them() -> None:
+    base = outline("""\
+        - a
+          - b
+
+            more
+          1. c
+        - # d
+        * e
+        lazy
+        > - f
+        - > - g
+
+        <!-- -->
+        7) h
+        """)
+
+    lists = base.lists
+    assert [told(each) for each in lists.outermost] == [
+        (1, "-", [("a", [(2, "-", ["b"]), (5, ".", ["c"])]), "d"]),
+        (7, "*", ["e lazy"]),
+        (9, "-", ["f"]),
+        (10, "-", [""]),
+        (13, ")", ["h"]),
+    ]
+    assert [each.index for each in lists.all] == [0, None, None, 1, 2, 3, None, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_spaced"),
+    [
+        ("- a\n- b\n", False),
+        ("- a\n\n- b\n- c\n", True),
+        ("- a\n\n  b\n- c\n", False),
+        ("- a\n\n  b\n", True),
+        ("> - a\n>\n> - b\n", True),
+        ("> - a\n> - b\n>\n", False),
+    ],
+)
+def test_a_list_is_spaced_where_blank_lines_stand_between_its_items(text: str, is_spaced: bool) -> None:
+    assert outline(text).lists.outermost[0].is_spaced is is_spaced
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "expected"),
+    [
+        ("- a\n", 0, ("-", "", " ", "  ")),
+        ("12)   a\n", 0, ("12)", "", "   ", "      ")),
+        ("-\ta\n", 0, ("-", "", "\t", "    ")),
+        ("-\n  a\n", 0, ("-", "", " ", "  ")),
+        ("-     code\n", 0, ("-", "", " ", "  ")),
+        ("> - a\n> - b\n", 1, ("-", "> ", " ", "  ")),
+    ],
+)
+def test_a_marker_has_its_place_and_what_further_lines_need(
+    text: str, position: int, expected: tuple[str, str, str, str]
+) -> None:
+    base = outline(text)
+    marker = base.lists.marker(base.lists.outermost[0], position)
+
+    assert marker is not None
+    assert (marker.text, marker.prefix, marker.spacing, marker.indentation) == expected
+
+
+def test_a_marker_behind_another_has_blanks_in_the_place_of_that() -> None:
+    base = outline("1. - a\n   - b\n")
+    marker = base.lists.marker(base.lists.all[1], 0)
+
+    assert marker is not None
+    assert (marker.prefix, base.text_of(marker.span)) == ("   ", "-")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_open"),
+    [
+        ("```\n", True),
+        ("```\n\n", True),
+        ("```\n\n\n", True),
+        ("```\n```\n", False),
+        ("```\r\n```\r\n", False),
+        ("```\r```\r", False),
+        ("```\n\n```", False),
+    ],
+)
+def test_a_fence_is_closed_by_its_last_line_alone(text: str, is_open: bool) -> None:
+    (fence,) = outline(text).blocks
+
+    assert fence.kind is blocks.BlockKind.FENCE
+    assert is_left_open(fence, text) is is_open
+
+
+# Costs.
+
+
+def steps(action: Callable[[], object]) -> int:
+    """How many lines of our code `action` runs through."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _argument: object) -> object:
+        nonlocal count
+        if "/mdplan/" not in frame.f_code.co_filename:
+            return None
+        count += event == "line"
+        return trace
+
+    sys.settrace(trace)
+    try:
+        action()
+    finally:
+        sys.settrace(None)
+    return count
+
+
+EDITS = {
+    "upsert_table_row": {"keyColumn": "Key", "key": "k{}", "row": {"Value": "new"}},
+    "delete_table_row": {"keyColumn": "Key", "key": "k{}"},
+    "add_list_item": {"item": "new", "after": "task {}"},
+    "remove_list_item": {"item": "task {}"},
+    "set_task": {"item": "task {}", "done": True},
+}
+
+
+def steps_of_last(op: str, size: int) -> int:
+    """Steps of an edit at the end of a table or list so long, when others were resolved before it."""
+    text = "| Key | Value |\n|---|---|\n" + "".join(f"| k{at} | v |\n" for at in range(size))
+    text += "\n" + "".join(f"- [ ] task {at}\n" for at in range(size))
+    base = outline(text)
+    edits = [
+        {name: value.format(at) if isinstance(value, str) else value for name, value in EDITS[op].items()}
+        for at in (0, size - 2)
+    ]
+    first, last = (OPERATIONS[op].model_validate({"op": op, **edit}) for edit in edits)
+    assert isinstance(first.resolve(base), Resolution)
+    return steps(lambda: last.resolve(base))
+
+
+@pytest.mark.parametrize("op", EDITS)
+def test_an_edit_costs_the_same_in_a_longer_table_or_list(op: str) -> None:
+    assert steps_of_last(op, 800) < 1.3 * steps_of_last(op, 100)
