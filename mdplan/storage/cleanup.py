@@ -27,7 +27,7 @@ def clean_up(state: RootState, record: Record) -> Cleaned:
     for place in places:
         for name in (place.temporary, place.aside):
             try:
-                content = place.content(name)
+                content = place.whole_content(name)
                 if content is None:
                     continue
                 something = True

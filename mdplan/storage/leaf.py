@@ -25,6 +25,7 @@ _SPECIAL_BITS: Final = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 # a killed commit left half written is told from what it displaced.
 UNFINISHED_MODE: Final = 0o600 | stat.S_ISVTX if sys.platform == "linux" else 0o600
 UNFINISHED: Final = "unfinished file"
+_HASHED_AT_ONCE: Final = 1 << 20
 # No file of a plan is larger than this.
 MAX_IMAGE_BYTES: Final = 1 << 30
 
@@ -100,12 +101,10 @@ def content_of(filesystem: FileSystem, folder: int, leaf: str, at_most: int) -> 
         raise
     try:
         status = filesystem.status(descriptor)
-        data = filesystem.read(descriptor, at_most + 1) if stat.S_ISREG(status.st_mode) else None
+        digest = _digest(filesystem, descriptor, at_most) if stat.S_ISREG(status.st_mode) else None
     finally:
         filesystem.release(descriptor)
-    if data is None or len(data) > at_most:
-        return _unlike_a_file(filesystem, folder, leaf, status)
-    return hashlib.sha256(data).hexdigest()
+    return digest or _unlike_a_file(filesystem, folder, leaf, status)
 
 
 def is_digest(content: str | None) -> TypeGuard[str]:
@@ -158,6 +157,19 @@ def _left_behind(filesystem: FileSystem, folder: int, status: os.stat_result) ->
     """How many names of the file in `folder` are those that a killed commit gave it."""
     names = [entry.name for entry in filesystem.list(folder) if TEMPORARY_NAME.fullmatch(entry.name)]
     return sum(os.path.samestat(filesystem.status_of(folder, name), status) for name in names)
+
+
+def _digest(filesystem: FileSystem, descriptor: int, at_most: int) -> str | None:
+    """The SHA-256 of an open file; None when it is larger than `at_most` bytes."""
+    digest, size = hashlib.sha256(), 0
+    while True:
+        part = filesystem.read(descriptor, min(_HASHED_AT_ONCE, at_most + 1 - size))
+        digest.update(part)
+        size += len(part)
+        if size > at_most:
+            return None
+        if len(part) < _HASHED_AT_ONCE:
+            return digest.hexdigest()
 
 
 def _unlike_a_file(filesystem: FileSystem, folder: int, leaf: str, status: os.stat_result) -> str:

@@ -8,7 +8,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.exchange import Exchange
 from mdplan.storage.folders import Folders, folder_of
 from mdplan.storage.journal_record import Entry, Record
-from mdplan.storage.leaf import content_of
+from mdplan.storage.leaf import MAX_IMAGE_BYTES, content_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,10 @@ class Place:
     def content(self, name: str) -> str | None:
         """What is there under the name `name` of this place. Raises `OSError`."""
         return content_of(self.folders.root.filesystem, self.folder, name, self.entry.at_most)
+
+    def whole_content(self, name: str) -> str | None:
+        """The same, with the digest also of what is larger than both base and result. Raises `OSError`."""
+        return content_of(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES)
 
     def found(self) -> Found:
         """What is there under all three names. Raises `OSError`."""

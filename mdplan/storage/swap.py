@@ -68,7 +68,7 @@ def _exchange(state: RootState, target: Target) -> None:
 
 def _keep_superseded(state: RootState, place: Place) -> None:
     """Where the other program wrote on, an older version of its file came out: into the history with it."""
-    content = place.content(place.temporary)
+    content = place.whole_content(place.temporary)
     if content != place.entry.result and is_digest(content):
         state.images.take(place.folder, place.temporary, content)
 

@@ -90,7 +90,7 @@ def _tidy(state: RootState, record: Record, places: Iterable[Place], *, keeps: b
 
 def _take(state: RootState, place: Place, name: str, *, keeps: bool) -> None:
     """Remove one name beside a target. Content that is in no plan and has no other name is always kept."""
-    content = place.content(name)
+    content = place.whole_content(name)
     if content is None:
         return
     planned = content in (place.entry.base, place.entry.result)
@@ -102,7 +102,7 @@ def _take(state: RootState, place: Place, name: str, *, keeps: bool) -> None:
     elif planned or content == UNFINISHED:
         state.root.filesystem.unlink(place.folder, name)
     else:
-        # Somebody's folder, link or large file: not ours to throw away, and nothing for the history.
+        # Somebody's folder or link: not ours to throw away, and nothing for the history.
         raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
 
 
