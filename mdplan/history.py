@@ -23,6 +23,8 @@ from mdplan.storage.workspace import Workspace
 _LEAST_DIGITS: Final = 4
 _LEAST_PLAN_DIGITS: Final = 12
 _COMMITTED: Final = "committed"
+# In the year 9999, where calendars end.
+_LATEST: Final = 253_000_000_000
 
 
 def note_of(plan: Plan, root: Root, now: float, durability: str) -> dict[str, Any]:
@@ -65,7 +67,7 @@ class PastTransaction:
     def committed_at(self) -> float | None:
         """When, in seconds since the epoch."""
         found = self.stored.note.get("committedAt")
-        return float(found) if isinstance(found, int | float) else None
+        return float(found) if isinstance(found, int | float) and 0 <= found < _LATEST else None
 
     @property
     def durability(self) -> str | None:

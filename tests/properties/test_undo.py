@@ -16,14 +16,15 @@ SETTINGS = Settings(durability=Durability.PROCESS)
 NAMES = ("a.md", "b.txt", "docs/c.md", "new/d.md")
 LINES = st.sampled_from(["# A", "## B", "one", "", "  two", "caf\u00e9", "\u2028", "- x"])
 LINE_ENDS = st.sampled_from(["\n", "\r\n", "\r"])
-BOMS = st.sampled_from([b"", b"", b"\xef\xbb\xbf"])
 
 
 @st.composite
 def contents(draw: st.DrawFn) -> bytes:
     text = "".join(draw(st.lists(st.tuples(LINES, LINE_ENDS).map("".join), max_size=6))) + draw(LINES)
-    data = draw(BOMS) + text.encode()
-    return data + draw(st.sampled_from([b"", b"", b"\xff\xfe\n"]))
+    # What has a mark must decode; what has none may hold bytes that are no text.
+    return draw(
+        st.sampled_from([text.encode(), b"\xef\xbb\xbf" + text.encode(), text.encode() + b"\xff\xfe\n"])
+    )
 
 
 @st.composite
@@ -35,12 +36,12 @@ def file_edits(draw: st.DrawFn, name: str, data: bytes | None, free: list[str]) 
     if kind == "delete":
         return {"file": name, "edits": [{"op": "delete_file"}]}
     count = len(data.decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n").split("\n"))
-    first = draw(st.integers(1, max(count - 1, 1)))
+    first = draw(st.integers(1, count))
     edits: list[dict[str, Any]] = [
         {
             "op": "replace_lines",
-            "lines": {"start": first, "end": draw(st.integers(first, max(count - 1, 1)))},
-            "replacement": "\n".join(draw(st.lists(st.sampled_from(["x", "", "# Y"]), max_size=3))),
+            "lines": {"start": first, "end": draw(st.integers(first, count))},
+            "markdown": "\n".join(draw(st.lists(st.sampled_from(["x", "y", "# Y"]), min_size=1, max_size=3))),
         }
     ]
     if kind == "append":

@@ -12,9 +12,10 @@ from mdplan.batch import Batch
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.engine import Engine
 from mdplan.plan import Plan
-from mdplan.report import ApplyReport, Report
+from mdplan.report import ApplyReport, Report, to_wire
 from mdplan.settings import Settings
 from mdplan.storage.commit import Durability
+from mdplan.storage.history import Transaction, TransactionFile
 from mdplan.storage.root import Root
 from mdplan.text.source import sha256_hex
 from tests.golden_case import read_tree
@@ -377,6 +378,42 @@ def test_roots_may_be_named_otherwise_later(engine: Engine, folder: Path, tmp_pa
     assert (folder / "a.md").read_bytes() == GUIDE
     assert both.undo().applied
     assert b"Run that." in (folder / "a.md").read_bytes()
+
+
+PLAN = {"mdplanPlan": 1, "planId": "sha256-0", "files": []}
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        {},
+        {"committedAt": 1e400, "undoes": ["x"], "planId": 3, "rootName": None, "durability": {}},
+        {"committedAt": 10**400, "plan": 7, "planId": "sha256-0", "rootName": "\ud800"},
+        {"committedAt": "now", "plan": PLAN, "planId": "sha256-0", "rootName": ""},
+    ],
+)
+def test_record_of_a_stranger_is_listed_and_never_undone(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, note: dict[str, object]
+) -> None:
+    strange = Transaction(
+        id="ffffffffffffffff",
+        state="committed",
+        note=note,
+        files=(TransactionFile("a.md", None, None),),
+        made_folders=(),
+        removed_folders=(),
+        undoable=True,
+    )
+    monkeypatch.setattr("mdplan.history.transactions", lambda root: iter([strange]))
+
+    (entry,) = engine.history().transactions
+
+    assert (entry.transaction, entry.undoable, entry.committed_at) == (strange.id, False, None)
+    json.dumps(to_wire(entry), allow_nan=False)
+    assert codes(engine.undo()) == [Code.NOT_UNDOABLE]
+    assert codes(engine.transaction(strange.id)) == [Code.NOT_UNDOABLE]
+    assert codes(engine.show("sha256-" + "0" * 64)) == [Code.PLAN_NOT_FOUND]
+    assert engine.apply(batch(REPLACE)).applied
 
 
 # What was committed is known from the history alone.

@@ -49,8 +49,6 @@ def _remarks(entry: TransactionEntry) -> list[str]:
 
 def _time(entry: TransactionEntry) -> str:
     """When it was, in the time zone of the reader."""
-    try:
-        moment = datetime.fromtimestamp(entry.committed_at or 0.0).astimezone()
-    except (OverflowError, ValueError, OSError):
+    if entry.committed_at is None:
         return "at an unknown time"
-    return moment.strftime("%Y-%m-%d %H:%M:%S")
+    return datetime.fromtimestamp(entry.committed_at).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -37,6 +37,24 @@ from mdplan.diagnostics import Exit
 @click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match. Repeatable.")
 @click.option("--deny", multiple=True, metavar="GLOB", help="Touch no file that matches. Repeatable.")
 @click.option(
+    "--history-transactions",
+    type=click.IntRange(min=0),
+    default=200,
+    show_default=True,
+    envvar="MDPLAN_HISTORY_TRANSACTIONS",
+    metavar="NUMBER",
+    help="Transactions that the history keeps.",
+)
+@click.option(
+    "--history-bytes",
+    type=click.IntRange(min=0),
+    default=256 * 1024 * 1024,
+    show_default=True,
+    envvar="MDPLAN_HISTORY_BYTES",
+    metavar="BYTES",
+    help="Bytes of old content that it keeps.",
+)
+@click.option(
     "--log-file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
@@ -54,6 +72,7 @@ def serve(
     Clients start it themselves; their settings name the command: `mdplan serve --root DIR`.
     """
     from mdplan.engine import Engine
+    from mdplan.settings import Settings
     from mdplan.storage.refusal import StorageRefused
     from mdplan.surfaces.mcp_server.adapter import run_on_stdio
     from mdplan.surfaces.mcp_server.server import build_server
@@ -67,7 +86,10 @@ def serve(
     _check_names("--tools", tools, tool_names(toolsets))
     _log_to(log_file)
     try:
-        engine = Engine.open(roots, allow=allow, deny=deny)
+        settings = Settings(
+            history_transactions=offered["history_transactions"], history_bytes=offered["history_bytes"]
+        )
+        engine = Engine.open(roots, allow=allow, deny=deny, settings=settings)
     except StorageRefused as refused:
         for problem in refused.problems:
             click.echo(f"error: {problem.code}: {problem.message}\n  hint: {problem.hint}", err=True)
