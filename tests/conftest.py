@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,11 @@ from hypothesis import HealthCheck, settings
 
 # A hook, which has to be here: the process that prints the summary does not read tests/crash/conftest.py.
 from tests.crash.tally import pytest_terminal_summary  # noqa: F401
+
+# A shell starts what is put into the background with SIGINT ignored, and children inherit that: those that a
+# test interrupts could not be.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REPOSITORY = Path(__file__).parent.parent
 
