@@ -44,10 +44,8 @@ class _TomlWriter:
         self._text = content.text
         self._lines = content.lines
         self._statements = content.statements
-        self._assigned = {each.path: each for each in content.statements if isinstance(each, Assignment)}
-        self._headers = {
-            each.path: each for each in content.statements if isinstance(each, Header) and not each.is_array
-        }
+        self._assigned = content.assigned
+        self._headers = content.headers
         self.splices: list[Splice] = []
 
     def edit_map(self, path: Key, old: Mapping[str, Any], branches: Mapping[str, Branch]) -> None:

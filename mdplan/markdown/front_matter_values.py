@@ -14,7 +14,13 @@ from frontmatter.default_handlers import BaseHandler
 
 from mdplan.markdown.front_matter import FrontMatter, FrontMatterFormat
 from mdplan.markdown.front_matter_change import DateText, Key, depth_of
-from mdplan.markdown.front_matter_toml_statements import Header, Statement, read_statements
+from mdplan.markdown.front_matter_toml_statements import (
+    Assignment,
+    Header,
+    Statement,
+    read_statements,
+)
+from mdplan.markdown.front_matter_yaml_layout import Layout
 from mdplan.markdown.front_matter_yaml_nodes import (
     FrontMatterError,
     YamlContent,
@@ -91,6 +97,31 @@ class FrontMatterContent:
     def statements(self) -> tuple[Statement, ...]:
         """Statements of TOML. Raises `FrontMatterError` for what cannot be followed."""
         return read_statements(self.text, self.lines)
+
+    @cached_property
+    def assigned(self) -> dict[Key, Assignment]:
+        """Keys of TOML that stand in lines of their own, by their paths."""
+        return {each.path: each for each in self.statements if isinstance(each, Assignment)}
+
+    @cached_property
+    def headers(self) -> dict[Key, Header]:
+        """Headers of the tables of TOML of which there is one of a name."""
+        return {each.path: each for each in self.statements if isinstance(each, Header) and not each.is_array}
+
+    @cached_property
+    def layout(self) -> Layout:
+        """How the block is laid out, if it is YAML."""
+        return Layout.of(self.root)
+
+    def entries(self, node: yaml.MappingNode) -> dict[str, tuple[yaml.ScalarNode, yaml.Node]]:
+        """Nodes of the keys of a map, and of their values, by the texts of keys; made once."""
+        if id(node) not in self._entries:
+            self._entries[id(node)] = {text: (key, value) for text, key, value in entries_of(node)}
+        return self._entries[id(node)]
+
+    @cached_property
+    def _entries(self) -> dict[int, dict[str, tuple[yaml.ScalarNode, yaml.Node]]]:
+        return {}
 
     @cached_property
     def names(self) -> NameIndex:

@@ -15,7 +15,7 @@ from mdplan.markdown.front_matter_splice import Splice
 from mdplan.markdown.front_matter_values import FrontMatterContent
 from mdplan.markdown.front_matter_yaml_flow import FlowWriter
 from mdplan.markdown.front_matter_yaml_layout import Layout, Written, flow_text, quote_of
-from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError, entries_of
+from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
 
@@ -54,9 +54,9 @@ class _BlockWriter:
         self._content = content
         self._text = content.text
         self._lines = content.lines
-        self._layout = Layout.of(content.root)
+        self._layout = content.layout
         self.splices: list[Splice] = []
-        self.flow = FlowWriter(content.text, self.splices)
+        self.flow = FlowWriter(content, self.splices)
 
     def edit_map(
         self,
@@ -67,7 +67,7 @@ class _BlockWriter:
         is_root: bool,
     ) -> None:
         """Changes of the keys of a map whose keys stand on lines of their own."""
-        entries = {text: (key, value) for text, key, value in entries_of(node)}
+        entries = self._content.entries(node)
         for text, branch in branches.items():
             if text not in entries:
                 continue

@@ -6,8 +6,8 @@ import yaml
 
 from mdplan.markdown.front_matter_change import Branch, is_same, kept_items, within
 from mdplan.markdown.front_matter_splice import Splice
+from mdplan.markdown.front_matter_values import FrontMatterContent
 from mdplan.markdown.front_matter_yaml_layout import flow_text, quote_of
-from mdplan.markdown.front_matter_yaml_nodes import entries_of
 from mdplan.markdown.front_matter_yaml_scalars import string_text
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
@@ -16,16 +16,17 @@ from mdplan.text.span import Span
 class FlowWriter:
     """Adds the splices of lists in brackets and maps in braces to `splices`."""
 
-    def __init__(self, text: str, splices: list[Splice]) -> None:
-        """Write for the block `text`."""
-        self._text = text
+    def __init__(self, content: FrontMatterContent, splices: list[Splice]) -> None:
+        """Write for the block `content`."""
+        self._content = content
+        self._text = content.text
         self._splices = splices
 
     def edit_map(
         self, node: yaml.MappingNode, old: Mapping[str, object], branches: Mapping[str, Branch]
     ) -> None:
         """Changes of the keys of a map in braces, which may become empty."""
-        entries = {text: (key, value) for text, key, value in entries_of(node)}
+        entries = self._content.entries(node)
         gone = [text in branches and branches[text].is_gone for text in entries]
         new = {text: branch for text, branch in branches.items() if text not in entries}
         changes = sorted({change for branch in branches.values() for change in branch.changes})
