@@ -1,7 +1,7 @@
 """Transactions of the history as plans: what takes them back, and the diff of what they did."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents import Documents
@@ -93,6 +93,7 @@ class Undoing:
         plan = past.plan_now()
         if plan is None:
             return (_without_plan(past),)
+        plan = replace(plan, files=tuple(change for change in plan.files if not change.is_no_op))
         bases = [self._base(past, change) for change in plan.files]
         problems = tuple(base for base in bases if isinstance(base, Diagnostic))
         if problems:

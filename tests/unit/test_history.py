@@ -345,6 +345,17 @@ def test_transaction_is_shown_with_its_diff(engine: Engine) -> None:
     assert engine.transaction_diff(transaction) == planned.diff.encode()
 
 
+def test_file_that_stayed_as_it_was_is_in_no_diff_and_no_undo(engine: Engine) -> None:
+    nothing = {"op": "replace_match", "pattern": "bytes", "replacement": "bytes"}
+    transaction = commit(engine, {"files": [batch(REPLACE), batch(nothing, file="b.md")]})
+
+    report = engine.transaction(transaction)
+
+    assert report.ok, report.error
+    assert [file.file for file in report.transactions[0].files] == ["a.md"]
+    assert [file.file for file in engine.undo(transaction).files] == ["a.md"]
+
+
 def test_no_history_is_no_problem(engine: Engine, folder: Path) -> None:
     report = engine.history()
 
