@@ -198,6 +198,7 @@ class Operation(Wire, ABC):
     needs_markdown: ClassVar[bool] = True
     needs_ini: ClassVar[bool] = False
     file_effect: ClassVar[FileEffect] = "edit"
+    is_late: ClassVar[bool] = False
 
     op: str
 
@@ -219,6 +220,10 @@ class Operation(Wire, ABC):
     @abstractmethod
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Text edits against the base `outline`, or all that is wrong with this edit."""
+
+    def resolve_late(self, outline: Outline) -> Resolution | Problems:
+        """Text edits against `outline`, the result of all other edits; for those that are made last."""
+        raise NotImplementedError
 
     def resolve_there(self, outline: Outline, exported: Payload) -> Resolution | Problems:
         """Text edits against the base `outline` of `other_file`, to which the blocks `exported` go."""

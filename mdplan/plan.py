@@ -125,7 +125,8 @@ class Plan:
     """All files' text edits.
 
     `requested` holds, file by file, the normalized edits of the batch, and `options` its options, so that
-    the same can be asked again; files that the engine changes besides have no edits in it. `effects` holds what each edit removes and inserts, and where.
+    the same can be asked again; files that the engine changes besides have no edits in it. `effects` holds
+    what each edit removes and inserts, and where.
     """
 
     plan_id: PlanId

@@ -10,6 +10,7 @@ from mdplan.planning.arrivals import find_arrivals, refuse_in_sequence
 from mdplan.planning.build import Built, BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
 from mdplan.planning.derived import derive
+from mdplan.planning.late import with_late_edits
 from mdplan.planning.planned import Chosen, Planned
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.sequential import build_in_sequence
@@ -72,6 +73,7 @@ def _build(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[BuiltFile
         arriving = arrivals.by_file.get(file.path, ())
         problems += find_conflicts(file, [*edits, *arriving])
         built = problems or build_file(file, edits, arriving)
+        built = with_late_edits(built) if isinstance(built, BuiltFile) else built
         yield (verify(built, batch) or built) if isinstance(built, BuiltFile) else built
 
 
@@ -79,4 +81,5 @@ def _build_in_sequence(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterat
     """The same, each edit against the result of those before it."""
     for file in snapshot:
         built = refuse_in_sequence(file) or build_in_sequence(file, batch)
+        built = with_late_edits(built) if isinstance(built, BuiltFile) else built
         yield (verify_paths(built, batch) or built) if isinstance(built, BuiltFile) else built

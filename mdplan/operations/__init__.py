@@ -38,6 +38,7 @@ from mdplan.operations.set_front_matter import SetFrontMatter
 from mdplan.operations.set_heading_level import SetHeadingLevel
 from mdplan.operations.set_ini_key import SetIniKey
 from mdplan.operations.set_task import SetTask
+from mdplan.operations.update_toc import UpdateToc
 from mdplan.operations.upsert_section import UpsertSection
 from mdplan.operations.upsert_table_row import UpsertTableRow
 
@@ -75,6 +76,7 @@ AnyOperation = Annotated[
     | SetHeadingLevel
     | SetIniKey
     | SetTask
+    | UpdateToc
     | UpsertSection
     | UpsertTableRow,
     Field(discriminator="op"),
@@ -114,6 +116,7 @@ OPERATIONS: Final[dict[str, type[Operation]]] = {
     "set_heading_level": SetHeadingLevel,
     "set_ini_key": SetIniKey,
     "set_task": SetTask,
+    "update_toc": UpdateToc,
     "upsert_section": UpsertSection,
     "upsert_table_row": UpsertTableRow,
 }

@@ -1,8 +1,6 @@
 """replace_region: replace what stands between a pair of marker comments."""
 
-import re
-from collections.abc import Sequence
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -10,14 +8,11 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.expected_text import with_nearest_lines
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload, read_payload
-from mdplan.markdown.region import Region, Regions
-from mdplan.markdown.region_text import RegionText, read_region, replace_region_text
+from mdplan.markdown.region_text import RegionText, replace_region_text
 from mdplan.markdown.regions import find_regions
-from mdplan.operation import Claim, Operation, Resolution
+from mdplan.named_region import claim_of_region, find_region, inside_of_a_line, lines_of_region
+from mdplan.operation import Operation, Resolution
 from mdplan.text.source import Source
-from mdplan.text.span import Span
-
-_MOST_LISTED: Final = 10
 
 
 class ReplaceRegion(Operation):
@@ -52,7 +47,7 @@ class ReplaceRegion(Operation):
         open; INVALID_ARGUMENT for markers in it that make pairs with those of the file, and for several lines
         where the region stands inside of a line.
         """
-        old = self._find(outline)
+        old = find_region(outline, self.region)
         payload = self._payload()
         problems = [each for each in (old, payload) if isinstance(each, Diagnostic)]
         if isinstance(old, RegionText):
@@ -61,55 +56,14 @@ class ReplaceRegion(Operation):
             return tuple(problems)
         edit = replace_region_text(outline, old, payload)
         if edit is None:
-            return (_inside_of_a_line(old.region),)
-        region = old.region
-        declared = Span(region.start.span.start, region.end.span.end)
-        section = outline.section_at(declared.start)
-        taken = range(section.index + 1, outline.section_at(declared.end - 1).index + 1)
+            return (inside_of_a_line(old.region, "markdown has several lines", "give one line"),)
+        claim = claim_of_region(outline, old.region)
         return Resolution(
-            claims=(Claim(span=declared, owner=section.index, takes=taken, verb="replaces"),),
+            claims=(claim,),
             edits=(edit,) if edit.new_text != outline.text_of(edit.span) else (),
-            section=section,
+            section=outline.section_at(claim.span.start),
             is_evidence=self.expected_text is not None,
         )
-
-    def _find(self, outline: Outline) -> RegionText | Diagnostic:
-        regions = find_regions(outline)
-        named = regions.by_name.get(self.region, ())
-        if len(named) != 1:
-            return self._not_found(regions, named)
-        found = read_region(outline, named[0])
-        return found or Diagnostic(
-            code=Code.REGION_NOT_FOUND,
-            message=f"the markers of `{self.region}` at {_lines(named[0])} do not stand in the same "
-            "quote or list item",
-            hint="put both on lines of their own in one of them",
-        )
-
-    def _not_found(self, regions: Regions, named: Sequence[Region]) -> Diagnostic:
-        alone = [marker for marker in regions.unpaired if marker.name == self.region]
-        name = f"`{self.region}`" if re.fullmatch(r"[\w.-]{1,60}", self.region) else "of that name"
-        if named:
-            places = ", ".join(_lines(region) for region in named[:_MOST_LISTED])
-            message = f"there are {len(named)} regions {name}"
-            hint = f"they are at {places}; give each a name of its own, or use replace_lines"
-        elif alone:
-            edge, other = ("start", "end") if alone[0].is_start else ("end", "start")
-            message = f"the {edge} marker of {name} at line {alone[0].line} has no {other} marker"
-            hint = f"add `<!-- {self.region}:{other} -->` on a line of its own"
-        else:
-            listed = ", ".join(
-                f"`{known}` ({_lines(found[0])})"
-                for known, found in list(regions.by_name.items())[:_MOST_LISTED]
-            )
-            more = ", …" if len(regions.by_name) > _MOST_LISTED else ""
-            message = f"there is no region {name}"
-            hint = (
-                f"this file has {listed}{more}"
-                if listed
-                else "this file has no regions: put `<!-- NAME:start -->` and `<!-- NAME:end -->` around one"
-            )
-        return Diagnostic(code=Code.REGION_NOT_FOUND, message=message, hint=hint)
 
     def _payload(self) -> Payload | Diagnostic:
         payload = read_payload(self.markdown)
@@ -141,22 +95,8 @@ class ReplaceRegion(Operation):
             return []
         problem = Diagnostic(
             code=Code.TEXT_MISMATCH,
-            message=f"the text of `{self.region}` at {_lines(old.region)} is not expectedText",
+            message=f"the text of `{self.region}` at {lines_of_region(old.region)} is not expectedText",
             hint="read the region again; expectedText is what stands between its markers",
             place=outline.source.lines.position(old.region.start.span.start),
         )
         return [with_nearest_lines(outline, problem, self.expected_text, old.region.inside)]
-
-
-def _lines(region: Region) -> str:
-    """Its lines in words."""
-    first, last = region.start.line, region.end.line
-    return f"line {first}" if first == last else f"lines {first}-{last}"
-
-
-def _inside_of_a_line(region: Region) -> Diagnostic:
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message=f"the region stands inside of line {region.start.line}, and markdown has several lines",
-        hint="give one line, or put the markers on lines of their own first",
-    )

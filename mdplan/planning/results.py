@@ -54,7 +54,8 @@ def _result(built: BuiltFile, item: ResolvedEdit, after: SectionAfter | None) ->
         op=item.operation.op,
         file=built.file.path,
         no_op=not _changes_file(built, item)
-        and not (resolution.edits or resolution.deletions or resolution.insertions),
+        and not (resolution.edits or resolution.deletions or resolution.insertions)
+        and not (item.operation.is_late and written),
         ranges=tuple(_range(item.outline, claim.span) for claim in resolution.claims[:MOST_MATCHES]),
         result_lines=_lines(built.result, written[:MOST_MATCHES]),
         section_id=section.section_id if section else None,
