@@ -26,7 +26,8 @@ class Place:
 
     `leaf` is its name and `shown` its path for messages. Beside it, `temporary` holds the result until that
     is in place, and the old content after an exchange; `aside` holds the old content where there is no
-    exchange, and that of a deleted file. `exchanges` tells whether two names there can change places.
+    exchange, and that of a deleted file. `exchanges` tells whether two names there can change places, and
+    `known` whether it is this user's own record that names the file.
     """
 
     entry: Entry
@@ -37,6 +38,7 @@ class Place:
     temporary: str
     aside: str
     exchanges: bool
+    known: bool
 
     def content(self, name: str) -> str | None:
         """What is there under the name `name` of this place. Raises `OSError`."""
@@ -90,6 +92,7 @@ def place_of(folders: Folders, exchange: Exchange | None, record: Record, index:
         shown=root.show(path),
         temporary=temporary,
         aside=aside,
+        known=record.known,
         exchanges=exchange is not None
         and exchange.works_in(folder, temporary_names(record.transaction, len(record.entries))),
     )

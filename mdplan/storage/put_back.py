@@ -57,7 +57,7 @@ def put_back(places: Sequence[Place], keep: Keep | None = None) -> WentBack:
         except OSError as error:
             problems.append(_failed(error, place))
     for place, found in reversed(looked):
-        way = way_back(place.entry, found)
+        way = way_back(place.entry, found, known=place.known)
         if way is Way.NOTHING or (way is Way.CONFLICT and keep == "current"):
             continue
         try:
@@ -69,17 +69,19 @@ def put_back(places: Sequence[Place], keep: Keep | None = None) -> WentBack:
     return WentBack(tuple(restored), tuple(conflicts), tuple(problems))
 
 
-def way_back(entry: Entry, found: Found) -> Way:
+def way_back(entry: Entry, found: Found, *, known: bool = True) -> Way:
     """The way back for a file of which `found` is there.
 
     A file that somebody changed on top of the transaction, so that neither that nor the old content may be
-    thrown away, is a conflict.
+    thrown away, is a conflict. So is one that would get other content than its base, where the transaction
+    is not `known` to be this user's: a stranger could have put that there.
     """
     if entry.base is None:
         return _way_of_created(entry, found)
-    if entry.result is None:
-        return _way_of_deleted(found)
-    return _way_of_replaced(entry, found)
+    way = _way_of_deleted(found) if entry.result is None else _way_of_replaced(entry, found)
+    if way in (Way.PUT_BACK, Way.RESTORE) and not (known or _displaced_content(entry, found) == entry.base):
+        return Way.CONFLICT
+    return way
 
 
 def exchange_back(place: Place, source: str) -> bool:
@@ -133,6 +135,12 @@ def _displaced(entry: Entry, found: Found) -> Literal["aside", "temporary"] | No
     if found.aside not in (None, entry.result):
         return "aside"
     return None if found.temporary in (None, entry.result, UNFINISHED) else "temporary"
+
+
+def _displaced_content(entry: Entry, found: Found) -> str | None:
+    if entry.result is None or _displaced(entry, found) == "aside":
+        return found.aside
+    return found.temporary
 
 
 def _go_back(place: Place, found: Found, way: Way) -> bool:
@@ -203,6 +211,8 @@ def _force_back(place: Place, found: Found) -> bool:
         disk.rename(place.folder, place.leaf, place.temporary)
         return True
     if place.entry.result is not None and _displaced(place.entry, found) is None:
+        return False
+    if not place.known and _displaced_content(place.entry, found) != place.entry.base:
         return False
     source, other = _names(place, found)
     if found.target is not None:

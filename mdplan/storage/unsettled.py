@@ -75,7 +75,7 @@ def _conflicts(folders: Folders, record: Record, paths: Collection[str] | None) 
         if isinstance(place, Diagnostic):
             continue
         try:
-            if way_back(entry, place.found()) is Way.CONFLICT:
+            if way_back(entry, place.found(), known=record.known) is Way.CONFLICT:
                 problems.append(conflict_of(place.shown))
         except OSError as error:
             problems.append(of_error(error, place.shown, "looking at"))

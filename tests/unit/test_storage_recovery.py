@@ -1,0 +1,447 @@
+"""After a crash: who recovers, what a stranger's journal cannot do, and that nothing is done twice."""
+
+import json
+import os
+import signal
+import warnings
+from pathlib import Path
+
+import pytest
+
+from mdplan.diagnostics import Code, Severity
+from mdplan.storage.commit import Durability, stage
+from mdplan.storage.filesystem import FAILPOINT_VARIABLE, FileSystem
+from mdplan.storage.history import Transaction, before_image, transactions
+from mdplan.storage.journal_record import Entry, Record, encode_record
+from mdplan.storage.lock import locked
+from mdplan.storage.recovery import Recovered, pending
+from mdplan.storage.refusal import StorageRefused
+from mdplan.storage.root import Root
+from mdplan.storage.user_state import user_state_directory
+from tests.commits import change, commit, creation, deletion, journal_of, recovered, sha256
+from tests.disk import NOBODY, names_in, tree
+
+OLD, NEW = b"old", b"new"
+ID = "cd" * 8
+FILES = (
+    change("a.md", OLD, NEW),
+    change("d/b.md", OLD, NEW),
+    creation("n/c.md", NEW),
+    deletion("gone.md", OLD),
+)
+NOTHING = Recovered((), (), (), ())
+# Killed here, all files but the deleted one are new and nothing is committed.
+BEFORE_COMMIT_POINT = "rename:3"
+AFTER_COMMIT_POINT = "move:1"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "root"
+    (root / "d").mkdir(parents=True)
+    for name in ("a.md", "d/b.md", "gone.md"):
+        (root / name).write_bytes(OLD)
+    return root
+
+
+def cut_off(folder: Path, failpoint: str = BEFORE_COMMIT_POINT) -> None:
+    """Commit in a process that is killed at that point."""
+    with warnings.catch_warnings():
+        # The child runs no threads of its parent and returns nowhere.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        try:
+            os.environ[FAILPOINT_VARIABLE] = failpoint
+            commit(folder, *FILES, disk=FileSystem(), transaction=ID)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {name: content for name, (_, content) in tree(folder).items() if content}
+
+
+ALL_OLD = {"a.md": OLD, "d/b.md": OLD, "gone.md": OLD}
+ALL_NEW = {"a.md": NEW, "d/b.md": NEW, "n/c.md": NEW}
+
+
+def codes(problems: tuple[object, ...]) -> list[Code]:
+    return [problem.code for problem in problems]
+
+
+def test_commit_recovers_what_this_user_began(folder: Path) -> None:
+    """Case 46: kill -9, then again."""
+    cut_off(folder)
+    assert contents(folder) != ALL_OLD
+    found = recovered(folder, foreign=False)
+
+    assert found.rolled_back == (ID,)
+    assert found.problems == ()
+    assert sorted(found.files) == ["a.md", "d/b.md", "gone.md", "n/c.md"][: len(found.files)]
+    assert contents(folder) == ALL_OLD
+    assert not (folder / "n").exists()
+    assert recovered(folder, foreign=False) == NOTHING
+    commit(folder, *FILES)
+    assert contents(folder) == ALL_NEW
+
+
+def test_what_recovery_takes_away_is_a_rolled_back_transaction(folder: Path) -> None:
+    cut_off(folder)
+    recovered(folder)
+    root = Root.open(folder)
+    (found,) = transactions(root)
+
+    assert isinstance(found, Transaction)
+    assert (found.id, found.state, found.undoable) == (ID, "rolled back", False)
+    assert [file.path for file in found.files] == ["a.md", "d/b.md", "n/c.md", "gone.md"]
+    assert found.note == {"of": "a test"}
+    assert before_image(root, sha256(NEW)) == NEW
+
+
+def test_committed_transaction_is_finished(folder: Path) -> None:
+    """Case 46: killed after the commit point, it is new, and never done twice."""
+    cut_off(folder, AFTER_COMMIT_POINT)
+    assert journal_of(folder) == ["done"]
+    found = recovered(folder, foreign=False)
+
+    assert (found.rolled_back, found.finished, found.problems) == ((), (ID,), ())
+    assert contents(folder) == ALL_NEW
+    assert before_image(Root.open(folder), sha256(OLD)) == OLD
+    assert recovered(folder, foreign=False) == NOTHING
+    assert recovered(folder) == NOTHING
+    assert journal_of(folder) == ["kept"]
+
+
+def test_commit_without_recovery_before_it_is_refused(folder: Path) -> None:
+    cut_off(folder)
+    before = tree(folder)
+    root = Root.open(folder)
+    with locked(root) as lock, pytest.raises(StorageRefused) as refused:
+        stage(lock, [creation("other.md", b"x")], transaction="ef" * 8, note={}, max_bytes=100)
+    assert codes(refused.value.problems) == [Code.RECOVERY_REQUIRED]
+    assert tree(folder) == before
+
+
+def test_pending_transaction_is_told_without_the_lock(folder: Path) -> None:
+    root = Root.open(folder)
+    assert pending(root) == ()
+    assert names_in(folder) == ["a.md", "d", "gone.md"]
+    cut_off(folder)
+
+    assert codes(pending(root)) == [Code.RECOVERY_REQUIRED]
+    assert "mdplan recover" in pending(root)[0].hint
+    recovered(folder)
+    assert pending(root) == ()
+
+
+def test_running_commit_is_no_pending_one(folder: Path) -> None:
+    seen: list[object] = []
+    commit(folder, *FILES, between=lambda: seen.append(pending(Root.open(folder))))
+
+    assert seen == [()]
+
+
+# Of strangers.
+
+
+def test_transaction_that_this_user_did_not_begin_waits_for_a_person(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cut_off(folder)
+    before = tree(folder)
+    monkeypatch.setenv("MDPLAN_STATE_DIR", str(tmp_path / "another user"))
+    found = recovered(folder, foreign=False)
+
+    assert codes(found.problems) == [Code.RECOVERY_REQUIRED]
+    assert (found.rolled_back, tree(folder)) == ((), before)
+    with pytest.raises(StorageRefused) as refused:
+        commit(folder, creation("other.md", b"x"))
+    assert codes(refused.value.problems) == [Code.RECOVERY_REQUIRED]
+    assert recovered(folder, foreign=True).rolled_back == (ID,)
+    assert contents(folder) == ALL_OLD
+
+
+def test_seal_is_of_one_root(folder: Path) -> None:
+    """A record that is copied to another root is a stranger's there."""
+    cut_off(folder)
+    folder.rename(folder.with_name("moved"))
+
+    assert codes(recovered(folder.with_name("moved"), foreign=False).problems) == [Code.RECOVERY_REQUIRED]
+
+
+@pytest.mark.parametrize("spoil", ["mode", "size", "link", "unwritable"])
+def test_key_that_others_may_know_seals_nothing(folder: Path, spoil: str) -> None:
+    state = Path(user_state_directory())
+    state.mkdir(parents=True)
+    key = state / "journal.key"
+    if spoil == "unwritable":
+        key.mkdir()
+    elif spoil == "link":
+        (state / "elsewhere").write_bytes(b"k" * 32)
+        (state / "elsewhere").chmod(0o600)
+        key.symlink_to(state / "elsewhere")
+    else:
+        key.write_bytes(b"k" * (32 if spoil == "mode" else 31))
+        key.chmod(0o604 if spoil == "mode" else 0o600)
+    cut_off(folder)
+
+    assert codes(recovered(folder, foreign=False).problems) == [Code.RECOVERY_REQUIRED]
+    assert recovered(folder).rolled_back == (ID,)
+
+
+def test_key_is_private_and_made_once(folder: Path) -> None:
+    commit(folder, FILES[0])
+    key = Path(user_state_directory()) / "journal.key"
+    first = key.read_bytes()
+    commit(folder, FILES[1])
+
+    assert (len(first), key.read_bytes()) == (32, first)
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert [name for name in names_in(key.parent) if name.endswith(".tmp")] == []
+
+
+def plant(
+    folder: Path, *entries: Entry, name: str = f"00000001-{ID}.pending", made: tuple[str, ...] = ()
+) -> Path:
+    """Put a record into the root that another user has sealed."""
+    record = Record(transaction=ID, entries=entries, made_folders=made)
+    data = encode_record(record, str(folder))
+    head, _, body = data.partition(b"\n")
+    head = json.dumps(json.loads(head) | {"seal": "00" * 32}).encode()
+    tx = folder / ".mdplan" / "tx"
+    for each in (tx.parent, tx):
+        each.mkdir(mode=0o700, exist_ok=True)
+    (tx / name).write_bytes(head + b"\n" + body)
+    return tx / name
+
+
+HOSTILE_PATHS = (
+    "../outside",
+    "/etc/passwd",
+    "a/../../outside",
+    ".mdplan/lock",
+    ".git/config",
+    "./a.md",
+    "d//b.md",
+    "",
+)
+
+
+@pytest.mark.parametrize("path", HOSTILE_PATHS)
+@pytest.mark.parametrize("foreign", [True, False])
+def test_case_49_hostile_path_is_refused(folder: Path, path: str, foreign: bool) -> None:
+    """A journal that comes with a repository names files outside, or its own."""
+    outside = folder.parent / "outside"
+    outside.write_bytes(NEW)
+    plant(folder, Entry(path=path, base=None, base_bytes=0, result=sha256(NEW), result_bytes=3))
+    before = tree(folder)
+    found = recovered(folder, foreign=foreign)
+
+    assert codes(found.problems) == [Code.JOURNAL_CORRUPT]
+    assert (outside.read_bytes(), tree(folder)) == (NEW, before)
+
+
+@pytest.mark.parametrize("field", ["made_folders", "removed_folders"])
+def test_case_49_hostile_folder_is_refused(folder: Path, field: str) -> None:
+    (folder.parent / "empty").mkdir()
+    plant(folder, made=("../empty",))
+
+    assert codes(recovered(folder).problems) == [Code.JOURNAL_CORRUPT]
+    assert (folder.parent / "empty").is_dir()
+
+
+def test_case_49_file_of_other_content_is_never_touched(folder: Path) -> None:
+    """A stranger cannot know what is in a file; what does not hash to what the record says stays."""
+    plant(folder, Entry(path="a.md", base=sha256(b"?"), base_bytes=1, result=sha256(b"!"), result_bytes=1))
+    before = tree(folder)
+
+    assert recovered(folder).files == ()
+    assert tree(folder) == before
+
+
+def test_case_49_link_in_place_of_a_temporary_file_is_not_followed(folder: Path) -> None:
+    outside = folder.parent / "outside"
+    outside.write_bytes(OLD)
+    plant(folder, Entry(path="a.md", base=sha256(b"?"), base_bytes=1, result=sha256(OLD), result_bytes=3))
+    (folder / f".mdplan-{ID}-0.tmp").symlink_to(outside)
+    for keep in (None, "base"):
+        assert codes(recovered(folder, keep=keep).problems) == [Code.RECOVERY_CONFLICT]
+        assert (outside.read_bytes(), (folder / "a.md").read_bytes()) == (OLD, OLD)
+        assert not (folder / "a.md").is_symlink()
+
+
+def test_case_49_linked_folder_is_not_entered(folder: Path) -> None:
+    outside = folder.parent / "outside"
+    outside.mkdir()
+    (outside / "x.md").write_bytes(NEW)
+    (folder / "link").symlink_to(outside)
+    plant(folder, Entry(path="link/x.md", base=None, base_bytes=0, result=sha256(NEW), result_bytes=3))
+
+    assert codes(recovered(folder).problems) == [Code.RECOVERY_REQUIRED]
+    assert (outside / "x.md").read_bytes() == NEW
+
+
+def test_record_under_the_name_of_another_is_corrupt(folder: Path) -> None:
+    plant(folder, name=f"00000001-{'12' * 8}.pending")
+
+    assert codes(recovered(folder).problems) == [Code.JOURNAL_CORRUPT]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "not-json", "deep", "huge-number"])
+@pytest.mark.parametrize("foreign", [True, False])
+def test_case_48_damaged_record_is_told_and_nothing_touched(folder: Path, damage: str, foreign: bool) -> None:
+    cut_off(folder)
+    (record,) = (folder / ".mdplan" / "tx").glob("*.pending")
+    data = record.read_bytes()
+    record.write_bytes(
+        {
+            "truncated": data[:-20],
+            "flipped": data.replace(b"a.md", b"b.md"),
+            "empty": b"",
+            "not-json": b"\xff{",
+            "deep": b"[" * 100_000,
+            "huge-number": b"9" * 10_000,
+        }[damage]
+    )
+    before = tree(folder)
+    found = recovered(folder, foreign=foreign)
+
+    assert codes(found.problems) == [Code.JOURNAL_CORRUPT]
+    assert tree(folder) == before
+    with pytest.raises(StorageRefused) as refused:
+        commit(folder, creation("other.md", b"x"))
+    assert codes(refused.value.problems) == [Code.JOURNAL_CORRUPT]
+    assert codes(pending(Root.open(folder))) == [Code.JOURNAL_CORRUPT]
+
+
+def test_case_48_damaged_record_can_be_let_be(folder: Path) -> None:
+    """By a person who has looked: `mdplan recover --keep-current`."""
+    cut_off(folder)
+    (record,) = (folder / ".mdplan" / "tx").glob("*.pending")
+    record.write_bytes(b"damaged")
+    before = tree(folder)
+
+    assert recovered(folder, keep="base").problems != ()
+    assert recovered(folder, keep="current").problems == ()
+    assert tree(folder) == before
+    commit(folder, creation("other.md", b"x"))
+    assert journal_of(folder)[0] == "broken"
+
+
+def test_record_that_was_never_finished_goes(folder: Path) -> None:
+    """Nothing was done but the writing of it."""
+    commit(folder, FILES[0])
+    (folder / ".mdplan" / "tx" / f"00000002-{ID}.new").write_bytes(b"half")
+
+    assert recovered(folder, foreign=False) == NOTHING
+    assert journal_of(folder) == ["done"]
+
+
+def test_names_that_are_no_records_are_left_alone(folder: Path) -> None:
+    commit(folder, FILES[0])
+    odd = [
+        "0000000000001-abababab.pending",
+        "00000002-abababab.other",
+        "00000002-ABABABAB.pending",
+        "x.pending",
+    ]
+    for name in odd:
+        (folder / ".mdplan" / "tx" / name).write_bytes(b"")
+
+    assert recovered(folder) == NOTHING
+    assert set(odd) <= set(names_in(folder / ".mdplan" / "tx"))
+
+
+@pytest.mark.parametrize("place", ["tx", "history"])
+@pytest.mark.parametrize("kind", ["link", "file", "writable", "foreign"])
+def test_case_50_folder_in_the_state_folder_that_is_a_trap_is_refused(
+    folder: Path, place: str, kind: str
+) -> None:
+    commit(folder, FILES[0])
+    trap = folder / ".mdplan" / place
+    trap.rename(folder.parent / "elsewhere")
+    before = tree(folder.parent / "elsewhere")
+    if kind == "link":
+        trap.symlink_to(folder.parent / "elsewhere")
+    elif kind == "file":
+        trap.write_bytes(b"")
+    else:
+        trap.mkdir()
+        trap.chmod(0o777 if kind == "writable" else 0o700)
+        if kind == "foreign":
+            if os.geteuid() != 0:
+                pytest.skip("needs root, to give a folder away")
+            os.chown(trap, NOBODY, NOBODY)
+
+    with pytest.raises(StorageRefused) as refused:
+        commit(folder, FILES[1])
+    assert codes(refused.value.problems) == [Code.STATE_DIR_UNSAFE]
+    assert tree(folder.parent / "elsewhere") == before
+    assert (folder / "d" / "b.md").read_bytes() == OLD
+    listed = list(transactions(Root.open(folder)))
+    assert [item.code for item in listed] == [Code.STATE_DIR_UNSAFE] if place == "tx" or listed else True
+
+
+def test_folder_that_is_gone_stops_nobody(folder: Path) -> None:
+    """What is not there any more needs no recovery."""
+    cut_off(folder)
+    for path in (folder / "d").iterdir():
+        path.unlink()
+    (folder / "d").rmdir()
+    found = recovered(folder)
+
+    assert found.problems == ()
+    assert contents(folder) == {"a.md": OLD, "gone.md": OLD}
+
+
+# Kills in recovery itself.
+
+
+@pytest.mark.parametrize("step", ["exchange", "rename", "rename-new", "unlink", "move", "sync-directory"])
+def test_recovery_that_is_killed_is_done_again(folder: Path, step: str) -> None:
+    """Fault table: kill -9 inside recovery."""
+    cut_off(folder)
+    for nth in range(1, 20):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            try:
+                os.environ[FAILPOINT_VARIABLE] = f"{step}:{nth}"
+                recovered(folder, FileSystem())
+                os._exit(0)
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        if not os.WIFSIGNALED(status):
+            assert os.WEXITSTATUS(status) == 0
+            break
+    recovered(folder)
+
+    assert contents(folder) == ALL_OLD
+    assert not (folder / "n").exists()
+    assert journal_of(folder) == ["undone"]
+
+
+def test_committed_without_syncs_is_settled_at_once(folder: Path) -> None:
+    commit(folder, *FILES, durability=Durability.PROCESS)
+
+    assert journal_of(folder) == ["kept"]
+    assert recovered(folder) == NOTHING
+
+
+def test_late_write_into_a_displaced_file_is_told_by_recovery(folder: Path) -> None:
+    with (folder / "a.md").open("r+b") as editor:
+        cut_off(folder, AFTER_COMMIT_POINT)
+        editor.write(b"EDIT")
+    found = recovered(folder)
+
+    assert [(problem.code, problem.severity) for problem in found.problems] == [
+        (Code.CONFLICT_LATE_WRITE, Severity.WARNING)
+    ]
+    assert before_image(Root.open(folder), sha256(b"EDIT")) == b"EDIT"
+    assert contents(folder) == ALL_NEW
