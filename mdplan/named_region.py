@@ -24,7 +24,7 @@ def find_region(outline: Outline, name: str) -> RegionText | Diagnostic:
     found = read_region(outline, named[0])
     return found or Diagnostic(
         code=Code.REGION_NOT_FOUND,
-        message=f"the markers of `{name}` at lines {lines_of_region(named[0])} do not stand in the same "
+        message=f"the markers of `{name}` at {lines_of_region(named[0])} do not stand in the same "
         "quote or list item",
         hint="put both on lines of their own in one of them",
     )
@@ -48,24 +48,25 @@ def inside_of_a_line(region: Region, why: str, advice: str) -> Diagnostic:
 
 
 def lines_of_region(region: Region) -> str:
-    """First and last line of `region`, those of its markers, for a message."""
-    return f"{region.start.line}-{region.end.line}"
+    """The lines of `region`, with those of its markers, in words."""
+    first, last = region.start.line, region.end.line
+    return f"line {first}" if first == last else f"lines {first}-{last}"
 
 
 def _not_found(name: str, regions: Regions, named: Sequence[Region]) -> Diagnostic:
     alone = [marker for marker in regions.unpaired if marker.name == name]
-    shown = f"`{name}`" if re.fullmatch(r"[\w.-]{1,60}", name) else "that name"
+    shown = f"`{name}`" if re.fullmatch(r"[\w.-]{1,60}", name) else "of that name"
     if named:
         places = ", ".join(lines_of_region(region) for region in named[:_MOST_LISTED])
-        message = f"{len(named)} regions have the name {shown}"
-        hint = f"they are at lines {places}; give each a name of its own, or use replace_lines"
+        message = f"there are {len(named)} regions {shown}"
+        hint = f"they are at {places}; give each a name of its own, or use replace_lines"
     elif alone:
         edge, other = ("start", "end") if alone[0].is_start else ("end", "start")
         message = f"the {edge} marker of {shown} at line {alone[0].line} has no {other} marker"
         hint = f"add `<!-- {name}:{other} -->` on a line of its own"
     else:
         listed = ", ".join(
-            f"`{known}` (lines {lines_of_region(found[0])})"
+            f"`{known}` ({lines_of_region(found[0])})"
             for known, found in list(regions.by_name.items())[:_MOST_LISTED]
         )
         more = ", …" if len(regions.by_name) > _MOST_LISTED else ""

@@ -54,7 +54,7 @@ class EditResult:
     section that it inserts; for an edit that inserts none, the ID that the addressed section has afterwards,
     if that is another one. `new_section_sha256` is the hash of that new section, else of the addressed one
     as it is afterwards: it pins the next edit. `hunk_offsets` say by how many lines each hunk of a diff was
-    moved from where its header says; absent where none was. `to_file` is the file that the edit moves text to:
+    moved from where its header says; absent where none was. `to_file` is the file that it moves text to:
     `result_lines` and the new section are there.
     """
 
