@@ -12,6 +12,7 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.front_matter import FrontMatterFormat
 from mdplan.markdown.front_matter_change import GONE, Key, KeyChange, depth_of, value_at
 from mdplan.markdown.front_matter_edits import block_edits, new_block
+from mdplan.markdown.front_matter_error import FrontMatterError
 from mdplan.markdown.front_matter_guard import as_json, says
 from mdplan.markdown.front_matter_key import elements_of, find_key
 from mdplan.markdown.front_matter_problems import (
@@ -24,7 +25,6 @@ from mdplan.markdown.front_matter_problems import (
 )
 from mdplan.markdown.front_matter_splice import Splice
 from mdplan.markdown.front_matter_values import MAX_DEPTH, FrontMatterContent, Unreadable
-from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Claim, FrontMatterChanges, Operation, Resolution
 from mdplan.text.span import Span

@@ -15,10 +15,10 @@ from mdplan.markdown.front_matter_change import (
     is_same,
     without_emptied,
 )
+from mdplan.markdown.front_matter_error import FrontMatterError
 from mdplan.markdown.front_matter_splice import Splice
 from mdplan.markdown.front_matter_values import FrontMatterContent, read_content
 from mdplan.markdown.front_matter_yaml_edits import yaml_edits
-from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.line_end_view import line_end_around, with_line_ends
 from mdplan.text.lines import LineIndex

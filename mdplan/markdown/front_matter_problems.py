@@ -7,8 +7,8 @@ from typing import Final
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.front_matter import FrontMatterFormat
 from mdplan.markdown.front_matter_change import GONE, Key, value_at
+from mdplan.markdown.front_matter_error import FrontMatterError
 from mdplan.markdown.front_matter_values import FrontMatterContent, Unreadable
-from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError
 from mdplan.markdown.outline import Outline
 from mdplan.text.source import visible
 from mdplan.text.span import Position

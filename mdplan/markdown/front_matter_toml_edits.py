@@ -18,10 +18,10 @@ from mdplan.markdown.front_matter_change import (
     kept_items,
     within,
 )
+from mdplan.markdown.front_matter_error import FrontMatterError
 from mdplan.markdown.front_matter_splice import Splice
 from mdplan.markdown.front_matter_toml_statements import Assignment, Header
 from mdplan.markdown.front_matter_values import FrontMatterContent
-from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.front_matter_change import Key
-from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError
+from mdplan.markdown.front_matter_error import FrontMatterError
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 

@@ -14,6 +14,7 @@ from frontmatter.default_handlers import BaseHandler
 
 from mdplan.markdown.front_matter import FrontMatter, FrontMatterFormat
 from mdplan.markdown.front_matter_change import DateText, Key, depth_of
+from mdplan.markdown.front_matter_error import FrontMatterError
 from mdplan.markdown.front_matter_toml_statements import (
     Assignment,
     Header,
@@ -22,7 +23,6 @@ from mdplan.markdown.front_matter_toml_statements import (
 )
 from mdplan.markdown.front_matter_yaml_layout import Layout
 from mdplan.markdown.front_matter_yaml_nodes import (
-    FrontMatterError,
     YamlContent,
     end_of_text,
     entries_of,

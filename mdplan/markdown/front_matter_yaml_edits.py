@@ -11,11 +11,11 @@ from itertools import pairwise
 import yaml
 
 from mdplan.markdown.front_matter_change import Branch, is_same, kept_items, within
+from mdplan.markdown.front_matter_error import FrontMatterError
 from mdplan.markdown.front_matter_splice import Splice
 from mdplan.markdown.front_matter_values import FrontMatterContent
 from mdplan.markdown.front_matter_yaml_flow import FlowWriter
 from mdplan.markdown.front_matter_yaml_layout import Layout, Written, flow_text, quote_of
-from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
 

@@ -11,18 +11,11 @@ from typing import Any, Final
 
 import yaml
 
+from mdplan.markdown.front_matter_error import FrontMatterError
+
 _MAX_DEPTH: Final = 32
 _MAX_NODES: Final = 5_000
 _MERGE: Final = "tag:yaml.org,2002:merge"
-
-
-class FrontMatterError(ValueError):
-    """The block cannot be read, or a change cannot be made: at `offset` of its text, for a `reason`."""
-
-    def __init__(self, reason: str, offset: int | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.offset = offset
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.front_matter import FrontMatterFormat
 from mdplan.markdown.front_matter_change import KeyChange
 from mdplan.markdown.front_matter_edits import block_edits, new_block, prove
+from mdplan.markdown.front_matter_error import FrontMatterError
 from mdplan.markdown.front_matter_problems import cannot_change
 from mdplan.markdown.front_matter_splice import Splice
 from mdplan.markdown.front_matter_values import FrontMatterContent
-from mdplan.markdown.front_matter_yaml_nodes import FrontMatterError
 from mdplan.markdown.outline import Outline
 from mdplan.planning.parts import Part
 from mdplan.planning.resolve import ResolvedEdit
