@@ -39,18 +39,31 @@ def batch_properties() -> dict[str, Schema]:
     }
 
 
-def request_properties(model: type[BaseModel]) -> dict[str, Schema]:
-    """Schemas of the fields of a request."""
+def request_properties(
+    model: type[BaseModel], described: Mapping[str, str] | None = None
+) -> dict[str, Schema]:
+    """Schemas of the fields of a request, with their own descriptions or, if given, those `described`."""
     schema = model_schema(model)
     definitions = schema.get("$defs", {})
-    return {name: _flat(field, definitions, _OF_INPUT) for name, field in schema["properties"].items()}
+    fields = {name: _flat(field, definitions, _OF_INPUT) for name, field in schema["properties"].items()}
+    return fields if described is None else _redescribed(fields, described)
+
+
+def _redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> dict[str, Schema]:
+    """`fields` with these descriptions and no others."""
+    bare = {name: {**field} for name, field in fields.items()}
+    for name, field in bare.items():
+        field.pop("description", None)
+        if name in described:
+            field["description"] = described[name]
+    return bare
 
 
 def edit_schema() -> Schema:
     """One object for every operation: `op`, and the fields of all of them, each optional.
 
-    Every model pays for each word of it with each request, so a field is described only where its name and
-    the table of operations leave a doubt; the guide and `mdplan help` describe all.
+    Every model pays for each word of it with each request: operations are listed once, in the table beside
+    it, and a field is described only where its name and the table leave a doubt; the guide describes all.
     """
     fields: dict[str, Schema] = {}
     for op in OPERATIONS:
@@ -58,26 +71,22 @@ def edit_schema() -> Schema:
         for name in (name for name in schema["properties"] if name != "op"):
             field = _flat(schema["properties"][name], schema.get("$defs", {}), _OF_INPUT)
             fields[name] = _merged(fields[name], field, op) if name in fields else field
-    for name, field in fields.items():
-        del field["description"]
-        if name in _DESCRIBED:
-            field["description"] = _DESCRIBED[name]
-    return object_schema({"op": {"type": "string", "enum": list(OPERATIONS)}, **fields}, required=["op"])
+    fields["exclude"] = {**fields["exclude"], "items": {"type": "string"}}  # The kinds stand at `include`.
+    return object_schema({"op": {"type": "string"}, **_redescribed(fields, _DESCRIBED)}, required=["op"])
 
 
 _DESCRIBED: Final[Mapping[str, str]] = {
-    "sectionId": "From md_stat; 8 of its hex digits suffice.",
+    "sectionId": "8 of its hex digits suffice.",
     "headingPath": 'Outer to inner, the last ones suffice: ["Guide", "Install"].',
-    "occurrence": "Which of several equal headings; 1-based.",
-    "sectionSha256": "Refuse if the section has changed.",
-    "expectedText": "What stands there now; proves the place.",
+    "occurrence": "1-based, of equal headings.",
+    "expectedText": "What stands there now.",
     "lines": "1-based, inclusive.",
     "range": "1-based; end is exclusive.",
     "levels": "fit: push headings of markdown down to their place.",
     "matchSelection": '"all", "3" or "2-4".',
-    "include": "Node kinds to match in that are left alone by default.",
-    "values": "Front matter: new values by key, any JSON.",
-    "key": "Front matter: dotted path. Table: cell of the row. INI: name.",
+    "include": "Nodes to match in that are skipped by default.",
+    "key": "Front matter: dotted path. Table: cell of keyColumn.",
+    "values": "By key, any JSON.",
 }
 
 

@@ -17,7 +17,7 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-AnyRequest = TypeVar("AnyRequest", bound=Request)
+AnyRequest = TypeVar("AnyRequest", bound=BaseModel)
 
 
 def read_arguments(model: type[AnyRequest], arguments: Mapping[str, Any]) -> AnyRequest | Problems:

@@ -11,18 +11,21 @@ from mdplan.surfaces.mcp_server.toolsets import editor, files, md, text
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
-    """A family of tools; `instructions` is the paragraph that a model reads about their way of working."""
+    """A family of tools, made of an engine and of whether nothing may be written.
+
+    `instructions` is the paragraph that a model reads about their way of working.
+    """
 
     instructions: str
-    tools: Callable[[Engine], tuple[ToolDefinition, ...]]
+    tools: Callable[[Engine, bool], tuple[ToolDefinition, ...]]
     names: tuple[str, ...]
 
 
 TOOLSETS: Final[Mapping[str, Toolset]] = {
     "md": Toolset(md.INSTRUCTIONS, md.md_tools, md.NAMES),
-    "editor": Toolset(editor.INSTRUCTIONS, editor.editor_tools, editor.NAMES),
-    "text": Toolset(text.INSTRUCTIONS, text.text_tools, text.NAMES),
-    "files": Toolset(files.INSTRUCTIONS, files.files_tools, files.NAMES),
+    "editor": Toolset(editor.INSTRUCTIONS, lambda engine, _: editor.editor_tools(engine), editor.NAMES),
+    "text": Toolset(text.INSTRUCTIONS, lambda engine, _: text.text_tools(engine), text.NAMES),
+    "files": Toolset(files.INSTRUCTIONS, lambda engine, _: files.files_tools(engine), files.NAMES),
 }
 DEFAULT_TOOLSETS: Final = ("md",)
 
@@ -30,8 +33,11 @@ DEFAULT_TOOLSETS: Final = ("md",)
 def chosen_tools(
     engine: Engine, toolsets: Sequence[str], names: Sequence[str], *, read_only: bool
 ) -> tuple[ToolDefinition, ...]:
-    """Tools of `toolsets`, only those called `names` if some are given; with `read_only` none that writes."""
-    tools = (tool for toolset in toolsets for tool in TOOLSETS[toolset].tools(engine))
+    """Tools of `toolsets`, only those called `names` if some are given; with `read_only` none that writes.
+
+    A toolset may have a tool that does less where nothing may be written.
+    """
+    tools = (tool for toolset in toolsets for tool in TOOLSETS[toolset].tools(engine, read_only))
     return tuple(
         tool for tool in tools if (not names or tool.name in names) and not (read_only and tool.writes)
     )

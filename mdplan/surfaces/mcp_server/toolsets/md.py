@@ -12,6 +12,7 @@ from mdplan.reading.stat_request import DETAILS, INVENTORIES, StatRequest, read_
 from mdplan.reading.stat_text import stat_text
 from mdplan.report import ApplyReport, PlanReport, StatReport, refusal
 from mdplan.schema import Schema
+from mdplan.surfaces.mcp_server import history_tool
 from mdplan.surfaces.mcp_server.arguments import guarded
 from mdplan.surfaces.mcp_server.flat_schema import (
     batch_properties,
@@ -25,14 +26,14 @@ from mdplan.surfaces.mcp_server.result import answer, plan_answer
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.wire import fold_names
 
-NAMES: Final = ("md_stat", "md_read", "md_search", "md_validate", "md_apply")
+NAMES: Final = ("md_stat", "md_read", "md_search", "md_validate", "md_apply", history_tool.NAME)
 INSTRUCTIONS: Final = """\
 Edits Markdown and text files by small declared edits: bytes that no edit names never change. Look first: \
 md_stat gives sections with IDs and the baseSha256 of a file, without its content; md_search finds text, \
-md_read gives it. Edit by sectionId or \
-headingPath, not by line numbers; all edits of one call address the file as you saw it. Pin every write: by \
-baseSha256 from md_stat, or by the planId of a preview (md_validate, or md_apply with dryRun). In doubt \
-preview, read the diff, then send the planId. A refusal writes nothing, and its hint says how to go on."""
+md_read gives it. Edit by sectionId or headingPath, not by line numbers; all edits of one call address the \
+file as you saw it. Pin every write: by baseSha256 from md_stat, or by the planId of a preview (md_validate, \
+or md_apply with dryRun). In doubt preview, read the diff, then send the planId. A refusal writes nothing, and \
+its hint says how to go on. md_history undoes what was written."""
 
 _STAT: Final = """\
 Structure of a Markdown or text file, never its content: baseSha256, sections (sectionId, headingPath, \
@@ -68,6 +69,21 @@ _VALIDATE: Final = """\
 Preview of md_apply: same file, edits and files; gives all problems at once, or a diff and a planId. Writes \
 nothing. md_apply {"planId": "..."} then applies exactly what was shown."""
 
+_READ_FIELDS: Final = {
+    "occurrence": "1-based, of equal headings.",
+    "subsections": "false: own body only.",
+    "lines": "1-based, inclusive.",
+    "codeBlock": "Index from 0, or language.",
+    "match": "Lines around its first match.",
+    "startLine": "From here to the end, or to until.",
+    "until": "Regex of the next line that is not read.",
+}
+_SEARCH_FIELDS: Final = {
+    "file": "File, folder or glob; else all.",
+    "exclude": "Kinds of nodes to leave out.",
+    "context": "Lines around a match.",
+    "limit": "Most matches listed.",
+}
 _AS_IN_APPLY: Final[Schema] = {
     "type": "array",
     "items": {"type": "object"},
@@ -75,7 +91,7 @@ _AS_IN_APPLY: Final[Schema] = {
 }
 
 
-def md_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
+def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # noqa: FBT001 (as all sets have it)
     """The tools of this set, over `engine`."""
     return (
         ToolDefinition(
@@ -123,6 +139,7 @@ def md_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
             writes=True,
             call=guarded(ApplyReport, lambda arguments: _apply(engine, arguments)),
         ),
+        history_tool.history_tool(engine, read_only=read_only),
     )
 
 
@@ -151,26 +168,25 @@ def _apply(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
 
 def _stat_schema() -> Schema:
     text: Schema = {"type": "string"}
-    options = batch_properties()
     return object_schema(
         {
-            "file": {**text, "description": "File, folder or glob, inside the root."},
+            "file": {**text, "description": "File, folder or glob."},
             "detail": {
                 **text,
                 "enum": list(DETAILS),
-                "description": "auto: full up to 40 sections, else brief (ID, title, path, lines).",
+                "description": "auto: full up to 40 sections, else brief.",
             },
-            "under": {**text, "description": "Only this section (sectionId or heading) and those below it."},
-            "depth": {"type": "integer", "description": "Levels to list below that, from 1."},
-            "limit": {"type": "integer", "description": "Most entries; nextCursor says that more follow."},
+            "under": {**text, "description": "A section (sectionId or heading), with those below it."},
+            "depth": {"type": "integer", "description": "Levels below that."},
+            "limit": {"type": "integer", "description": "Most entries."},
             "cursor": {**text, "description": "nextCursor of the answer before."},
             "include": {
                 "type": "array",
                 "items": {**text, "enum": list(INVENTORIES)},
-                "description": "Which inventories to add; all in full detail, none in brief.",
+                "description": "Inventories to add; all in full detail.",
             },
-            "encoding": options["encoding"],
-            "format": options["format"],
+            "encoding": text,
+            "format": text,
         },
         required=["file"],
     )
@@ -178,17 +194,18 @@ def _stat_schema() -> Schema:
 
 def _read_schema() -> Schema:
     """Fields of one target, and `targets` for several, without saying everything twice."""
-    options = request_properties(ReadRequest)
+    options = request_properties(ReadRequest, {"cursor": "nextCursor of the answer before."})
     targets: Schema = {
         "type": "array",
         "items": {"type": "object"},
-        "description": "Several places, each {file, …} as above.",
+        "description": "Several places, each as above.",
     }
-    return object_schema({**request_properties(ReadTarget), **options, "targets": targets})
+    fields = request_properties(ReadTarget, _READ_FIELDS)
+    return object_schema({**fields, **options, "targets": targets})
 
 
 def _search_schema() -> Schema:
-    fields = request_properties(SearchRequest)
+    fields = request_properties(SearchRequest, _SEARCH_FIELDS)
     del fields["sectionPatterns"]  # Here sections say where they end; logs are for the toolset `files`.
     return object_schema(fields, required=["pattern"])
 
