@@ -32,8 +32,8 @@ Edits Markdown and text files by small declared edits: bytes that no edit names 
 md_stat gives sections with IDs and the baseSha256 of a file, without its content; md_search finds text, \
 md_read gives it. Edit by sectionId or headingPath, not by line numbers; all edits of one call address the \
 file as you saw it. Pin every write: by baseSha256 from md_stat, or by the planId of a preview (md_validate, \
-or md_apply with dryRun). In doubt preview, read the diff, then send the planId. A refusal writes nothing, and \
-its hint says how to go on. md_history undoes what was written."""
+or md_apply with dryRun). In doubt preview, read the diff, then send the planId. A refusal writes nothing, \
+and its hint says how to go on. md_history undoes what was written."""
 
 _STAT: Final = """\
 Structure of a Markdown or text file, never its content: baseSha256, sections (sectionId, headingPath, \
