@@ -11,6 +11,7 @@ from mdplan.format_detection import document_format
 from mdplan.markdown.link_path import MARKDOWN_SUFFIXES, folder_of, page_key
 from mdplan.markdown.link_target import Held
 from mdplan.markdown.outline import Outline
+from mdplan.markdown.targets import resolvable_targets
 from mdplan.planning.link_names import linked_names, text_of_bytes
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.storage.file_name import FileName
@@ -29,6 +30,7 @@ class LinkedFiles:
         self._documents = documents
         self._root = root
         self._folders: dict[str, dict[str, Held] | None] = {}
+        self._anchors: dict[str, frozenset[str] | None] = {}
 
     @classmethod
     def beside(cls, file: SnapshotFile, documents: Documents) -> "LinkedFiles":
@@ -52,6 +54,15 @@ class LinkedFiles:
         """Markdown files whose `page_key` is `key`, sorted."""
         return self._pages.get(key, ())
 
+    def anchors(self, path: str) -> frozenset[str] | None:
+        """Anchors of the Markdown file `path`, as `target_key` writes them; None for what cannot be read.
+
+        Each file is parsed once.
+        """
+        if path not in self._anchors:
+            self._anchors[path] = self._read_anchors(path)
+        return self._anchors[path]
+
     def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
         """Markdown files that may link to a file of one of `names`, sorted; only these are parsed.
 
@@ -69,6 +80,12 @@ class LinkedFiles:
     def refusal(self, file: SnapshotFile) -> Diagnostic | None:
         """Why `file` could not be replaced now; None when it could."""
         return self._documents.workspace.write_refusal(FileName(self._root.name, file.relative))
+
+    def _read_anchors(self, path: str) -> frozenset[str] | None:
+        if not path.lower().endswith(MARKDOWN_SUFFIXES):
+            return None
+        outline = self._documents.open(FileName(self._root.name, path), None, None)
+        return None if isinstance(outline, Diagnostic) else resolvable_targets(outline)
 
     def _listed(self, folder: str) -> dict[str, Held] | None:
         """What the names in `folder` are; None where it cannot be opened."""

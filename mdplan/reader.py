@@ -7,8 +7,10 @@ from typing import Final, TypeAlias
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.documents import Documents
 from mdplan.format_detection import document_format
+from mdplan.linked_files import LinkedFiles
 from mdplan.markdown.outline import Outline
 from mdplan.read_report import ReadReport, ReadResult, SearchedFile, SearchReport
+from mdplan.reading.broken_links import broken_in_tree
 from mdplan.reading.folder import folder_report
 from mdplan.reading.read import read_target
 from mdplan.reading.read_request import ReadRequest, ReadTarget
@@ -16,7 +18,7 @@ from mdplan.reading.search import Window, search_document
 from mdplan.reading.search_request import SearchRequest
 from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_request import StatRequest
-from mdplan.report import StatReport, refusal
+from mdplan.report import BrokenLink, StatReport, refusal
 from mdplan.storage.file_name import FileName
 from mdplan.text.line_end_view import LineEndView
 from mdplan.text.source import Source
@@ -45,7 +47,10 @@ class Reader:
         outline = self.documents.open(name, request.encoding, request.format)
         if isinstance(outline, Diagnostic):
             return refusal(StatReport, (outline,))
-        return stat_report(str(name), outline, request)
+        if not request.links:
+            return stat_report(str(name), outline, request)
+        linked = LinkedFiles(self.documents, self.workspace.root_of(name))
+        return stat_report(str(name), outline, request, broken_in_tree(linked, linked.anchors, name.path))
 
     def read(self, request: ReadRequest) -> ReadReport:
         """Content of one or several places, each with what pins an edit of it. `ok` when all were read."""
@@ -140,7 +145,14 @@ class Reader:
         def read(path: str) -> Outline | Diagnostic:
             return self.documents.open(by_path[path], request.encoding, request.format)
 
-        return folder_report(request, by_path, read)
+        def broken(path: str, outline: Outline) -> list[BrokenLink]:
+            """The links of the file `path` that lead to nothing; each linked file is parsed once."""
+            find = broken_in_tree(linked, linked.anchors, by_path[path].path)
+            return find(outline, Span(0, len(outline.source.text)))
+
+        root = next((self.workspace.root_of(name) for name in by_path.values()), self.workspace.roots[0])
+        linked = LinkedFiles(self.documents, root)
+        return folder_report(request, by_path, read, broken if request.links else None)
 
 
 class _Search:

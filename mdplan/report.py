@@ -237,7 +237,7 @@ class RegionEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenLink:
-    """A link of this file, to this file, that resolves to nothing: ``#fragment`` or ``[^footnote]``."""
+    """A link of a file that leads to nothing: ``#fragment``, ``[^footnote]``, or a path as it is written."""
 
     line: int
     target: str
@@ -245,7 +245,7 @@ class BrokenLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkCounts:
-    """Links by kind, and those that resolve to nothing in the same file."""
+    """Links by kind, and those that resolve to nothing: in the same file, or if asked in any."""
 
     inline: int
     reference: int
@@ -310,7 +310,10 @@ class CommentBlockEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRow:
-    """One file of a folder: enough to find one's way. `problem` is why it could not be read."""
+    """One file of a folder: enough to find one's way. `problem` is why it could not be read.
+
+    `broken_links` are there if asked for; `total_broken_links` where there are more than are listed.
+    """
 
     file: str
     bytes: int | None = None
@@ -319,6 +322,8 @@ class FileRow:
     sections: int | None = None
     tokens: int | None = None
     problem: str | None = None
+    broken_links: tuple[BrokenLink, ...] | None = None
+    total_broken_links: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

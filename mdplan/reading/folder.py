@@ -1,6 +1,7 @@
 """Folders and globs: one row a file, so that an agent can find its way in a tree."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -8,17 +9,23 @@ from mdplan.markdown.outline import Outline
 from mdplan.reading.plain_text import ini_section_count
 from mdplan.reading.shown import shown
 from mdplan.reading.stat_request import StatRequest
-from mdplan.report import FileRow, StatReport, refusal
+from mdplan.report import BrokenLink, FileRow, StatReport, refusal
 
 _LIMIT: Final = 200
+_MOST_BROKEN: Final = 100
 _TITLE: Final = "title"
 _OF_ONE_FILE: Final = ("under", "depth", "include")
 
 
 def folder_report(
-    request: StatRequest, files: Iterable[str], read: Callable[[str], Outline | Diagnostic]
+    request: StatRequest,
+    files: Iterable[str],
+    read: Callable[[str], Outline | Diagnostic],
+    broken: Callable[[str, Outline], Sequence[BrokenLink]] | None = None,
 ) -> StatReport:
     """Rows of `files`, all that `request.file` names, sorted by path; only those of the page are read.
+
+    `broken` gives the links of a file that lead to nothing; None where nobody asks.
 
     The cursor is the last path of the page before, so that files may come and go meanwhile.
     Errors: INVALID_ARGUMENT for what can be asked of one file alone.
@@ -33,9 +40,25 @@ def folder_report(
     return StatReport(
         ok=True,
         file=request.file,
-        files=tuple(file_row(path, read(path)) for path in page),
+        files=tuple(_row(path, read(path), broken) for path in page),
         total_files=len(paths),
         next_cursor=page[-1] if len(rest) > limit else None,
+    )
+
+
+def _row(
+    path: str,
+    outline: Outline | Diagnostic,
+    broken: Callable[[str, Outline], Sequence[BrokenLink]] | None,
+) -> FileRow:
+    row = file_row(path, outline)
+    if broken is None or isinstance(outline, Diagnostic):
+        return row
+    found = broken(path, outline)
+    return replace(
+        row,
+        broken_links=tuple(found[:_MOST_BROKEN]),
+        total_broken_links=len(found) if len(found) > _MOST_BROKEN else None,
     )
 
 

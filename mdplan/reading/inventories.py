@@ -4,10 +4,11 @@ from collections.abc import Collection, Sequence
 from typing import TypedDict, TypeVar
 
 from mdplan.markdown.inventory import find_code_blocks, find_tables, find_tasks
-from mdplan.markdown.links import count_links, local_links
+from mdplan.markdown.links import count_links
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.regions import find_regions
 from mdplan.markdown.targets import find_anchors
+from mdplan.reading.broken_links import FindBroken, broken_in_document
 from mdplan.reading.shown import shown, shown_names
 from mdplan.report import (
     AnchorEntry,
@@ -36,10 +37,16 @@ class InventoryFields(TypedDict, total=False):
 _Entry = TypeVar("_Entry")
 
 
-def inventories(outline: Outline, names: Collection[str], area: Span, limit: int) -> InventoryFields:
+def inventories(
+    outline: Outline,
+    names: Collection[str],
+    area: Span,
+    limit: int,
+    find_broken: FindBroken = broken_in_document,
+) -> InventoryFields:
     """The inventories `names` of what starts in `area`, each list with at most `limit` entries.
 
-    `names` are wire names, as in `INVENTORIES`.
+    `names` are wire names, as in `INVENTORIES`. `find_broken` says which links are broken.
     """
     fields = InventoryFields()
     totals: dict[str, int] = {}
@@ -61,7 +68,7 @@ def inventories(outline: Outline, names: Collection[str], area: Span, limit: int
     if "regions" in names:
         fields["regions"] = cut("regions", _regions(outline, area))
     if "links" in names:
-        fields["links"] = _links(outline, area, cut("brokenLinks", _broken(outline, area)))
+        fields["links"] = _links(outline, area, cut("brokenLinks", find_broken(outline, area)))
     if totals:
         fields["inventory_totals"] = totals
     return fields
@@ -126,14 +133,6 @@ def _regions(outline: Outline, area: Span) -> list[RegionEntry]:
         found.append((marker.span, RegionEntry(name=shown(marker.name), start_line=start, end_line=end)))
     found.sort(key=lambda entry: entry[0])
     return [entry for span, entry in found if _holds(area, span)]
-
-
-def _broken(outline: Outline, area: Span) -> list[BrokenLink]:
-    return [
-        BrokenLink(line=link.line, target=shown(link.target))
-        for link in local_links(outline, [area])
-        if not link.resolves
-    ]
 
 
 def _links(outline: Outline, area: Span, broken: tuple[BrokenLink, ...]) -> LinkCounts:

@@ -13,8 +13,9 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import section_id_digits
 from mdplan.plan import Lines
+from mdplan.reading.broken_links import FindBroken, broken_in_document
 from mdplan.reading.folder import file_row, folder_report
-from mdplan.reading.inventories import InventoryFields, inventories
+from mdplan.reading.inventories import inventories
 from mdplan.reading.plain_text import ini_section_count, plain_text_fields
 from mdplan.reading.shown import shown, shown_names
 from mdplan.reading.stat_request import INVENTORIES, StatRequest, read_stat_request
@@ -31,8 +32,10 @@ _BASE_DIGITS: Final = 8
 _LINE_END_NAMES: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 
 
-def stat_report(file: str, outline: Outline, request: StatRequest) -> StatReport:
-    """Report of the document `outline`, which stands in `file`.
+def stat_report(
+    file: str, outline: Outline, request: StatRequest, find_broken: FindBroken = broken_in_document
+) -> StatReport:
+    """Report of the document `outline`, which stands in `file`; `find_broken` says which links are broken.
 
     Errors: those of `find_by_id` and `find_by_path` for `under`; INVALID_ARGUMENT for a cursor that none of
     ours looks like, STALE_BASE for one of another version of the file.
@@ -50,7 +53,8 @@ def stat_report(file: str, outline: Outline, request: StatRequest) -> StatReport
     firsts = _first_of_path(outline) if is_full else {}
     entry = (lambda section: _full_entry(outline, section, firsts)) if is_full else _brief_entry
     fields, totals = plain_text_fields(outline, limit, is_full=is_full)
-    found = _inventories(outline, request, page.area, limit, is_full=is_full)
+    names = _inventories(outline, request, is_full=is_full)
+    found = inventories(outline, names, page.area, limit, find_broken)
     if totals:
         found["inventory_totals"] = totals | found.get("inventory_totals", {})
     source = outline.source
@@ -236,13 +240,12 @@ def _trailing_definitions(outline: Outline) -> Lines | None:
     return Lines(start=lines.line_at(outline.content_end), end=lines.count)
 
 
-def _inventories(
-    outline: Outline, request: StatRequest, area: Span, limit: int, *, is_full: bool
-) -> InventoryFields:
+def _inventories(outline: Outline, request: StatRequest, *, is_full: bool) -> tuple[str, ...]:
+    """Names of the inventories to give."""
     names = request.include
     if names is None:
         names = INVENTORIES if is_full and outline.format is DocumentFormat.MARKDOWN else ()
-    return inventories(outline, names, area, limit)
+    return (*names, "links") if request.links and "links" not in names else names
 
 
 def _nesting_limit() -> Diagnostic:

@@ -27,7 +27,8 @@ class StatRequest:
     below it: an ID or one heading as a string, else a heading path. `depth` (from 1) says how many levels
     below that section, or below the document, are listed. `limit` (from 1; 200 in full detail and for
     folders, 1,000 in brief) is the most entries of a list, and `cursor` the `next_cursor` of the page before.
-    `include` names the inventories to give; None is all in full detail and none in brief.
+    `include` names the inventories to give; None is all in full detail and none in brief. With `links` the
+    links that lead to nothing are listed, those to other files too, for one file as for many.
     """
 
     file: str
@@ -39,6 +40,7 @@ class StatRequest:
     encoding: str | None = None
     format: str | None = None
     include: tuple[str, ...] | None = None
+    links: bool = False
 
 
 def read_stat_request(data: Mapping[str, Any]) -> StatRequest | Problems:
@@ -108,6 +110,7 @@ _RULES: Final[Mapping[str, tuple[Callable[[object], bool], str, str]]] = {
     "cursor": _TEXT,
     "encoding": _TEXT,
     "format": (_is_one_of(*DocumentFormat), "is no format", f"choose from {', '.join(DocumentFormat)}"),
+    "links": (lambda value: isinstance(value, bool), "is not true or false", "send true or false"),
     "include": (
         lambda value: isinstance(value, tuple) and set(value) <= set(INVENTORIES),
         "is not a list of inventories",

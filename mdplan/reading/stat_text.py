@@ -54,6 +54,8 @@ def _folder(report: StatReport, rows: Sequence[FileRow]) -> Iterator[str]:
         title = f" {row.title}" if row.title else ""
         numbers = f"{_count(row.sections or 0, 'section')}, {row.tokens} tokens"
         yield f"{row.file}:{title} ({numbers}) {(row.base_sha256 or '')[:_SHORT_HASH]}"
+        broken = [f"{link.target} {link.line}" for link in row.broken_links or ()]
+        yield from (f"  {line}" for line in _list("links to nothing", broken, row.total_broken_links))
     yield from _more(report)
 
 

@@ -28,6 +28,7 @@ from mdplan.surfaces.cli.visible_text import escaped
     type=click.Choice(["codeBlocks", "tables", "tasks", "anchors", "regions", "links"]),
     help="List these too; may be repeated. In full detail all are listed unless some are named.",
 )
+@click.option("--links", is_flag=True, help="List the links that lead to nothing, also those to other files.")
 @click.option("--encoding", help="Encoding, where a file is not UTF-8 and has no BOM.")
 @click.option("--format", type=click.Choice(["markdown", "ini", "text"]), help="Found when not given.")
 @engine_command(StatReport)
