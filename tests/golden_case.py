@@ -102,6 +102,12 @@ class Case:
         return json.loads(path.read_bytes()) if path.exists() else None
 
     @property
+    def needs_mdformat(self) -> bool:
+        """Whether the request formats, which an extra does."""
+        requests = [self.folder / name for name in ("batch.json", "apply.json")]
+        return any(b'"format_section"' in path.read_bytes() for path in requests if path.exists())
+
+    @property
     def is_accepted(self) -> bool:
         """Whether the request is expected to succeed."""
         return self.after.exists()

@@ -1,22 +1,25 @@
 """Edits that format whole lines of a document, if they change nothing but the way it is written."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import zip_longest
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.blocks import BlockKind, parse_blocks
 from mdplan.markdown.formatter import NOT_INSTALLED, FormattedBlock, format_blocks
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.rendered_html import rendered_html
+from mdplan.markdown.rendered_text import heading_title
 from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.line_edits import append_lines, replace_lines
+from mdplan.text.line_edits import replace_lines
 from mdplan.text.line_end_view import to_lf
+from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
 from mdplan.text.span import Span
 
 
 def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnostic:
-    """Edits that format the whole lines of `span`, which begins and ends with text of whole root blocks.
+    """Edits that format the whole lines of `span`, which holds whole root blocks; blank ones at its end stay.
 
     Errors: FORMATTER_FAILED where mdformat is not installed, or stops, or the HTML would be another one.
     """
@@ -31,6 +34,8 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnos
     assert isinstance(edits, EditList), "blocks do not overlap"
     moved = EditList(tuple(TextEdit(_moved(edit.span, -span.start), edit.new_text) for edit in edits))
     result = to_lf(moved.apply(outline.text_of(span)))
+    if _headings(text) != _headings(result):
+        return _failed(line, "its headings would not be the same")
     other = _first_other(text, result, blocks, definitions)
     if other is not None:
         return _failed(line + other - 1, "it would not be rendered as it is now")
@@ -38,20 +43,30 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnos
 
 
 def _edits(source: Source, lines_before: int, blocks: Sequence[FormattedBlock]) -> Iterator[TextEdit]:
-    """Edits of `blocks`, which stand behind `lines_before` lines, and of the blank lines between them."""
-    for block in blocks:
-        if block.lines is not None:
-            first, last = lines_before + block.first_line, lines_before + block.last_line
-            yield from replace_lines(source, first, last, block.lines)
-    for before, after in pairwise(blocks):
-        if before.lines is None or after.lines is None:
+    """Edits of `blocks`, which stand behind `lines_before` lines, and of the blank lines between them.
+
+    A blank line that is missing is put to the block before it, so that a heading behind it still starts where
+    the next line does.
+    """
+    for block, following in zip_longest(blocks, blocks[1:]):
+        if block.lines is None:
             continue
-        if before.last_line + 1 == after.first_line:
-            # Before the line end, so that a heading behind it still starts where the next line does.
-            yield append_lines(source, lines_before + before.last_line, [""])
-        else:
-            first, last = lines_before + before.last_line + 1, lines_before + after.first_line - 1
-            yield from replace_lines(source, first, last, [""])
+        is_spaced = following is not None and following.lines is not None
+        gap = range(block.last_line + 1, following.first_line) if is_spaced else range(0)
+        lines = (*block.lines, "") if is_spaced and not gap else block.lines
+        yield from replace_lines(
+            source, lines_before + block.first_line, lines_before + block.last_line, lines
+        )
+        if gap:
+            yield from replace_lines(source, lines_before + gap[0], lines_before + gap[-1], [""])
+
+
+def _headings(text: str) -> list[tuple[int, str]]:
+    """Levels and titles of all headings, by the parser of the outline, which knows no footnotes."""
+    blocks = parse_blocks(text, LineIndex(text)).blocks
+    return [
+        (block.level, heading_title(block.content)) for block in blocks if block.kind is BlockKind.HEADING
+    ]
 
 
 def _first_other(

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.markdown.parser import new_formatting_parser
@@ -47,12 +48,16 @@ def format_blocks(text: str, definitions: Mapping[str, object]) -> tuple[Formatt
     except Exception as error:  # noqa: BLE001 (plugins of others run in it, and all they raise is a refusal)
         return f"mdformat stopped with {type(error).__name__}"
     lines = text.split("\n")
-    return tuple(_block(lines, node, new_text) for node, new_text in rendered)
+    starts = [node.map[0] for node, _ in rendered if node.map] + [len(lines)]
+    return tuple(
+        _block(lines, range(start, following), new_text)
+        for (_, new_text), (start, following) in zip(rendered, pairwise(starts), strict=True)
+    )
 
 
 def _rendered(text: str, environment: dict[str, Any]) -> list[tuple["RenderTreeNode", str | None]]:
     """Root blocks with their new text; None for those that stay as they are."""
-    parser = _parser()
+    parser = formatting_parser()
     from mdformat.renderer import RenderTreeNode
 
     tree = RenderTreeNode(parser.parse(text, environment))
@@ -64,12 +69,12 @@ def _is_kept(node: "RenderTreeNode") -> bool:
     return any(each.type in _KEPT for each in node.walk())
 
 
-def _block(lines: Sequence[str], node: "RenderTreeNode", new_text: str | None) -> FormattedBlock:
-    assert node.map is not None, "a block has lines"
-    first, end = node.map
-    while end > first + 1 and not lines[end - 1].strip():
+def _block(lines: Sequence[str], own: range, new_text: str | None) -> FormattedBlock:
+    """The block of the lines `own`, 0-based, with the blank ones behind it; where it ends the parser errs."""
+    end = own.stop
+    while end > own.start + 1 and not lines[end - 1].strip(" \t"):
         end -= 1
-    return FormattedBlock(first + 1, end, None if new_text is None else tuple(new_text.split("\n")))
+    return FormattedBlock(own.start + 1, end, None if new_text is None else tuple(new_text.split("\n")))
 
 
 def _context(parser: "MarkdownIt", environment: dict[str, Any]) -> "RenderContext":
@@ -87,7 +92,7 @@ def _context(parser: "MarkdownIt", environment: dict[str, Any]) -> "RenderContex
 
 
 @cache
-def _parser() -> "MarkdownIt":
+def formatting_parser() -> "MarkdownIt":
     """Parser of mdformat with GFM, by which destinations stay as they are written. Raises `ImportError`."""
     from mdformat.plugins import PARSER_EXTENSIONS
     from mdformat.renderer import MDRenderer

@@ -27,9 +27,10 @@ class FormatSection(SectionTargeted):
         section = self.find_section(outline)
         if isinstance(section, Diagnostic):
             return (section,)
-        span = Span(section.span.start, end_of_subtree(outline, section))
-        edits = format_lines(outline, span)
+        # With the blank lines at its end, which are part of a fence that is not closed.
+        edits = format_lines(outline, section.span)
         if isinstance(edits, Diagnostic):
             return (edits,)
+        span = Span(section.span.start, end_of_subtree(outline, section))
         claim = Claim(span=span, owner=section.index, takes=outline.members(section), verb="formats")
         return Resolution(claims=(claim,), edits=edits, section=section)

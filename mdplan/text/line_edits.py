@@ -61,11 +61,11 @@ def replace_lines(source: Source, first: int, last: int, lines: Sequence[str]) -
         elif start <= last:
             edits.append(insert_lines(source, table.start(start), new))
         else:
-            edits.append(append_lines(source, last, new))
+            edits.append(_append_lines(source, last, new))
     return tuple(edits)
 
 
-def append_lines(source: Source, line: int, lines: Sequence[str]) -> TextEdit:
+def _append_lines(source: Source, line: int, lines: Sequence[str]) -> TextEdit:
     """Insertion of `lines` behind `line`, before the line end of that."""
     end = source.lines.content_end(line)
     line_end = source.lines.ending(line) or line_end_around(source.lines, end)

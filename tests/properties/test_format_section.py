@@ -1,0 +1,69 @@
+"""Laws of formatting: what a section says stays, and what is not in it stays to the byte."""
+
+import pytest
+from hypothesis import assume, event, given, note, settings
+from hypothesis import strategies as st
+
+from mdplan.diagnostics import Code
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.rendered_html import rendered_html
+from mdplan.operation import Resolution
+from mdplan.operations.format_section import FormatSection
+from mdplan.text.edit import EditList
+from mdplan.text.line_end_view import to_lf
+from mdplan.text.source import Source
+from tests.conftest import FULL
+from tests.properties.batches import documents
+from tests.properties.hostile_markdown import hostile_documents
+
+pytest.importorskip("mdformat", reason="mdformat is not installed: format_section is not tested")
+
+MANY = settings(max_examples=5000 if FULL else 150)
+
+
+@st.composite
+def texts_and_sections(draw: st.DrawFn) -> tuple[str, int]:
+    drawn = draw(documents() | hostile_documents(("\n", "\r\n", "\r")))
+    text = drawn.encode("utf-8", "replace").decode().replace("\0", "!")
+    assume(not text.startswith("\ufeff"))
+    outline = Outline(Source.from_text(text))
+    assume(len(outline.sections) > 1)
+    note(repr(text))
+    return text, draw(st.integers(1, len(outline.sections) - 1))
+
+
+def formatted(outline: Outline, index: int) -> str | None:
+    """The text with the section `index` formatted; None where that is refused."""
+    section = outline.sections[index]
+    edit = FormatSection(op="format_section", section_id=section.section_id)
+    resolution = edit.resolve(outline)
+    if not isinstance(resolution, Resolution):
+        event(f"refused: {resolution[0].message.partition(':')[2]}")
+        assert [problem.code for problem in resolution] == [Code.FORMATTER_FAILED]
+        return None
+    event("formatted" if resolution.edits else "formatted before")
+    edits = EditList.of(resolution.edits)
+    assert isinstance(edits, EditList)
+    assert all(section.span.contains(edit.span) for edit in edits)
+    result = edits.apply(outline.source.text)
+    note(repr(result))
+    return result
+
+
+@MANY
+@given(texts_and_sections())
+def test_formatting_changes_neither_what_is_shown_nor_the_outline(drawn: tuple[str, int]) -> None:
+    text, index = drawn
+    before = Outline(Source.from_text(text))
+    result = formatted(before, index)
+    assume(result is not None)
+    after = Outline(Source.from_text(result))
+
+    html = [
+        rendered_html(to_lf(each.source.text[each.body_start :]), each.inline.definitions)
+        for each in (before, after)
+    ]
+    assert html[1] == html[0]
+    assert [(each.section_id, each.level) for each in after.sections] == [
+        (each.section_id, each.level) for each in before.sections
+    ]
