@@ -19,14 +19,15 @@ from mdplan.batch import Batch
 from mdplan.diagnostics import Code, Problems
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
-from mdplan.planning.build import BuiltFile, build_file
+from mdplan.planning.build import Built, BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
-from mdplan.planning.references import broken_links
+from mdplan.planning.derived import derive
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
 from mdplan.text.diff import file_diff
 from mdplan.text.source import Source
+from tests.no_other_files import NoOtherFiles
 from tests.rendered_page import Page
 from tests.strict_patch import NamedDiff, apply_strictly, changed_lines
 
@@ -189,7 +190,7 @@ def check_appended(trials: Trials, document: Document, built: BuiltFile, section
     expect(NEW_PARAGRAPH.sub("", page.body) == document.page.body, "the page changed elsewhere")
     expect(not removed and added.keys() - {b""} == new_lines, "the diff has other lines")
     expect(are_ended_alike(document.data, result), "line ends, byte order mark or final newline changed")
-    expect(broken_links(built) == (), "a warning of links")
+    expect(link_warnings(built) == (), "a warning of links")
     by_number = {section.index: section for section in sections}
     for number, match in enumerate(found):
         section = by_number[int(match[1])]
@@ -223,13 +224,20 @@ def check_warnings(
     """The links that resolve worse are those that the plan warns of: no fewer and no other ones."""
     worse = Counter(page.unresolved) - Counter(document.page.unresolved)
     fragments = {f"#{readable(fragment)}" for fragment in worse}
-    lines = [warning.place.line for warning in broken_links(built) if warning.place]
+    lines = [warning.place.line for warning in link_warnings(built) if warning.place]
     warned = [readable(built.result.source.lines.content(line)) for line in lines]
     unnamed = [fragment for fragment in fragments if not any(fragment in line for line in warned)]
     # The page leaves raw HTML out, and the links in it.
     wrong = [line for line in warned if "<a" not in line and not any(found in line for found in fragments)]
     trials.expect(not unnamed, document, "rename", section.path, f"no warning of {unnamed}")
     trials.expect(not wrong, document, "rename", section.path, f"warnings of {wrong}")
+
+
+def link_warnings(built: BuiltFile) -> Problems:
+    """Warnings about links that the plan of this one file breaks."""
+    made = derive([built], "none", NoOtherFiles())
+    assert isinstance(made, Built)
+    return made.files[0].warnings
 
 
 def readable(fragment: str) -> str:
