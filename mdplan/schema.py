@@ -25,6 +25,7 @@ Schema = dict[str, Any]
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _SCALARS: Final[Mapping[object, str]] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 _SHA256: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+_SHA256_OR_NULL: Final[Schema] = {**_SHA256, "type": ["string", "null"]}
 _BACKTICKED: Final = re.compile(r"`(\w+)`")
 _PLAN_ID: Final[Schema] = {"type": "string", "pattern": "^sha256-[0-9a-f]{64}$"}
 
@@ -73,12 +74,14 @@ def plan_schema() -> Schema:
     text_edit = {"type": "array", "prefixItems": [count, count, {"type": "string"}]}
     file = {
         "path": {"type": "string"},
+        "newPath": {"type": ["string", "null"], "description": "The path that a renaming gives the file."},
         "encoding": {"type": ["string", "null"]},
         "format": {"type": ["string", "null"]},
-        "baseSha256": _SHA256,
-        "resultSha256": _SHA256,
+        "baseSha256": {**_SHA256_OR_NULL, "description": "Null for a file that is created."},
+        "resultSha256": {**_SHA256_OR_NULL, "description": "Null for a file that is deleted."},
         "linesAdded": count,
         "linesRemoved": count,
+        "referencesUpdated": {**count, "description": "Links that were rewritten."},
         "baseSections": {**hashes, "description": "Own hashes of the base's sections, by section ID."},
         "requested": {"type": "array", "items": {"type": "object"}, "description": "Edits as asked for."},
         "textEdits": {
