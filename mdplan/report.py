@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Severity
+from mdplan.plain_text_report import CommentBlockEntry, IniSectionEntry, TextSectionEntry
 from mdplan.plan import EditResult, Lines
 from mdplan.text.source import visible
 
@@ -265,47 +266,6 @@ class FrontMatterEntry:
     start_line: int
     end_line: int
     keys: tuple[str, ...] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IniKeyEntry:
-    """One key of an INI file and its line; `end_line` where its value goes on in other lines."""
-
-    key: str
-    line: int
-    end_line: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IniSectionEntry:
-    """One section of an INI file, from its header on; the one before the first header has no `name`.
-
-    Brief entries have neither `section_sha256` nor `keys`.
-    """
-
-    name: str | None
-    start_line: int
-    end_line: int
-    section_sha256: str | None = None
-    keys: tuple[IniKeyEntry, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextSectionEntry:
-    """One section of plain text: from a line that is its `marker`, a name in brackets, to the next one."""
-
-    marker: str
-    start_line: int
-    end_line: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommentBlockEntry:
-    """Successive lines that begin with the comment sign `prefix`."""
-
-    prefix: str
-    start_line: int
-    end_line: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,12 @@ from typing import TypedDict, TypeVar
 
 from mdplan.document_format import DocumentFormat
 from mdplan.markdown.outline import Outline
+from mdplan.plain_text_report import CommentBlockEntry, IniKeyEntry, IniSectionEntry, TextSectionEntry
 from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.plaintext.ini_section import IniKey
 from mdplan.plaintext.text_outline import TextOutline
 from mdplan.plan import Lines
 from mdplan.reading.shown import shown
-from mdplan.report import CommentBlockEntry, IniKeyEntry, IniSectionEntry, TextSectionEntry
 
 
 class PlainTextFields(TypedDict, total=False):

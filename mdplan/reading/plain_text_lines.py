@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from mdplan.report import IniKeyEntry, IniSectionEntry, StatReport
+from mdplan.plain_text_report import IniKeyEntry, IniSectionEntry
+from mdplan.report import StatReport
 
 
 def plain_text_lines(report: StatReport) -> Iterator[str]:
