@@ -182,19 +182,32 @@ def write_expected(case: Case, outcome: Outcome) -> None:
         case.write_json("report.json", only_of(questions, outcome.report))
 
 
+def in_folder(folder: str, diff: bytes) -> bytes:
+    """`diff` of the same files in `folder`."""
+    lines, in_header = [], False
+    for line in diff.split(b"\n"):
+        in_header = line.startswith(b"diff --git ") or (in_header and not line.startswith(b"@@ "))
+        lines.append(_NAMES.sub(rb"\1" + folder.encode() + rb"/", line) if in_header else line)
+    return b"\n".join(lines)
+
+
+# What stands before the names in the headers of a diff; a name with ` b/` in it is in quotes.
+_NAMES = re.compile(
+    rb'((?:^diff --git |^--- )"?a/|(?:^\+\+\+ |(?<=[^"]) (?=b/)|" )"?b/|^rename (?:from|to) "?)'
+)
+    rb'((?:^diff --git |^--- )"?a/|(?:^\+\+\+ |(?<=[^"]) (?=b/)|" )"?b/|^rename (?:from|to) "?)'
+)
+
+
 @needs_git
 def test_git_applies_the_diffs_of_all_cases() -> None:
     """One call for all: each case that is planned is a folder of one tree."""
-    planned_cases = [case for case in ALL if case.is_accepted and (case.folder / "batch.json").exists()]
+    # Backups are part of a commit, and not of what was asked for.
+    planned_cases = [
+        case for case in ALL if case.is_accepted and not (case.request("batch") or {"backup": True}).get("backup")
+    ]
     trees = {case: (case.before_tree(), case.after_tree()) for case in planned_cases}
-    diff = b"".join(
-        re.sub(
-            rb"(?m)^diff --git a/(.*) b/\1\n--- a/\1(\t?)\n\+\+\+ b/\1(\t?)\n",
-            rf"diff --git a/{case}/\1 b/{case}/\1\n--- a/{case}/\1\2\n+++ b/{case}/\1\3\n".encode(),
-            (case.folder / "plan.diff").read_bytes(),
-        )
-        for case in trees
-    )
+    diff = b"".join(in_folder(str(case), (case.folder / "plan.diff").read_bytes()) for case in trees)
     result = git_apply(
         {f"{case}/{name}": data for case in trees for name, data in trees[case][0].items()}, diff
     )
