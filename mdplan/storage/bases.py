@@ -18,12 +18,14 @@ from mdplan.storage.staged import StagedFile, Target
 class Base:
     """A file of a commit as it was found: as the journal names it, and its status if there is a base.
 
-    `problem` is why it cannot be what the commit takes it for; in `Bases` there is none.
+    `missing` are folders that a created file needs. `problem` is why the file cannot be what the commit takes
+    it for; in `Bases` there is none.
     """
 
     file: StagedFile
     entry: Entry
     status: os.stat_result | None = None
+    missing: tuple[str, ...] = ()
     problem: Diagnostic | None = None
 
 
@@ -49,9 +51,8 @@ def find_bases(folders: Folders, files: Sequence[StagedFile], max_bytes: int) ->
     for each in found:
         base = each
         if isinstance(base, Base):
-            made = folders.missing(folder_of(base.entry.path))
+            missing.update(base.missing)
             base = _alias_problem(folders, base, names) or base.problem or base
-            missing.update(made if isinstance(made, tuple) else ())
         if isinstance(base, Diagnostic):
             problems.append(base)
         else:
@@ -97,11 +98,9 @@ def _find_created(
     shown = folders.root.show(path)
     if isinstance(folder, Diagnostic):
         missing = folders.missing(folder_of(path))
-        return (
-            replace(missing, file=shown)
-            if isinstance(missing, Diagnostic)
-            else Base(file, _entry(file, path))
-        )
+        if isinstance(missing, Diagnostic):
+            return replace(missing, file=shown)
+        return Base(file, _entry(file, path), missing=missing)
     try:
         folders.root.filesystem.status_of(folder, path.rpartition("/")[2])
     except FileNotFoundError:
@@ -123,7 +122,7 @@ def _find_based(
     problem = _stale_problem(shown, hashlib.sha256(read.data).hexdigest(), file.base_sha256) or write_refusal(
         root.filesystem, folder, leaf, shown, read.status
     )
-    return Base(file, _entry(file, path, len(read.data)), read.status, problem)
+    return Base(file, _entry(file, path, len(read.data)), read.status, problem=problem)
 
 
 def _entry(file: StagedFile, path: str, base_bytes: int = 0) -> Entry:

@@ -51,7 +51,9 @@ def undo(
         if went.problems:
             return Undone(files, went.problems)
         settled = [place for place in places if place not in went.conflicts]
-        warnings = _tidy(state, record, settled, keeps=keeps)
+        warnings = _tidy(state, record, settled, keeps=keeps) if visible else _unstage(state, settled)
+        if any(problem.severity is Severity.ERROR for problem in warnings):
+            return Undone(files, warnings)
         state.folders.remove_empty(record.made_folders)
         state.sync(lambda: state.folders.sync(touched_folders(record)))
         _close(state, name, keeps=keeps, conflict=bool(went.conflicts))
@@ -73,26 +75,41 @@ def conflict_of(shown: str) -> Diagnostic:
     )
 
 
-def _tidy(state: RootState, record: Record, places: Iterable[Place], *, keeps: bool) -> Problems:
-    """Take away what lies beside the targets; a warning for each file that had to stay."""
-    warnings: list[Diagnostic] = []
+def _unstage(state: RootState, places: Iterable[Place]) -> Problems:
+    """Remove what was staged; nothing has to be looked at, since nothing else can have those names."""
+    problems: list[Diagnostic] = []
     for place in places:
         for name in (place.temporary, place.aside):
             try:
-                _take(state, place, name, keeps=keeps)
+                with suppress(FileNotFoundError):
+                    state.root.filesystem.unlink(place.folder, name)
             except OSError as error:
-                warnings.append(stayed(of_error(error, place.shown, "cleaning up beside"), name))
+                problems.append(_required(of_error(error, place.shown, "cleaning up beside")))
+    return tuple(problems)
+
+
+def _tidy(state: RootState, record: Record, places: Iterable[Place], *, keeps: bool) -> Problems:
+    """Take away what lies beside the targets; a problem for each name where that is not possible."""
+    problems: list[Diagnostic] = []
+    for place in places:
+        for name in (place.temporary, place.aside):
+            try:
+                problem = _take(state, place, name, keeps=keeps)
+            except OSError as error:
+                problem = _required(of_error(error, place.shown, "cleaning up beside"))
+            if problem is not None:
+                problems.append(problem)
         for name in temporary_names(record.transaction, len(record.entries)):
             with suppress(OSError):
                 state.root.filesystem.unlink(place.folder, name)
-    return tuple(warnings)
+    return tuple(problems)
 
 
-def _take(state: RootState, place: Place, name: str, *, keeps: bool) -> None:
+def _take(state: RootState, place: Place, name: str, *, keeps: bool) -> Diagnostic | None:
     """Remove one name beside a target. Content that is in no plan and has no other name is always kept."""
     content = place.whole_content(name)
     if content is None:
-        return
+        return None
     planned = content in (place.entry.base, place.entry.result)
     if is_digest(content) and (keeps or not planned):
         if state.syncs:
@@ -103,7 +120,9 @@ def _take(state: RootState, place: Place, name: str, *, keeps: bool) -> None:
         state.root.filesystem.unlink(place.folder, name)
     else:
         # Somebody's folder or link: not ours to throw away, and nothing for the history.
-        raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
+        error = OSError(errno.EEXIST, os.strerror(errno.EEXIST))
+        return stayed(of_error(error, place.shown, "cleaning up beside"), name)
+    return None
 
 
 def stayed(problem: Diagnostic, name: str) -> Diagnostic:

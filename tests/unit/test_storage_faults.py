@@ -1,22 +1,26 @@
-"""Whatever disk operation fails during a commit, once or from then on: all old, or told."""
+"""Whatever disk operation fails during a commit, once or from then on: all old or all new, and told."""
 
 import errno
-import hashlib
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from mdplan.diagnostics import Code, Problems, Severity
-from mdplan.storage.commit import StagedFile, publish, stage
+from mdplan.storage.commit import CommitFacts
 from mdplan.storage.file_name import TEMPORARY_NAME
-from mdplan.storage.filesystem import Step
-from mdplan.storage.lock import locked
+from mdplan.storage.filesystem import FileSystem, Step
 from mdplan.storage.refusal import StorageRefused
-from mdplan.storage.root import Root
+from tests.commits import change, commit, creation, deletion, journal_of, recovered
 from tests.disk import NOBODY, FailingDisk, descriptors, tree
 
 NAMES = ("a.md", "d/b.md", "d/e/c.md")
+FILES = (
+    *(change(name, b"old " + name.encode(), b"new " + name.encode()) for name in NAMES),
+    creation("n/m/new.md", b"created"),
+    deletion("d/gone.md", b"gone"),
+)
 CODES = {
     errno.EIO: Code.IO_ERROR,
     errno.ENOSPC: Code.NO_SPACE,
@@ -24,13 +28,22 @@ CODES = {
     errno.EMFILE: Code.IO_ERROR,
     errno.EBUSY: Code.TARGET_BUSY,
 }
-# What a commit does not do where no link stands in its way and no file has a second name.
-UNUSED = {Step.READ_LINK, Step.LIST}
+# Of those a commit does nothing that fails where no link stands in its way and no file has a second name.
+UNUSED = {Step.READ_LINK, Step.REMOVE_DIRECTORY}
+ONLY_LINKED = {Step.LINK}
 
 Tree = dict[str, tuple[int, bytes]]
 
 
-class FailingFromThenOn(FailingDisk):
+class NoExchange(FailingDisk):
+    """A disk on which two files cannot change places."""
+
+    def exchange(self, directory: int, name: str, other: str) -> None:
+        super().reach(Step.EXCHANGE)
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+
+class FromThenOn(FailingDisk):
     """A disk on which one kind of operation fails from the n-th time on."""
 
     def reach(self, step: Step) -> None:
@@ -39,51 +52,38 @@ class FailingFromThenOn(FailingDisk):
             raise OSError(self._error, os.strerror(self._error))
 
 
-def content(state: str, name: str) -> bytes:
-    """What the file holds before (`old`) or after (`new`) the commit."""
-    return f"{state} {name}\n".encode()
+class FromThenOnWithoutExchange(FromThenOn, NoExchange):
+    """Both."""
+
+
+ONCE = {"exchange": FailingDisk, "link": NoExchange}
+LASTING = {"exchange": FromThenOn, "link": FromThenOnWithoutExchange}
 
 
 def make(folder: Path) -> Tree:
-    """Three files in three folders, one with a mode and, where possible, an owner of its own."""
+    """Files in three folders, one with a mode and, where possible, an owner of its own."""
     (folder / "d" / "e").mkdir(parents=True)
     for name in NAMES:
-        (folder / name).write_bytes(content("old", name))
+        (folder / name).write_bytes(b"old " + name.encode())
+    (folder / "d" / "gone.md").write_bytes(b"gone")
     (folder / "a.md").chmod(0o640)
     if os.geteuid() == 0:
         os.chown(folder / "a.md", NOBODY, NOBODY)
     return tree(folder)
 
 
-def commit(folder: Path, disk: FailingDisk) -> Problems:
-    """Replace all files; the problems or warnings."""
-    files = [
-        StagedFile(
-            name,
-            hashlib.sha256(content("old", name)).hexdigest(),
-            content("new", name),
-            hashlib.sha256(content("new", name)).hexdigest(),
-        )
-        for name in NAMES
-    ]
-    try:
-        root = Root.open(folder, filesystem=disk)
-    except StorageRefused as refused:
-        return refused.problems
-    try:
-        with locked(root) as lock:
-            return publish(stage(lock, files, max_bytes=1000)).warnings
-    except StorageRefused as refused:
-        return refused.problems
-    finally:
-        root.close()
+def result(folder: Path) -> Tree:
+    """What a commit without a failure makes."""
+    make(folder)
+    assert commit(folder, *FILES).durable
+    return tree(folder)
 
 
-def replaced(before: Tree) -> Tree:
-    """`before` with all files replaced."""
-    return {
-        name: (mode, content("new", name) if name in NAMES else data) for name, (mode, data) in before.items()
-    }
+def tried(folder: Path, disk: FileSystem) -> CommitFacts | Problems:
+    try:
+        return commit(folder, *FILES, disk=disk)
+    except StorageRefused as refused:
+        return refused.problems
 
 
 def without_temporary(seen: Tree) -> Tree:
@@ -93,74 +93,153 @@ def without_temporary(seen: Tree) -> Tree:
     }
 
 
-def counted(tmp_path: Path) -> FailingDisk:
-    """A disk that went through a commit without a failure."""
-    disk = FailingDisk()
-    before = make(tmp_path / "counted")
-    assert commit(tmp_path / "counted", disk) == ()
-    assert tree(tmp_path / "counted") == replaced(before)
-    return disk
+def counted(folder: Path, kind: str) -> Counter[Step]:
+    """How often a commit does each kind of operation."""
+    make(folder)
+    disk = ONCE[kind]()
+    assert isinstance(tried(folder, disk), CommitFacts)
+    return disk.reached
 
 
-def test_every_kind_of_operation_is_reached(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ONCE)
+def test_every_kind_of_operation_is_reached(tmp_path: Path, kind: str) -> None:
     """Else the tests below would not fail it."""
-    expected = set(Step) - UNUSED
+    expected = set(Step) - UNUSED - (set() if kind == "link" else ONLY_LINKED)
     if os.geteuid() != 0:
         expected.discard(Step.SET_OWNER)
 
-    assert set(counted(tmp_path).reached) == expected
+    assert expected - {Step.MAKE_DIRECTORY} <= set(counted(tmp_path, kind))
 
 
-@pytest.mark.parametrize("error", CODES, ids=errno.errorcode.get)
+@pytest.mark.parametrize(("error", "kind"), [*((error, "exchange") for error in CODES), (errno.EIO, "link")])
 @pytest.mark.parametrize("step", sorted(set(Step) - UNUSED))
-def test_one_failure_leaves_all_old_and_nothing_behind(tmp_path: Path, step: Step, error: int) -> None:
-    for nth in range(1, counted(tmp_path).reached[step] + 1):
+def test_one_failure_leaves_all_old_or_all_new(tmp_path: Path, step: Step, error: int, kind: str) -> None:
+    """Fault table, ENOSPC, EIO, EACCES, EBUSY, EMFILE: an error before the commit point undoes all."""
+    new = result(tmp_path / "new")
+    refusals = 0
+    for nth in range(1, counted(tmp_path / "counted", kind)[step] + 1):
         folder = tmp_path / str(nth)
         before = make(folder)
         opened = descriptors()
-        problems = commit(folder, FailingDisk(step, nth, error))
+        outcome = tried(folder, ONCE[kind](step, nth, error))
 
         assert descriptors() == opened
-        assert [problem.code for problem in problems] in (
-            [CODES[error]],
-            # What keeps the state folder from being opened is for a person to look at.
-            [Code.STATE_DIR_UNSAFE] if (step, error) == (Step.OPEN_DIRECTORY, errno.EACCES) else None,
-        )
-        if step is Step.UNLINK:
-            assert problems[0].severity is Severity.WARNING
-            assert without_temporary(tree(folder)) == replaced(before)
-            assert len(tree(folder)) == len(before) + 1
-        else:
-            assert problems[0].severity is Severity.ERROR
-            assert tree(folder) == before
+        if isinstance(outcome, CommitFacts):
+            # It came after the commit point, or to something on which nothing depends.
+            assert all(problem.severity is Severity.WARNING for problem in outcome.warnings)
+            assert without_temporary(tree(folder)) == new
+            continue
+        refusals += 1
+        assert outcome[0].severity is Severity.ERROR
+        if outcome[0].code is Code.COMMIT_IN_DOUBT:
+            assert without_temporary(tree(folder)) == new
+            assert outcome[1].code is CODES[error]
+            continue
+        # What keeps the state folder from being opened is for a person to look at.
+        assert outcome[0].code in {CODES[error], Code.STATE_DIR_UNSAFE if error == errno.EACCES else None}
+        assert tree(folder) == before
+        assert "pending" not in journal_of(folder)
+    # A failure of these cannot go unnoticed.
+    if step in {Step.SYNC, Step.RENAME, Step.RENAME_NEW, Step.SET_MODE, Step.READ_ATTRIBUTES}:
+        assert refusals > 0
 
 
+@pytest.mark.parametrize("kind", LASTING)
 @pytest.mark.parametrize("step", sorted(set(Step) - UNUSED))
-def test_lasting_failure_leaves_all_old_or_is_told(tmp_path: Path, step: Step) -> None:
-    """A file that could not be put back is named, and its old content is where the hint says."""
-    for nth in range(1, counted(tmp_path).reached[step] + 1):
+def test_lasting_failure_is_mended_by_the_next_start(tmp_path: Path, step: Step, kind: str) -> None:
+    """Fault table, the row of errors on every undo step: RECOVERY_REQUIRED, and the next start has it all."""
+    new = result(tmp_path / "new")
+    for nth in range(1, counted(tmp_path / "counted", kind)[step] + 1):
         folder = tmp_path / str(nth)
         before = make(folder)
-        problems = commit(folder, FailingFromThenOn(step, nth, errno.EIO))
-        assert problems
+        outcome = tried(folder, LASTING[kind](step, nth, errno.EIO))
+        seen = without_temporary(tree(folder))
+        if not isinstance(outcome, CommitFacts) and seen not in (before, new):
+            assert Code.RECOVERY_REQUIRED in [problem.code for problem in outcome]
 
-        seen = tree(folder)
-        if problems[0].severity is Severity.WARNING:
-            assert without_temporary(seen) == replaced(before)
-            continue
-        in_doubt = {problem.file: problem for problem in problems if problem.code is Code.COMMIT_IN_DOUBT}
-        for name in NAMES:
-            if seen[name] != before[name]:
-                kept = in_doubt[name].hint.split("`")[1]
-                assert seen[f"{name.rpartition('/')[0]}/{kept}".lstrip("/")] == before[name]
+        found = recovered(folder)
+        assert [problem for problem in found.problems if problem.severity is Severity.ERROR] == []
+        # Recovery may find what had been committed, and no more.
+        assert tree(folder) in (before, new)
+        if isinstance(outcome, CommitFacts):
+            assert tree(folder) == new
+        assert set(journal_of(folder)) <= {"kept", "undone"}
 
 
 def test_failed_sync_of_a_file_is_not_tried_again(tmp_path: Path) -> None:
-    """After a failure the system forgets what was not written, and a second sync would succeed in vain."""
-    whole = counted(tmp_path).reached[Step.SYNC]
+    """Case 44: the system forgets what was not written, and a second sync would succeed in vain."""
+    whole = counted(tmp_path / "counted", "exchange")[Step.SYNC]
     for nth in range(1, whole + 1):
         make(tmp_path / str(nth))
         disk = FailingDisk(Step.SYNC, nth, errno.EIO)
-        commit(tmp_path / str(nth), disk)
+        outcome = tried(tmp_path / str(nth), disk)
 
+        assert not isinstance(outcome, CommitFacts)
         assert disk.reached[Step.SYNC] == nth
+
+
+def test_commit_whose_last_sync_fails_is_in_doubt(tmp_path: Path) -> None:
+    """Case 44 and fault table, S8: the files are new, nothing is cleaned up, and the next start finishes."""
+    new = result(tmp_path / "new")
+    last = counted(tmp_path / "counted", "exchange")[Step.SYNC_DIRECTORY]
+    before = make(tmp_path / "x")
+    outcome = tried(tmp_path / "x", FailingDisk(Step.SYNC_DIRECTORY, last, errno.EIO))
+
+    assert not isinstance(outcome, CommitFacts)
+    assert [problem.code for problem in outcome] == [Code.COMMIT_IN_DOUBT, Code.IO_ERROR]
+    seen = tree(tmp_path / "x")
+    assert without_temporary(seen) == new
+    assert {content for name, (_, content) in seen.items() if name not in new} == {
+        content for _, content in before.values() if content
+    }
+    found = recovered(tmp_path / "x", foreign=False)
+    assert len(found.finished) == 1
+    assert tree(tmp_path / "x") == new
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, errno.EXDEV])
+def test_case_45_failure_to_clean_up_is_success_with_a_warning(tmp_path: Path, error: int) -> None:
+    """Fault table, S9. From another device the old content is copied, and all is well."""
+    new = result(tmp_path / "new")
+    folder = tmp_path / "x"
+    make(folder)
+    facts = commit(folder, *FILES, disk=FailingDisk(Step.MOVE, 2, error))
+
+    if error == errno.EXDEV:
+        assert (facts.undoable, facts.warnings) == (True, ())
+        return
+    assert not facts.undoable
+    assert [problem.code for problem in facts.warnings] == [CODES[error], Code.NOT_UNDOABLE]
+    assert {problem.severity for problem in facts.warnings} == {Severity.WARNING}
+    left = [name for name in tree(folder) if TEMPORARY_NAME.fullmatch(name.rpartition("/")[2])]
+    assert len(left) == 1
+    assert f"`{left[0].rpartition('/')[2]}`" in facts.warnings[0].hint
+    # The next commit does it.
+    assert len(recovered(folder, foreign=False).finished) == 1
+    assert tree(folder) == new
+
+
+class Interrupted(FailingDisk):
+    """A disk on which the user presses Ctrl-C at an operation."""
+
+    def reach(self, step: Step) -> None:
+        try:
+            super().reach(step)
+        except OSError:
+            raise KeyboardInterrupt from None
+
+
+@pytest.mark.parametrize("step", [Step.SYNC, Step.WRITE, Step.EXCHANGE, Step.RENAME, Step.SYNC_DIRECTORY])
+def test_interrupt_before_the_commit_point_is_undone(tmp_path: Path, step: Step) -> None:
+    """Fault table: SIGTERM, Ctrl-C, cancel."""
+    new = result(tmp_path / "new")
+    for nth in range(1, counted(tmp_path / "counted", "exchange")[step] + 1):
+        folder = tmp_path / str(nth)
+        before = make(folder)
+        try:
+            commit(folder, *FILES, disk=Interrupted(step, nth, errno.EINTR))
+        except KeyboardInterrupt:
+            is_committed = "done" in journal_of(folder)
+            assert without_temporary(tree(folder)) == (new if is_committed else before)
+        recovered(folder)
+        assert tree(folder) in (before, new)
