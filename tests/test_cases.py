@@ -195,17 +195,14 @@ def in_folder(folder: str, diff: bytes) -> bytes:
 _NAMES = re.compile(
     rb'((?:^diff --git |^--- )"?a/|(?:^\+\+\+ |(?<=[^"]) (?=b/)|" )"?b/|^rename (?:from|to) "?)'
 )
-    rb'((?:^diff --git |^--- )"?a/|(?:^\+\+\+ |(?<=[^"]) (?=b/)|" )"?b/|^rename (?:from|to) "?)'
-)
 
 
 @needs_git
 def test_git_applies_the_diffs_of_all_cases() -> None:
     """One call for all: each case that is planned is a folder of one tree."""
     # Backups are part of a commit, and not of what was asked for.
-    planned_cases = [
-        case for case in ALL if case.is_accepted and not (case.request("batch") or {"backup": True}).get("backup")
-    ]
+    batches = {case: case.request("batch") for case in ALL if case.is_accepted}
+    planned_cases = [case for case, batch in batches.items() if batch and not batch.get("backup")]
     trees = {case: (case.before_tree(), case.after_tree()) for case in planned_cases}
     diff = b"".join(in_folder(str(case), (case.folder / "plan.diff").read_bytes()) for case in trees)
     result = git_apply(
