@@ -65,6 +65,12 @@ class Page:
         return [fragment for fragment in self.fragments if html.unescape(fragment).lower() not in folded]
 
     @cached_property
+    def places(self) -> dict[str, int | str]:
+        """What a fragment, in lower case, names: the number of a heading, from 0, or an explicit anchor."""
+        explicit = {anchor.lower(): anchor for anchor in _EXPLICIT.findall(self.text)}
+        return {**explicit, **{anchor.lower(): number for number, anchor in enumerate(self._slugs())}}
+
+    @cached_property
     def fragments(self) -> list[str]:
         """Fragments of all links into the page itself, but those of footnotes."""
         return [found for found in _FRAGMENT.findall(self.body) if not found.startswith("fn-")]
