@@ -1,7 +1,7 @@
 """Commits of the storage as values: what tests of them share."""
 
 import hashlib
-import itertools
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from mdplan.storage.recovery import Keep, Recovered, recover
 from mdplan.storage.root import Root
 
 LIMIT = 1 << 20
-_numbers = itertools.count(1)
 
 
 def sha256(data: bytes) -> str:
@@ -36,8 +35,8 @@ def deletion(path: str, base: bytes) -> StagedFile:
 
 
 def new_id() -> str:
-    """The ID of a transaction that no other one has."""
-    return f"{next(_numbers):016x}"
+    """The ID of a transaction that no other one has, in no process."""
+    return secrets.token_hex(8)
 
 
 def commit(

@@ -1,7 +1,6 @@
 """Laws of the storage: no text names a file outside, and racing writers lose nothing."""
 
 import concurrent.futures
-import hashlib
 import multiprocessing
 import posixpath
 import threading
@@ -14,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.commit import Durability, StagedFile, publish, stage
+from mdplan.storage.commit import Durability
 from mdplan.storage.file_name import FileName, canonical_path, visible
 from mdplan.storage.leaf import FileBytes
-from mdplan.storage.lock import locked
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.workspace import Workspace
+from tests.commits import change, commit
 
 PIECES = ("..", ".", "/", "//", "a", "b.md", "\\", ":", "~", "\0", " ", ".git", ".mdplan", "con")
 ODD_PIECES = ("\u202e", "\u200b", "\u2028", "\x1b[0m", "\udc80", "é", "e\u0301")
@@ -68,12 +67,9 @@ def commit_line(folder: Path, line: bytes) -> bytes:
         while True:
             found = root.read("a.md", 1 << 20)
             assert isinstance(found, FileBytes)
-            digest = hashlib.sha256(found.data).hexdigest()
-            result = found.data + line
-            file = StagedFile("a.md", digest, result, hashlib.sha256(result).hexdigest())
+            file = change("a.md", found.data, found.data + line)
             try:
-                with locked(root, timeout=30) as lock:
-                    publish(stage(lock, [file], max_bytes=1 << 20, durability=Durability.PROCESS))
+                commit(folder, file, durability=Durability.PROCESS)
             except StorageRefused as refused:
                 if [problem.code for problem in refused.problems] != [Code.STALE_BASE]:
                     raise

@@ -35,7 +35,7 @@ def test_state_folder_is_private_and_ignores_itself(tmp_path: Path) -> None:
     root = Root.open(tmp_path)
     for _ in range(2):
         with locked(root):
-            assert names_in(tmp_path / ".mdplan") == [".gitignore", "lock"]
+            assert names_in(tmp_path / ".mdplan") == [".gitignore", "lock", "lock.holder"]
 
     assert (tmp_path / ".mdplan").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / ".mdplan" / ".gitignore").read_bytes() == b"*\n"
@@ -67,6 +67,55 @@ def test_other_process_waits_and_then_gives_up(tmp_path: Path) -> None:
         holder.wait()
         with locked(Root.open(tmp_path), timeout=5):
             pass
+
+
+def test_who_waits_in_vain_is_told_who_holds_the_lock(tmp_path: Path) -> None:
+    root = Root.open(tmp_path)
+    with locked(root):
+        hint = check_refused_in_thread(Root.open(tmp_path))
+
+    assert f"process {os.getpid()} on `{os.uname().nodename}`" in hint
+
+
+@pytest.mark.parametrize(
+    "written",
+    [b"", b"1 host", b"1 \x1b[2Jhost\n", b"-1 host\n", b"1 a b\n", b"9" * 11 + b" h\n", b"1 h\n" * 99],
+)
+def test_text_of_a_stranger_is_not_repeated(tmp_path: Path, written: bytes) -> None:
+    """What stands in the state folder may be anybody's."""
+    root = Root.open(tmp_path)
+    with locked(root):
+        (tmp_path / ".mdplan" / "lock.holder").write_bytes(written)
+        hint = check_refused_in_thread(Root.open(tmp_path))
+
+    assert "process" not in hint
+
+
+def test_link_in_place_of_the_holder_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_bytes(b"untouched")
+    (tmp_path / ".mdplan").mkdir(mode=0o700)
+    (tmp_path / ".mdplan" / "lock.holder").symlink_to("../elsewhere")
+    with locked(Root.open(tmp_path)):
+        pass
+
+    assert (tmp_path / "elsewhere").read_bytes() == b"untouched"
+    assert not (tmp_path / ".mdplan" / "lock.holder").is_symlink()
+
+
+def check_refused_in_thread(root: Root) -> str:
+    """The hint that another thread gets."""
+    hints: list[str] = []
+
+    def wait() -> None:
+        with pytest.raises(StorageRefused) as refused, locked(root, 0.05):
+            pass
+        assert [problem.code for problem in refused.value.problems] == [Code.LOCK_TIMEOUT]
+        hints.append(refused.value.problems[0].hint)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    thread.join()
+    return hints[0]
 
 
 def test_error_in_the_block_passes_and_frees_the_lock(tmp_path: Path) -> None:
