@@ -17,8 +17,8 @@ LEAST_ACCEPTED, LEAST_REFUSED = 5, 3
 SHOWN_BY_A_TEST = {
     Code.ALIAS_CONFLICT: "tests/unit/test_storage_commit.py",
     Code.APPROVAL_REQUIRED: "tests/unit/test_history.py",
-    Code.COMMIT_IN_DOUBT: "tests/unit/test_storage_commit.py",
-    Code.CONFLICT_LATE_WRITE: "tests/unit/test_storage_commit.py",
+    Code.COMMIT_IN_DOUBT: "tests/unit/test_storage_faults.py",
+    Code.CONFLICT_LATE_WRITE: "tests/unit/test_storage_late_writes.py",
     Code.HARDLINK_REFUSED: "tests/unit/test_storage_file_kinds.py",
     Code.IO_ERROR: "tests/unit/test_storage_faults.py",
     Code.JOURNAL_CORRUPT: "tests/unit/test_history.py",
@@ -30,8 +30,11 @@ SHOWN_BY_A_TEST = {
     Code.OWNER_CHANGE: "tests/unit/test_storage_file_kinds.py",
     Code.PERMISSION_DENIED: "tests/unit/test_storage_file_kinds.py",
     Code.READ_ONLY: "tests/unit/test_storage_file_kinds.py",
+    Code.RECOVERY_CONFLICT: "tests/unit/test_storage_recovery.py",
+    Code.RECOVERY_REQUIRED: "tests/unit/test_storage_recovery.py",
     Code.STATE_DIR_UNSAFE: "tests/unit/test_storage_lock.py",
     Code.TARGET_BUSY: "tests/unit/test_storage_faults.py",
+    Code.WEAK_CAS: "tests/unit/test_storage_late_writes.py",
 }
 
 

@@ -119,7 +119,7 @@ def operation_table() -> str:
         if len(optional) >= _LONG_LIST and owners.setdefault(options, op) != op:
             options = f"as {owners[options]}"
         fields = ", ".join([*required, f"[{options}]"] if options else required)
-        rows.append(f"- {op}: {fields}" if fields else f"- {op}")
+        rows.append(f"- {op}: {fields or 'no fields'}")
     return "\n".join(rows)
 
 
