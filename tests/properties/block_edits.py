@@ -8,6 +8,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.regions import find_regions
 from mdplan.text.diff import find_hunks
+from tests.properties.markdown_documents import payloads
 from tests.properties.strategies import edit_lists
 
 Edit = dict[str, Any]
@@ -16,8 +17,9 @@ _CODE = ("", "new", "new\nlines\n", "```\nin\n```", "~~~~", "\n\n", "\tx\n  y", 
 
 
 @st.composite
-def code_block_edits(draw: DrawFn, outline: Outline) -> Edit:
+def code_block_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
     """New code for a block by index, some of it what stands there."""
+    del op
     fences = outline.tree.fences
     index = draw(st.integers(0, max(len(fences) - 1, 0)))
     own = [fence.code for fence in fences[index : index + 1]]
@@ -26,15 +28,26 @@ def code_block_edits(draw: DrawFn, outline: Outline) -> Edit:
 
 
 @st.composite
-def region_edits(draw: DrawFn, outline: Outline, payloads: SearchStrategy[str]) -> Edit:
+def region_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
     """New text for a region by name."""
+    del op
     name = draw(st.sampled_from([*find_regions(outline).by_name, "no-such-region"]))
     return {"region": name, "markdown": draw(payloads | st.just(""))}
 
 
+def toc_edits(outline: Outline, op: str) -> SearchStrategy[Edit]:
+    """The list of headings in a region by name, mostly `toc`."""
+    del op
+    names = st.sampled_from(["toc", *find_regions(outline).by_name])
+    levels = {"minLevel": st.integers(1, 3), "maxLevel": st.integers(3, 6)}
+    bullets = st.sampled_from(["-", "*", "+", "1."])
+    return st.fixed_dictionaries({}, optional={"region": names, "bullet": bullets, **levels})
+
+
 @st.composite
-def diff_edits(draw: DrawFn, outline: Outline, payloads: SearchStrategy[str]) -> Edit:
+def diff_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
     """The diff of random changes; a file of which no diff is text gets one that does not apply."""
+    del op
     source = outline.source
     edits = source.byte_edits(draw(edit_lists(source.text, payloads)))
     hunks = find_hunks(source.data, edits) if isinstance(edits, tuple) else ()

@@ -5,6 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from mdplan.ini_operation import ini_of
+from mdplan.markdown.outline import Outline
 from mdplan.plaintext.ini_outline import IniOutline
 
 Edit = dict[str, Any]
@@ -63,8 +65,13 @@ def ini_texts(draw: DrawFn) -> str:
     return text if draw(st.booleans()) else text.rstrip("\r\n")
 
 
+def ini_edits(outline: Outline, op: str) -> SearchStrategy[Edit]:
+    """An edit that mostly names what is there."""
+    return edits_by(ini_of(outline), op)
+
+
 @st.composite
-def ini_edits(draw: DrawFn, ini: IniOutline, *ops: str) -> Edit:
+def edits_by(draw: DrawFn, ini: IniOutline, *ops: str) -> Edit:
     """An edit by one of `ops` that mostly names what is there."""
     op = draw(st.sampled_from(ops))
     keys = list(ini.every_key())

@@ -13,7 +13,8 @@ from mdplan.operations.apply_diff import ApplyDiff
 from mdplan.text.diff import unified_diff
 from mdplan.text.edit import EditList
 from mdplan.text.source import ByteEdit, Source, splice
-from tests.properties.batches import batches, documents
+from tests.properties.batches import batches
+from tests.properties.markdown_documents import documents
 from tests.properties.strategies import edit_lists, many_lines, texts
 from tests.properties.test_planning import LESS, NAME, place, unicode_text
 from tests.strict_patch import apply_strictly

@@ -13,8 +13,8 @@ from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.source import Source
 from tests.conftest import FULL
-from tests.properties.batches import documents
 from tests.properties.hostile_markdown import hostile_documents
+from tests.properties.markdown_documents import documents
 
 pytest.importorskip("mdformat", reason="mdformat is not installed: format_section is not tested")
 

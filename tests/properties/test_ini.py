@@ -17,7 +17,7 @@ from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.source import Source
 from tests.conftest import FULL
-from tests.properties.ini_files import NAMES, Edit, ini_edits, ini_texts
+from tests.properties.ini_files import NAMES, Edit, edits_by, ini_texts
 
 MANY = settings(max_examples=20_000 if FULL else 400)
 TOP = "\x01"
@@ -92,7 +92,7 @@ def test_sections_and_their_lines_make_the_file(text: str) -> None:
 @st.composite
 def texts_and_edits(draw: st.DrawFn, *ops: str) -> tuple[str, Edit]:
     text = draw(ini_texts())
-    edit = draw(ini_edits(ini(text), *ops))
+    edit = draw(edits_by(ini(text), *ops))
     note(repr(text))
     return text, edit
 
@@ -207,7 +207,7 @@ def test_edits_of_different_keys_make_together_what_they_make_one_after_the_othe
     lines = data.draw(st.lists(st.sampled_from(NAMES), unique_by=str.casefold, min_size=2, max_size=5))
     body = data.draw(st.permutations(["[db]", *(f"{name} = 1" for name in lines), "; note", "", "[cache]"]))
     text = data.draw(st.sampled_from(["\n", "\r\n"])).join(body) + data.draw(st.sampled_from(["\n", ""]))
-    edits = [data.draw(ini_edits(ini(text), "set_ini_key", "delete_ini_key")) for _ in range(2)]
+    edits = [data.draw(edits_by(ini(text), "set_ini_key", "delete_ini_key")) for _ in range(2)]
     first, second = ({**edit, "occurrence": None} for edit in edits)
     assume((first["key"].casefold(), first["section"]) != (second["key"].casefold(), second["section"]))
     note(f"{text!r} {first} {second}")

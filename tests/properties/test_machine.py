@@ -26,7 +26,8 @@ from mdplan.storage.commit import Durability
 from mdplan.text.edit import EditList
 from mdplan.text.source import Source, sha256_hex
 from tests.conftest import FULL
-from tests.properties.batches import batches, documents
+from tests.properties.batches import batches
+from tests.properties.markdown_documents import documents
 from tests.properties.outline_law import check_outline
 from tests.strict_patch import apply_strictly
 
@@ -247,6 +248,20 @@ def touches_headings(edit: dict[str, Any]) -> bool:
     return edit["op"] in ops or any(mark in edit.get("markdown", "") for mark in ("#", "=", "--"))
 
 
+def shares_a_block(batch: dict[str, Any], outline: Outline, singles: list[EditList]) -> bool:
+    """Whether an edit that keeps the style of a block stands in one that another edit changes."""
+    styled = [bool(set(edit) & {"list", "item", "table", "key", "values"}) for edit in batch["edits"]]
+    for block in (*outline.tree.roots, *filter(None, [outline.front_matter])):
+        inside = [
+            index
+            for index, edits in enumerate(singles)
+            if any(each.span.start <= block.span.end and block.span.start <= each.span.end for each in edits)
+        ]
+        if len(inside) > 1 and any(styled[index] for index in inside):
+            return True
+    return False
+
+
 def check_from_the_back(
     machine: Machine,
     batch: dict[str, Any],
@@ -257,7 +272,7 @@ def check_from_the_back(
     """They come to the same one by one, from the end of the file, while their addresses mean the same."""
     order = sorted((edits.edits, index) for index, edits in enumerate(singles) if edits)
     is_apart = all(left[-1].span.end < right[0].span.start for (left, _), (right, _) in pairwise(order))
-    if not is_apart or any(map(touches_headings, batch["edits"])):
+    if not is_apart or any(map(touches_headings, batch["edits"])) or shares_a_block(batch, outline, singles):
         return
     data, text = outline.source.data, outline.source.text
     for _, index in reversed(order):

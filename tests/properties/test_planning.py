@@ -23,7 +23,8 @@ from mdplan.storage.commit import Durability
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.source import Source, sha256_hex
 from tests.conftest import FULL
-from tests.properties.batches import batches, documents
+from tests.properties.batches import batches
+from tests.properties.markdown_documents import documents
 
 NAME = "doc.md"
 # Each example opens folders and stores plans.

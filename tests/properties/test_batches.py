@@ -1,0 +1,15 @@
+"""Random batches hold edits of every operation."""
+
+import pytest
+
+from mdplan.operations import OPERATIONS
+from tests.properties.batches import DRAWN
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_operation_is_drawn(operation: str) -> None:
+    assert operation in DRAWN, f"tests/properties/batches.py does not draw {operation}: give it a strategy"
+
+
+def test_no_operation_is_drawn_that_is_gone() -> None:
+    assert set(DRAWN) - set(OPERATIONS) == set()
