@@ -185,6 +185,7 @@ def _stat_schema() -> Schema:
                 "items": {**text, "enum": list(INVENTORIES)},
                 "description": "Inventories to add; all in full detail.",
             },
+            "links": {"type": "boolean", "description": "List links to nothing."},
             "encoding": text,
             "format": text,
         },
