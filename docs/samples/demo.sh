@@ -82,7 +82,12 @@ run 0 'mdplan plan batches/mind-the-steam.json'
 run 0 "mdplan apply $(plan_id batches/mind-the-steam.json)"
 demand 'grep -q "Mind the steam." guide.md && grep -q "Or use less water." guide.md'
 
-say '9. The diff is one that git takes: several files, CRLF line ends, no final newline.'
+say '9. The history knows what was committed, and takes it back.'
+run 0 'mdplan undo'
+demand '! grep -q "Mind the steam." guide.md && grep -q "Or use less water." guide.md'
+run 0 'mdplan history'
+
+say '10. The diff is one that git takes: several files, CRLF line ends, no final newline.'
 run 0 'mdplan plan batches/notes.json | git apply'
 run 0 'git diff --stat'
 
