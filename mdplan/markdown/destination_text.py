@@ -12,6 +12,7 @@ from mdplan.markdown.destinations import Destination, Form, understood
 from mdplan.markdown.link_path import page_key, without_suffix
 from mdplan.markdown.outline import Outline
 from mdplan.text.edit import TextEdit
+from mdplan.text.source import Source
 
 _ENCODED_BEYOND_ASCII: Final = re.compile(r"%[89A-Fa-f][0-9A-Fa-f]")
 _SAFE: Final = "-._~!$'()*+,;=:@/"
@@ -29,7 +30,7 @@ def with_path(outline: Outline, old: Destination, path: str) -> TextEdit | None:
     """
     written = outline.text_of(old.path_span)
     if old.form is Form.WIKI:
-        return None if _NOT_IN_WIKI.search(path) else TextEdit(old.path_span, path)
+        return TextEdit(old.path_span, path) if _fits_wiki_link(path, outline.source) else None
     if ":" in path.partition("/")[0]:
         # Else the first component would be read as a scheme.
         path = "./" + path
@@ -48,9 +49,9 @@ def with_fragment(outline: Outline, old: Destination, anchor: str, title: str | 
     assert old.fragment is not None
     written = outline.text_of(old.fragment_span)
     if old.form is Form.WIKI:
-        by_title = title is not None and not _is_slug(old.fragment) and not _NOT_IN_WIKI.search(title)
-        new = title if by_title and title is not None else anchor
-        return None if _NOT_IN_WIKI.search(new) else TextEdit(old.fragment_span, new)
+        names = [anchor] if title is None or _is_slug(old.fragment) else [title, anchor]
+        fitting = (name for name in names if _fits_wiki_link(name, outline.source))
+        return next((TextEdit(old.fragment_span, name) for name in fitting), None)
     prefix = _OWN_PREFIX if old.fragment.lower().startswith(_OWN_PREFIX) else ""
     new = _encoded(prefix + anchor, written, old.form, outline)
     if unquote(understood(new, old.form), errors="surrogateescape") != prefix + anchor:
@@ -67,6 +68,17 @@ def wiki_page(written: str, path: str, *, is_path: bool) -> str:
     if " " in name and "-" not in name and page_key(name) != name.lower():
         page = page.replace("-", " ")
     return page
+
+
+def _fits_wiki_link(text: str, source: Source) -> bool:
+    """Whether a wiki link in `source` can hold `text`: it has no way to encode characters."""
+    if _NOT_IN_WIKI.search(text):
+        return False
+    try:
+        text.encode("ascii" if source.invalid_bytes else source.encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_slug(fragment: str) -> bool:

@@ -1,8 +1,9 @@
 """What became of the places of a file that links can point to."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +13,7 @@ from mdplan.markdown.section_id import folded
 from mdplan.markdown.targets import explicit_anchors, target_key
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.resolve import ResolvedEdit
+from mdplan.text.span import Span
 
 _MAY_BE_ANCHOR: Final = re.compile(r"<[A-Za-z][^<>]*\b(?:id|name)\s*=", re.IGNORECASE)
 
@@ -50,10 +52,7 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
     headings |= dict(_departed(built, arrived))
     places: dict[int, tuple[str, Place | None]] = dict(headings)
     explicit = explicit_anchors(built.base) if _MAY_BE_ANCHOR.search(built.base.source.text) else ()
-    in_result = {span.start: anchor for anchor, span in explicit_anchors(built.result)} if explicit else {}
-    for anchor, span in explicit:
-        start = built.edits.map_offset(span.start)
-        found = in_result.get(start) if start is not None else None
+    for (anchor, span), found in zip(explicit, _explicit_now(built, explicit), strict=True):
         places[span.start] = (anchor, None if found is None else Place(path, found))
     changes: dict[str, Place | None] = {}
     for start in sorted(places):
@@ -64,6 +63,25 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
         for key, now in changes.items()
         if now is None or now.path != path or target_key(now.anchor) != key
     }
+
+
+def _explicit_now(built: BuiltFile, explicit: Sequence[tuple[str, Span]]) -> Iterator[str | None]:
+    """What the anchors `explicit` of the base, which HTML names, are called now; None for one that is gone.
+
+    A tag is the same while no edit takes its brackets.
+    """
+    in_result = {span.start: anchor for anchor, span in explicit_anchors(built.result)} if explicit else {}
+    starts = sorted(in_result)
+    spans = built.edits.result_spans()
+    for _, span in explicit:
+        start = built.edits.map_offset(span.start)
+        if start is None:
+            index = bisect_right(built.edits.edits, span.start, key=lambda edit: edit.span.start) - 1
+            replaced = built.base.text_of(built.edits.edits[index].span)
+            if "<" not in replaced and ">" not in replaced:
+                start = next(iter(starts[bisect_left(starts, spans[index].start) :]), None)
+                start = start if start is not None and start < spans[index].end else None
+        yield in_result.get(start) if start is not None else None
 
 
 def _headings(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:

@@ -69,7 +69,7 @@ def update_links(document: Document, changes: LinkChanges, anchors: Anchors) -> 
         edits += found.edits
         rewritten += bool(found.edits)
         if found.is_broken:
-            broken.append(BrokenLink(destination.span.start, judge.hint(found.now)))
+            broken.append(BrokenLink(destination.span.start, judge.hint(destination, found.now)))
     return LinkUpdates(tuple(edits), rewritten, tuple(broken))
 
 
@@ -128,12 +128,13 @@ class _Judge:
             (), self._existed(target, origin, destination) and not self._resolves(destination), now
         )
 
-    def hint(self, now: Now | None) -> str:
+    def hint(self, destination: Destination, now: Now | None) -> str:
         """What to do about a link whose target is `now` somewhere else, or nowhere."""
         if now is not None and not now.is_gone and now.path is not None:
             if now.path == self.document.path and now.place is not None:
                 return f"the anchor of that heading is now `#{now.place.anchor}`"
-            fragment = f"#{now.place.anchor}" if now.place else ""
+            anchor = now.place.anchor if now.place is not None else destination.fragment
+            fragment = f"#{anchor}" if anchor else ""
             return f"it is now `{link_between(folder_of(self.document.path), now.path)}{fragment}`"
         return "correct the link in the same batch"
 
