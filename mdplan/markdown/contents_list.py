@@ -7,7 +7,7 @@ from typing import Final
 from mdplan.markdown.rendered_text import heading_title, render_text
 from mdplan.markdown.section import Section
 
-_MARKUP: Final = re.compile(r"[\\`*_~\[\]<!&]")
+_MARKUP: Final = re.compile(r"[\\`*_~\[\]<!]|&(?=#?\w+;)")
 # A link in a link: what the parser makes of it others do not.
 _AUTOLINK: Final = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:|<[^\s<>]+@")
 _LINE_END: Final = re.compile(r"[ \t]*\n[ \t]*")

@@ -16,9 +16,9 @@ _MARKS: Final = re.compile(r"#{1,6}[ \t]")
 class RenameHeading(SectionTargeted):
     """Change the text of a heading; its level, its section and everything below stay.
 
-    `newTitle` is one line of Markdown, taken as it is, without leading marks. Links to the old anchor are
-    not changed: those of the same file that break are BROKEN_LINK warnings. The section gets a new ID, and
-    so do its subsections: see `newSectionId` in the result.
+    `newTitle` is one line of Markdown, taken as it is, without leading marks. Links to the old anchor follow
+    with `updateReferences`; without it those of the same file that break are BROKEN_LINK warnings. The
+    section gets a new ID, and so do its subsections: see `newSectionId` in the result.
     """
 
     example: ClassVar[dict[str, object]] = {

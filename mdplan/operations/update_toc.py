@@ -60,7 +60,9 @@ class UpdateToc(Operation):
         found = find_region(outline, self.region)
         if isinstance(found, Diagnostic):
             return (found,)
-        edit = replace_region_text(outline, found, read_payload(self._contents(outline, found)))
+        has_lines = found.lines is not None or found.is_alone
+        contents = read_payload(self._contents(outline, found))
+        edit = replace_region_text(outline, found, contents) if has_lines else None
         if edit is None:
             return (inside_of_a_line(found.region, "a list needs lines of its own", "use another region"),)
         is_new = edit.new_text != outline.text_of(edit.span)
