@@ -5,6 +5,7 @@ The one from `pending` to `done` is the commit point. What is settled stays as t
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -39,12 +40,12 @@ class State(StrEnum):
     BROKEN = "broken"
 
 
-_STATES: Final = frozenset(State)
+_STATES: Final = {state.value: state for state in State}
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class RecordName:
-    """The name of a record's file. Names sort in the order in which the transactions began."""
+    """The name of a record's file. The sequence tells in which order transactions began."""
 
     sequence: int
     transaction: str
@@ -55,21 +56,31 @@ class RecordName:
 
 
 class Journal:
-    """The records in the open folder `folder` of `root`. Methods raise `StorageRefused` about that folder."""
+    """The records in the open folder `folder` of `root`. Methods raise `StorageRefused` about that folder.
+
+    It is listed once: whoever changes it holds the lock, and does so through one object.
+    """
 
     def __init__(self, root: Root, folder: int) -> None:
         self.root = root
         self.folder = folder
         self.shown = root.show(f"{STATE_FOLDER}/{JOURNAL_FOLDER}")
+        self._names: set[str] | None = None
 
     def names(self, *states: State) -> list[RecordName]:
         """The names of all records in one of `states` (in any, when none is given), the oldest first."""
-        with refusing(self.shown, "reading the journal"):
-            entries = self.root.filesystem.list(self.folder)
         # Most records are settled, and most callers ask for others: those are told apart before all else.
         endings = tuple(f".{state}" for state in states or State)
-        found = [_parsed(entry.name) for entry in entries if entry.is_file and entry.name.endswith(endings)]
-        return sorted(name for name in found if name is not None)
+        found = [_parsed(name) for name in self._listed() if name.endswith(endings)]
+        return sorted(
+            (name for name in found if name is not None), key=lambda name: (name.sequence, name.transaction)
+        )
+
+    def newest(self) -> int:
+        """The sequence of the record that was begun last; 0 when there is none."""
+        # Longer numbers are larger ones, so names sort by their sequences.
+        by_sequence = sorted(self._listed(), key=lambda name: (name.find("-"), name), reverse=True)
+        return next((parsed.sequence for name in by_sequence if (parsed := _parsed(name))), 0)
 
     def read(self, name: RecordName) -> Record | Diagnostic:
         """The record called `name`. Errors: JOURNAL_CORRUPT; those of `read_leaf`."""
@@ -89,8 +100,7 @@ class Journal:
 
     def write_new(self, record: Record, *, syncs: bool) -> RecordName:
         """Write `record` as the newest one; with `syncs` its content is on the disk then."""
-        newest = max((name.sequence for name in self.names()), default=0)
-        name = RecordName(min(newest + 1, _LAST_SEQUENCE), record.transaction, State.NEW)
+        name = RecordName(min(self.newest() + 1, _LAST_SEQUENCE), record.transaction, State.NEW)
         data = encode_record(record, self.root.path)
         filesystem = self.root.filesystem
         with refusing(self.shown, "writing the journal"):
@@ -103,6 +113,7 @@ class Journal:
                 filesystem.release(descriptor)
                 raise
             filesystem.close(descriptor)
+        self._listed().add(str(name))
         return name
 
     def advance(self, name: RecordName, state: State) -> RecordName:
@@ -110,6 +121,8 @@ class Journal:
         moved = replace(name, state=state)
         with refusing(self.shown, "writing the journal"):
             self.root.filesystem.rename(self.folder, str(name), str(moved))
+        self._listed().discard(str(name))
+        self._listed().add(str(moved))
         return moved
 
     def holds(self, name: RecordName) -> bool:
@@ -123,16 +136,21 @@ class Journal:
 
     def remove(self, name: RecordName) -> None:
         """Forget a transaction; nothing happens when it is forgotten already."""
-        with refusing(self.shown, "cleaning up the journal"):
-            try:
-                self.root.filesystem.unlink(self.folder, str(name))
-            except FileNotFoundError:
-                return
+        with refusing(self.shown, "cleaning up the journal"), suppress(FileNotFoundError):
+            self.root.filesystem.unlink(self.folder, str(name))
+        self._listed().discard(str(name))
 
     def sync(self) -> bool:
         """Wait until the states of all transactions are on the disk; False where folders cannot be synced."""
         with refusing(self.shown, "syncing the journal"):
             return self.root.filesystem.sync_directory(self.folder)
+
+    def _listed(self) -> set[str]:
+        if self._names is None:
+            with refusing(self.shown, "reading the journal"):
+                entries = self.root.filesystem.list(self.folder)
+            self._names = {entry.name for entry in entries if entry.is_file}
+        return self._names
 
 
 def _parsed(name: str) -> RecordName | None:
