@@ -17,8 +17,8 @@ from typing import Final
 from mdplan.diagnostics import Diagnostic
 from mdplan.storage.filesystem import FileSystem
 from mdplan.storage.leaf import read_leaf
+from mdplan.storage.user_state import user_state_directory
 
-STATE_DIRECTORY_VARIABLE: Final = "MDPLAN_STATE_DIR"
 DEFAULT_KEPT_SECONDS: Final = 30 * 24 * 3600.0
 MAX_DOCUMENT_BYTES: Final = 1 << 30
 _PLAN_ID: Final = re.compile(r"sha256-([0-9a-f]{64})")
@@ -53,7 +53,7 @@ class PlanStore:
         filesystem: FileSystem | None = None,
     ) -> None:
         self._key = hashlib.sha256(os.fsencode(root_path)).hexdigest()[:32]
-        self._directory = directory or os.environ.get(STATE_DIRECTORY_VARIABLE)
+        self._directory = directory
         self._kept_seconds = kept_seconds
         self._filesystem = filesystem or FileSystem()
         self._collected_at: float | None = None
@@ -176,8 +176,4 @@ class PlanStore:
                 self._filesystem.release(descriptor)
 
     def _base(self) -> str:
-        if self._directory:
-            return os.path.abspath(self._directory)
-        from platformdirs import user_state_path
-
-        return str(user_state_path("mdplan"))
+        return os.path.abspath(self._directory) if self._directory else user_state_directory()
