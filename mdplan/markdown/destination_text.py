@@ -19,7 +19,8 @@ _SAFE: Final = "-._~!$'()*+,;=:@/"
 _BALANCED: Final = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
 _NOT_IN_WIKI: Final = re.compile(r"[\[\]|#^\\\r\n]")
 _OWN_PREFIX: Final = "user-content-"
-_ENTITY: Final = re.compile(r"&(?=[A-Za-z#])")
+# At the end of a path the sign of a fragment may follow.
+_ENTITY: Final = re.compile(r"&(?=[A-Za-z#]|\Z)")
 _UNICODE: Final = frozenset({"utf-8", "utf-16-le", "utf-16-be"})
 
 
@@ -96,7 +97,7 @@ def _encoded(text: str, written: str, form: Form, outline: Outline) -> str:
     if form is Form.BARE and not _BALANCED.fullmatch(text):
         safe = safe.replace("(", "").replace(")", "")
     if form in {Form.QUOTED, Form.UNQUOTED}:
-        safe = safe.replace("'", "")
+        safe = safe.replace("'", "").replace("=", "")
     if not _ENTITY.search(text):
         safe += "&"
     pieces = []

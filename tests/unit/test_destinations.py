@@ -1,0 +1,182 @@
+"""Destinations: their parts, and new paths and fragments in their style."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdplan.markdown.destination_text import with_fragment, with_path
+from mdplan.markdown.destinations import Destination, Form, destinations
+from mdplan.markdown.link_path import (
+    as_variant,
+    folder_of,
+    followed,
+    leads_out,
+    link_between,
+    page_key,
+    page_variants,
+)
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.targets import target_key
+from mdplan.planning.link_names import linked_names, text_of_bytes
+from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.source import Source
+from mdplan.text.span import Span
+
+# Where a destination stands, and what of it holds spaces unencoded.
+PLACES = [
+    "See [a]({}) and more.",
+    'See [a]({} "title").',
+    "See [a](<{}> 'title').",
+    "![a]({})",
+    "[![a](x.png)]({})",
+    "See [a].\n\n[a]: {}",
+    "See [a].\n\n[a]: <{}>\n  'title'",
+    'See <a href="{}">a</a>.',
+    "<p>\n<a class=x href='{}'>a</a>\n</p>",
+    "<img alt=x src={}>",
+    "> See [a](\n> {})",
+    "| a |\n|---|\n| [b]({}) |",
+    "- one\n  [a]({})",
+    "## [a]({})",
+]
+
+
+def outline(text: str) -> Outline:
+    return Outline(Source.from_text(text))
+
+
+def only(text: str, path: str | None = None) -> Destination:
+    """The one destination of `text`; where there are several, the one with that path."""
+    found = destinations(outline(text), [Span(0, len(text))])
+    return next(each for each in found if path is None or each.path == path)
+
+
+def edited(text: str, edit: TextEdit | None) -> str:
+    assert edit is not None
+    edits = EditList.of([edit])
+    assert isinstance(edits, EditList)
+    return edits.apply(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "path", "fragment"),
+    [
+        ("[a](b.md)", Form.BARE, "b.md", None),
+        ("[a](b.md#c)", Form.BARE, "b.md", "c"),
+        ("[a](#c)", Form.BARE, "", "c"),
+        ("[a](b.md?x=1#c)", Form.BARE, "b.md", "c"),
+        ("[a](my%20b.md#%C3%BC)", Form.BARE, "my b.md", "%C3%BC"),
+        ("[a](b\\_c.md)", Form.BARE, "b_c.md", None),
+        ("[a](b\\#c)", Form.BARE, "b", "c"),
+        ("[a](b&amp;c.md)", Form.BARE, "b&c.md", None),
+        ("[a](b%23c.md)", Form.BARE, "b#c.md", None),
+        ("[a](<b c.md#d e>)", Form.ANGLE, "b c.md", "d e"),
+        ("<a href='b&amp;c.md#d'>x</a>", Form.QUOTED, "b&c.md", "d"),
+        ("<a href=b.md#d>x</a>", Form.UNQUOTED, "b.md", "d"),
+        ("[[b c#D e|f]]", Form.WIKI, "b c", "D e"),
+        ("[[#Part#Chapter]]", Form.WIKI, "", "Chapter"),
+    ],
+)
+def test_parts_of_a_destination(text: str, form: Form, path: str, fragment: str | None) -> None:
+    found = only(text)
+
+    assert (found.form, found.path, found.fragment) == (form, path, fragment)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a](https://e.org/b.md)",
+        "[a](mailto:b@c.d)",
+        "[a](//e.org/b.md)",
+        "<https://e.org/b.md>",
+        "www.example.org",
+        "[a]()",
+        "`[a](b.md)`",
+        "\\[a](b.md)",
+        "    [a](b.md)",
+        "<!-- [a](b.md) -->",
+        '<link href="b.css">',
+        "[a][b]",
+        "# [[b]]",
+        # What stands before the sign cannot be told from the entity.
+        "[a](b&num;c)",
+    ],
+)
+def test_what_is_no_destination_in_this_root(text: str) -> None:
+    assert destinations(outline(text), [Span(0, len(text))]) == ()
+
+
+_NAME = st.text(
+    st.characters(codec="utf-8", exclude_categories=["C", "Zl", "Zp"], exclude_characters="/\\"), min_size=1
+).filter(lambda name: name.strip(".") and name == name.strip())
+_PATH = st.lists(_NAME, min_size=1, max_size=3).map("/".join)
+
+
+@given(st.sampled_from(PLACES), _PATH)
+def test_new_path_is_read_again_and_found_without_parsing(place: str, path: str) -> None:
+    text = place.format("old.md#x") + "\n"
+    old = only(text, "old.md")
+
+    result = edited(text, with_path(outline(text), old, path))
+    new = next(each for each in destinations(outline(result), [Span(0, len(result))]) if each.fragment == "x")
+
+    assert followed("", new.path) == followed("", path)
+    assert result[: new.path_span.start] + "old.md" + result[new.path_span.end :] == text
+    assert page_key(path) in linked_names(text_of_bytes(result.encode()))
+
+
+@given(st.sampled_from(PLACES), _NAME)
+def test_new_fragment_is_read_again(place: str, anchor: str) -> None:
+    text = place.format("old.md#x") + "\n"
+    old = only(text, "old.md")
+
+    result = edited(text, with_fragment(outline(text), old, anchor, None))
+    new = only(result, "old.md")
+
+    assert new.fragment is not None
+    assert new.fragment_span is not None
+    assert target_key(new.fragment) == anchor.lower().removeprefix("user-content-")
+    assert result[: new.fragment_span.start] + "x" + result[new.fragment_span.end :] == text
+
+
+_FOLDER = st.lists(st.sampled_from("abc"), max_size=4).map("/".join)
+
+
+@given(_FOLDER, st.integers(0, 3), st.lists(st.sampled_from("abc"), min_size=1, max_size=4))
+def test_link_between_leads_to_the_path(folder: str, ups: int, components: list[str]) -> None:
+    path = "/".join([*[".."] * ups, *components])
+
+    assert followed(folder, link_between(folder, path)) == path
+    assert leads_out(path) == (ups > 0)
+
+
+@pytest.mark.parametrize(
+    ("folder", "link", "path"),
+    [
+        ("a/b", "../c.md", "a/c.md"),
+        ("a/b", "./c.md", "a/b/c.md"),
+        ("a/b", "/c.md", "c.md"),
+        ("a", "../../c.md", "../c.md"),
+        ("a", "b//c/", "a/b/c"),
+        ("", ".", ""),
+    ],
+)
+def test_followed_link(folder: str, link: str, path: str) -> None:
+    assert followed(folder, link) == path
+
+
+def test_pages_are_made_of_markdown_files() -> None:
+    assert "a/b.md" in list(page_variants("a/b.html"))
+    assert "a/b.md" in list(page_variants("a/b"))
+    assert list(page_variants("a/b.png")) == []
+    assert as_variant("x/y.md", "b.html") == "x/y.html"
+    assert as_variant("x/y.md", "b") == "x/y"
+    assert folder_of("a/b/c.md") == "a/b"
+    assert page_key("a/My Page.MD") == page_key("my-page") == page_key("x/my page.html")
+
+
+def test_names_in_utf_16_are_found() -> None:
+    text = "[a](other.md)"
+
+    assert "other" in linked_names(text_of_bytes(text.encode("utf-16")))
