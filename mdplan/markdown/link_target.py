@@ -58,7 +58,7 @@ def find_target(tree: FileTree, document: str, destination: Destination) -> Targ
     if destination.form is Form.WIKI:
         return _find_page(tree, document, destination.path)
     path = followed(folder_of(document), destination.path)
-    if leads_out(path):
+    if not path or leads_out(path):
         return Target(path, Held.OTHER)
     held = tree.at(path)
     if held is Held.NOTHING:
