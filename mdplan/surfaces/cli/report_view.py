@@ -53,7 +53,8 @@ def file_list(files: Sequence[FileReport], ink: Ink) -> str:
             ink.paint(f"+{file.lines_added}", "green"),
             ink.paint(f"-{file.lines_removed}", "red"),
         )
-        lines.append(f"  {name:{width}}  {added} {removed}")
+        links = f"  {counted(file.references_updated, 'link')}" if file.references_updated else ""
+        lines.append(f"  {name:{width}}  {added} {removed}{links}")
     if len(changed) > len(listed):
         lines.append(f"  and {len(changed) - len(listed)} more")
     return "\n".join(lines)

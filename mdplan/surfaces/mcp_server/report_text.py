@@ -86,7 +86,8 @@ def _file_row(file: FileReport) -> str:
     name = file.file if file.new_file is None else f"{file.file} renamed to {file.new_file}"
     base = "created" if file.base_sha256 is None else f"baseSha256 {file.base_sha256[:_HASH_DIGITS]}"
     result = "deleted" if file.result_sha256 is None else f"resultSha256 {file.result_sha256[:_HASH_DIGITS]}"
-    return f"{name}: +{file.lines_added} -{file.lines_removed}, {base}, {result}"
+    links = f", {_count(file.references_updated, 'link')} rewritten" if file.references_updated else ""
+    return f"{name}: +{file.lines_added} -{file.lines_removed}, {base}, {result}{links}"
 
 
 def _edit_row(result: EditResult) -> str:
