@@ -108,7 +108,7 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
             transaction=transaction,
             entries=tuple(base.entry for base in bases.files),
             made_folders=bases.made_folders,
-            removed_folders=tuple(removed_folders),
+            removed_folders=_canonical(staged, removed_folders),
             note=encode_note(note),
         )
         _write_record(staged, staged.record)
@@ -159,7 +159,7 @@ def publish(staged: Staged) -> CommitFacts:
 
 def _lock_roots_between(staged: Staged, files: Sequence[StagedFile]) -> None:
     """Lock what lies between the root and its files, and see that nothing was cut off there or above."""
-    paths = [file.path for file in files if isinstance(staged.lock.root.canonical(file.path), str)]
+    paths = _canonical(staged, [file.path for file in files])
     problems = [unsettled_elsewhere(lock.root) for lock in staged.lock.outer]
     for root in roots_between(staged.state.folders, paths):
         staged.held.enter_context(locked_alone(root, staged.lock.timeout))
@@ -171,11 +171,17 @@ def _lock_roots_between(staged: Staged, files: Sequence[StagedFile]) -> None:
 
 def _refuse_unsettled(staged: Staged, files: Sequence[StagedFile]) -> None:
     state = staged.state
-    paths = {path for file in files if isinstance(path := state.root.canonical(file.path), str)}
+    paths = _canonical(staged, [file.path for file in files])
     problems = unsettled(state.journal, state.folders, paths)
     if problems:
         raise StorageRefused(tuple(problems))
     staged.waiting = find_waiting(state)
+
+
+def _canonical(staged: Staged, paths: Sequence[str]) -> tuple[str, ...]:
+    """Those of `paths` that may be touched, as the root names them; the others are refused elsewhere."""
+    found = map(staged.lock.root.canonical, paths)
+    return tuple(path for path in found if isinstance(path, str))
 
 
 def _write_record(staged: Staged, record: Record) -> None:

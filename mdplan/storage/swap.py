@@ -35,7 +35,7 @@ def swap_all(state: RootState, targets: Sequence[Target], durability: Durability
         _keep_aside(disk, target, durability)
     if linked:
         # Else a loss of power could keep the renaming, and take the second name away.
-        state.sync(lambda: state.folders.sync({folder_of(target.file.path) for target in linked}))
+        state.sync(lambda: state.folders.sync({folder_of(target.place.entry.path) for target in linked}))
     for target in targets:
         with refusing(target.place.shown, "replacing"):
             if target.file.base_sha256 is None:

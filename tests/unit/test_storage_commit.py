@@ -18,7 +18,7 @@ from mdplan.storage.lock import locked
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.scope import Scope
-from tests.commits import LIMIT, change, commit, creation, deletion, journal_of, sha256
+from tests.commits import LIMIT, change, commit, creation, deletion, journal_of, recovered, sha256
 from tests.disk import NOBODY, FailingDisk, descriptors, names_in, tree
 
 
@@ -470,3 +470,13 @@ def test_commits_in_changing_folders_are_settled_in_the_end(folder: Path) -> Non
         commit(folder, creation(f"{number}/a.md", b"x"))
 
     assert journal_of(folder).count("done") <= 9
+
+
+def test_path_may_be_written_in_another_form(folder: Path) -> None:
+    """The journal has the plain one, and so do the folders that are synced."""
+    (folder / "e").mkdir()
+    commit(folder, change("./a.md", b"a.md", b"1"), removed_folders=("./e",))
+
+    assert sorted(tree(folder)) == ["a.md", "d", "d/b.md", "d/c.md"]
+    assert recovered(folder).problems == ()
+    assert journal_of(folder) == ["kept"]
