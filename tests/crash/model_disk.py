@@ -35,7 +35,7 @@ def own(data: bytes = b"", mode: int = FILE) -> Content:
     return Content(data, mode, (os.geteuid(), os.getegid()))
 
 
-def disk_image(files: Mapping[str, bytes]) -> Image:
+def disk_image(files: Mapping[str, bytes | Content]) -> Image:
     """The image of files by their absolute paths, with folders above them; a folder's path ends in `/`."""
     tree: dict[str, Content] = {}
     for path, data in files.items():
@@ -43,20 +43,23 @@ def disk_image(files: Mapping[str, bytes]) -> Image:
         for depth in range(1, len(parts)):
             tree.setdefault("/".join(parts[:depth]) + "/", own(mode=FOLDER))
         if parts[-1]:
-            tree["/".join(parts)] = own(data)
+            tree["/".join(parts)] = own(data) if isinstance(data, bytes) else data
     return image_from(tree, own(mode=FOLDER))
 
 
 class ModelDisk(FileSystem):
-    """A disk that holds `volume`. `events` are what happened to it since.
+    """A disk that holds `volume`, mounted at that path. `events` are what happened to it since.
 
     Without `exchange` it is a file system that knows no flags of rename, without `links` one on which a file
     has one name only. Where a sync failed the system has forgotten what was not written: a later sync of that
     file succeeds, and keeps nothing.
     """
 
-    def __init__(self, volume: Volume, *, exchange: bool = True, links: bool = True) -> None:
+    def __init__(
+        self, volume: Volume, *, mounted_at: str = "/", exchange: bool = True, links: bool = True
+    ) -> None:
         super().__init__()
+        self.mounted_at = mounted_at
         self.exchanges = exchange
         self.links = links
         self.start = volume.copy()
@@ -67,8 +70,7 @@ class ModelDisk(FileSystem):
         self._written_to: set[int] = set()
         self._read_up_to: dict[int, int] = {}
         self._forgotten: set[int] = set()
-        self._mask = os.umask(0)
-        os.umask(self._mask)
+        self.mask = 0o022
 
     # What happened, and what a crash makes of it.
 
@@ -97,7 +99,7 @@ class ModelDisk(FileSystem):
     def open_root(self, path: str) -> int:
         self.reach(Step.OPEN_ROOT)
         number = ROOT
-        for name in filter(None, path.split("/")):
+        for name in self._below(path):
             number = self._folder_at(number, name)
         return self._open(number)
 
@@ -107,14 +109,14 @@ class ModelDisk(FileSystem):
 
     def make_directory(self, directory: int, name: str, mode: int = 0o700) -> None:
         self.reach(Step.MAKE_DIRECTORY)
-        self._make(self.opened[directory], name, stat.S_IFDIR | (mode & ~self._mask), is_folder=True)
+        self._make(self.opened[directory], name, stat.S_IFDIR | (mode & ~self.mask), is_folder=True)
 
     def make_directories(self, path: str) -> None:
         self.reach(Step.MAKE_DIRECTORY)
         number = ROOT
-        for name in filter(None, path.split("/")):
+        for name in self._below(path):
             if name not in self.volume.names[number]:
-                self._make(number, name, stat.S_IFDIR | (0o700 & ~self._mask), is_folder=True)
+                self._make(number, name, stat.S_IFDIR | (0o700 & ~self.mask), is_folder=True)
             number = self._folder_at(number, name)
 
     def remove_directory(self, directory: int, name: str) -> None:
@@ -179,7 +181,7 @@ class ModelDisk(FileSystem):
 
     def create(self, directory: int, name: str, mode: int = 0o600) -> int:
         self.reach(Step.CREATE)
-        made = self._make(self.opened[directory], name, stat.S_IFREG | (mode & ~self._mask), is_folder=False)
+        made = self._make(self.opened[directory], name, stat.S_IFREG | (mode & ~self.mask), is_folder=False)
         descriptor = self._open(made)
         self._written_to.add(descriptor)
         return descriptor
@@ -207,6 +209,9 @@ class ModelDisk(FileSystem):
         self.reach(Step.SET_MODE)
         content = self.volume.content[self.opened[descriptor]]
         self._change(descriptor, content._replace(mode=stat.S_IFMT(content.mode) | stat.S_IMODE(mode)))
+
+    def start_writing(self, descriptor: int) -> None:
+        """Nothing: what the disk has begun with may be lost as well."""
 
     def sync(self, descriptor: int) -> None:
         number = self.opened[descriptor]
@@ -259,7 +264,8 @@ class ModelDisk(FileSystem):
             self._rename(folder, name, target_folder, target)
             return
         if not self.links or number in self.volume.names:
-            raise failure(errno.EPERM, name)
+            self._rename(folder, name, target_folder, target)
+            return
         self._name((target_folder, target, number))
         self._name((folder, name, None))
 
@@ -278,6 +284,13 @@ class ModelDisk(FileSystem):
         if self._at(folder, name) in self.volume.names:
             raise failure(errno.EISDIR, name)
         self._name((folder, name, None))
+
+    def _below(self, path: str) -> tuple[str, ...]:
+        """The components of an absolute path below the mount point."""
+        mount, parts = ([part for part in whole.split("/") if part] for whole in (self.mounted_at, path))
+        if parts[: len(mount)] != mount:
+            raise failure(errno.ENOENT, path)
+        return tuple(parts[len(mount) :])
 
     def _open(self, number: int) -> int:
         # A number is never used twice, so what is used after its release is noticed.

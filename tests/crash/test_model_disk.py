@@ -138,14 +138,21 @@ def test_torn_move_can_lose_the_file_or_leave_it_two_names() -> None:
     assert states(disk) == {files(a=b"1"), files(), files(a=b"1", d_b=b"1"), files(d_b=b"1")}
 
 
-def test_new_mode_is_lost_with_the_content() -> None:
+def test_unsynced_mode_is_kept_with_the_content_or_without_or_lost() -> None:
     disk, root = disk_with()
     descriptor = disk.create(root, "a")
+    disk.write(descriptor, b"12")
     disk.set_mode(descriptor, 0o644)
     disk.sync_directory(root)
-    modes = {tree_of(image)["a"].mode for image in disk.crash_states(len(disk.events))}
+    left = {tree_of(image)["a"] for image in disk.crash_states(len(disk.events))}
 
-    assert modes == {stat.S_IFREG | 0o600, stat.S_IFREG | 0o644}
+    assert {(stat.S_IMODE(content.mode), content.data) for content in left} == {
+        (0o600, b""),
+        (0o600, b"1"),
+        (0o644, b""),
+        (0o644, b"1"),
+        (0o644, b"12"),
+    }
 
 
 def test_sync_after_a_failed_one_keeps_nothing() -> None:
@@ -222,6 +229,8 @@ class BothDisks(RuleBasedStateMachine):
             (self.folder / name).mkdir(mode=0o755)
         real = FileSystem()
         model = ModelDisk(Volume(disk_image({"d/": b"", "e/": b""})), exchange=can_exchange(self.folder))
+        model.mask = os.umask(0)
+        os.umask(model.mask)
         self.disks: tuple[FileSystem, FileSystem] = (model, real)
         self.roots = model.open_root("/"), real.open_root(str(self.folder))
 

@@ -9,6 +9,7 @@ keep more order than that, so what survives here survives there.
 """
 
 import itertools
+import math
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import NamedTuple
 
 ROOT = 0
 SUBSETS_UP_TO = 8
+CONTENTS_UP_TO = 125
 RANDOM_SUBSETS = 200
 
 
@@ -197,31 +199,42 @@ class Volume:
         reached = numbered(names)
         if changed is not None and changed not in reached:
             return
-        dirty = [number for number in reached if self.kept[number] != self.content[number]]
+        dirty = {
+            number: written(self.kept[number], self.content[number])
+            for number in reached
+            if self.kept[number] != self.content[number]
+        }
         for variant in variants(dirty):
-            content = dict(self.kept)
-            for number, how_much in variant.items():
-                content[number] = written(self.kept[number], self.content[number], how_much)
-            yield image_of(names, content)
+            yield image_of(names, {**self.kept, **variant})
 
 
-def written(kept: Content, wanted: Content, how_much: int) -> Content:
-    """What is on the disk when nothing (0), all (2), or half of the data (1) was written."""
-    if how_much == 1:
-        return kept._replace(data=wanted.data[: len(wanted.data) // 2])
-    return wanted if how_much else kept
+def written(kept: Content, wanted: Content) -> tuple[Content, ...]:
+    """What of a change may be on the disk: nothing, all, half of the data, or all but the data.
+
+    The last is what delayed allocation does: a new mode is in the next transaction, data is written later.
+    """
+    half = wanted.data[: len(wanted.data) // 2]
+    found = (
+        kept,
+        wanted,
+        kept._replace(data=half),
+        wanted._replace(data=half),
+        wanted._replace(data=kept.data),
+    )
+    return tuple(dict.fromkeys(found))
 
 
-def variants(dirty: list[int]) -> Iterator[dict[int, int]]:
-    """How much of each changed file may be on the disk: all combinations of a few, else one odd one out."""
-    if len(dirty) <= 3:
-        for combination in itertools.product(range(3), repeat=len(dirty)):
+def variants(dirty: dict[int, tuple[Content, ...]]) -> Iterator[dict[int, Content]]:
+    """What of each changed file may be on the disk: all combinations of a few, else one odd one out."""
+    if math.prod(map(len, dirty.values())) <= CONTENTS_UP_TO:
+        for combination in itertools.product(*dirty.values()):
             yield dict(zip(dirty, combination, strict=True))
         return
-    for usual in range(3):
-        yield dict.fromkeys(dirty, usual)
-        for number, other in itertools.product(dirty, range(3)):
-            yield {**dict.fromkeys(dirty, usual), number: other}
+    for place in range(max(map(len, dirty.values()))):
+        usual = {number: choices[min(place, len(choices) - 1)] for number, choices in dirty.items()}
+        yield usual
+        for number, choices in dirty.items():
+            yield from ({**usual, number: choice} for choice in choices)
 
 
 def subsets(pending: list[int]) -> Iterator[frozenset[int]]:
@@ -301,3 +314,14 @@ def image_from(tree: dict[str, Content], root: Content) -> Image:
             folders[path] = number
             names[number] = {}
     return image_of(names, content)
+
+
+def numbers_of(volume: Volume, at: int = ROOT, path: str = "") -> dict[str, int]:
+    """Every path, with the root as the empty one, and the number of what is there."""
+    found = {path: at}
+    for name, number in volume.names[at].items():
+        if number in volume.names:
+            found.update(numbers_of(volume, number, f"{path}{name}/"))
+        else:
+            found[path + name] = number
+    return found

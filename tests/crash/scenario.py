@@ -1,0 +1,102 @@
+"""Commits to be crashed: what is there before, what changes, and on which kind of disk."""
+
+import hashlib
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mdplan.storage.commit import Durability, StagedFile
+from tests.crash.model_disk import own
+from tests.crash.volume import Content, Volume, numbers_of
+
+PRIVATE = stat.S_IFREG | 0o640
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happens to one file: no `old`, it is created; no `new`, it is deleted."""
+
+    path: str
+    old: bytes | None
+    new: bytes | None
+    like: str | None = None
+
+    def staged(self) -> StagedFile:
+        """The change as a commit takes it."""
+        return StagedFile(self.path, digest(self.old), self.new, digest(self.new), like=self.like)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One commit of `changes`, and `earlier` ones before it. `others` is there before and after.
+
+    Without `synced_bases` whoever wrote the files has not synced them; without `synced_earlier` a loss of
+    power can still take what the earlier commits left to chance. With `tries_exchange` each process begins by
+    trying whether the disk can exchange files.
+    """
+
+    name: str
+    changes: tuple[Change, ...]
+    earlier: tuple[tuple[Change, ...], ...] = ()
+    others: Mapping[str, bytes] = field(default_factory=lambda: {"other.md": b"other\n"})
+    exchange: bool = True
+    links: bool = True
+    torn_moves: bool = False
+    synced_bases: bool = True
+    synced_earlier: bool = True
+    tries_exchange: bool = False
+    durability: Durability = Durability.FULL
+
+    def files(self) -> dict[str, bytes | Content]:
+        """All that is there before the first commit. What is going to change has a mode of its own.
+
+        It has attributes too, where files can have several names: no file system has the first and not both.
+        """
+        attributes = (("user.note", b"kept"),) if self.links else ()
+        files: dict[str, bytes | Content] = dict(self.others)
+        for change in [change for changes in (*self.earlier, self.changes) for change in changes]:
+            if change.old is not None and change.path not in files:
+                files[change.path] = own(change.old, PRIVATE)._replace(attributes=attributes)
+        return files
+
+    def before_commit(self, volume: Volume) -> Volume:
+        """The disk before the last commit, of which as much is kept as the scenario says."""
+        if self.synced_earlier:
+            volume = Volume(volume.image(), self.torn_moves)
+        numbers = numbers_of(volume)
+        for change in self.changes if not self.synced_bases else ():
+            if change.old is not None:
+                number = numbers[change.path]
+                volume.kept[number] = volume.content[number]._replace(data=b"")
+        return volume
+
+
+def digest(data: bytes | None) -> str | None:
+    """The SHA-256 of what is there."""
+    return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+def replaced(*paths: str) -> tuple[Change, ...]:
+    """Changes that replace those files."""
+    return tuple(Change(path, f"old {path}\n".encode(), f"new text of {path}\n".encode()) for path in paths)
+
+
+def created(*paths: str) -> tuple[Change, ...]:
+    """Changes that create those files."""
+    return tuple(Change(path, None, f"created {path}\n".encode()) for path in paths)
+
+
+def deleted(*paths: str) -> tuple[Change, ...]:
+    """Changes that delete those files."""
+    return tuple(Change(path, f"doomed {path}\n".encode(), None) for path in paths)
+
+
+def renamed(path: str, target: str) -> tuple[Change, ...]:
+    """Changes that give a file another name: its content and all else it has is created there."""
+    data = f"moved {path}\n".encode()
+    return Change(path, data, None), Change(target, None, data, like=path)
+
+
+def again(changes: tuple[Change, ...]) -> tuple[Change, ...]:
+    """Changes that replace what `changes` wrote."""
+    return tuple(Change(change.path, change.new, b"again " + (change.new or b"")) for change in changes)
