@@ -1,107 +1,277 @@
-"""A process that is killed before any of its disk operations leaves every file whole."""
+"""A commit or a recovery that is killed before any of its disk operations: all old or all new after that."""
 
-import hashlib
+import json
 import os
 import signal
-import warnings
-from collections import Counter
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
 from pathlib import Path
 
 import pytest
 
-from mdplan.storage.commit import Durability, StagedFile, publish, stage
-from mdplan.storage.file_name import TEMPORARY_NAME
 from mdplan.storage.filesystem import FAILPOINT_VARIABLE, FileSystem, Step
-from mdplan.storage.lock import locked
-from mdplan.storage.root import Root
-from tests.disk import FailingDisk, tree
+from tests.crash.aftermath import (
+    BEFORE,
+    ELSEWHERE,
+    NEW,
+    OLD,
+    STATE,
+    Saved,
+    Tree,
+    batch,
+    doctor_problems,
+    history_problems,
+    make,
+    make_with_history,
+    names,
+    outcome,
+    result_of,
+    torn,
+    transactions_on,
+    unclean,
+)
+from tests.crash.commands import Commands, commands
+from tests.crash.tally import Tally
+from tests.disk import tree
 
-NAMES = ("a.md", "d/b.md", "d/c.md")
-OLD, NEW = b"old\n" * 5000, b"new\n" * 7000
-
-
-def make(folder: Path) -> None:
-    """Three old files in two folders."""
-    (folder / "d").mkdir(parents=True)
-    for name in NAMES:
-        (folder / name).write_bytes(OLD)
-
-
-def commit(folder: Path, disk: FileSystem) -> None:
-    """Make all files new that are not."""
-    root = Root.open(folder, filesystem=disk)
-    digests = {data: hashlib.sha256(data).hexdigest() for data in (OLD, NEW)}
-    files = [
-        StagedFile(name, digests[OLD], NEW, digests[NEW])
-        for name in NAMES
-        if (folder / name).read_bytes() == OLD
-    ]
-    with locked(root) as lock:
-        publish(stage(lock, files, max_bytes=1 << 20, durability=Durability.PROCESS))
-    root.close()
-
-
-def killed(folder: Path, failpoint: str) -> bool:
-    """Commit in a process with that failpoint; whether it was killed."""
-    with warnings.catch_warnings():
-        # The child runs no threads of its parent and returns nowhere.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:
-        try:
-            os.environ[FAILPOINT_VARIABLE] = failpoint
-            commit(folder, FileSystem())
-            os._exit(0)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
-    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-
-
-def check_whole(folder: Path) -> None:
-    """Each file is old or new, the new ones first; beside them are only files of a commit."""
-    assert "".join("n" if (folder / name).read_bytes() == NEW else "o" for name in NAMES) in {
-        "ooo",
-        "noo",
-        "nno",
-        "nnn",
+# They leave the disk as it was, so a kill before one of them is like a kill before the next operation.
+LOOKING = frozenset(
+    {
+        *(Step.OPEN_ROOT, Step.OPEN_DIRECTORY, Step.OPEN_FILE, Step.STATUS, Step.READ, Step.READ_LINK),
+        *(Step.LIST, Step.MAY_WRITE, Step.READ_ATTRIBUTES, Step.CLOSE, Step.SYNC, Step.SYNC_DIRECTORY),
     }
-    seen = tree(folder)
-    assert {seen[name][1] for name in NAMES} <= {OLD, NEW}
-    others = set(seen) - {*NAMES, "d"}
-    assert all(TEMPORARY_NAME.fullmatch(name.rpartition("/")[2]) for name in others)
+)
+PARTS = 4
+APPLY, RECOVER = ("apply", "-", "--json"), ("recover", "--json")
+STARTS = {"no history": make, "history": make_with_history}
+
+
+Way = Callable[["Trial"], Iterator[str]]
 
 
 @pytest.fixture(scope="module")
-def counts(tmp_path_factory: pytest.TempPathFactory) -> Counter[Step]:
-    """How often a commit does each kind of operation."""
-    disk = FailingDisk()
-    folder = tmp_path_factory.mktemp("counted")
-    make(folder)
-    commit(folder, disk)
-    return disk.reached
+def mdplan() -> Iterator[Commands]:
+    with commands() as served:
+        yield served
 
 
-@pytest.mark.parametrize("step", list(Step))
-def test_killed_commit_leaves_whole_files_and_the_next_one_succeeds(
-    tmp_path: Path, counts: Counter[Step], step: Step
-) -> None:
-    for nth in range(1, counts[step] + 1):
-        folder = tmp_path / str(nth)
+@dataclass(frozen=True)
+class Trial:
+    """One commit of the batch, from the same start again and again. `steps` are its disk operations."""
+
+    mdplan: Commands
+    start: Saved
+    old: Tree
+    new: Tree
+    steps: tuple[Step, ...]
+    earlier: int
+
+    @classmethod
+    def of(cls, mdplan: Commands, parent: Path, make: Callable[[Path], None]) -> "Trial":
+        folder = parent / "root"
+        folder.mkdir()
         make(folder)
+        start, old = Saved.of(folder, parent / "start"), tree(folder)
+        # The user's key is made by the first of all commits; here that one is over.
+        mdplan.run(folder, *APPLY, stdin=batch())
+        start.bring_back()
+        ended = mdplan.run(folder, *APPLY, stdin=batch())
+        new = tree(folder)
+        assert (ended.code, ended.json["applied"], new) == (0, True, result_of(old)), ended
+        return cls(mdplan, start, old, new, ended.steps, earlier=int(make is make_with_history))
 
-        assert killed(folder, f"{step}:{nth}")
-        check_whole(folder)
-        commit(folder, FileSystem())
-        assert {(folder / name).read_bytes() for name in NAMES} == {NEW}
+    @property
+    def folder(self) -> Path:
+        return self.start.folder
+
+    def kill(self, point: int) -> list[str]:
+        """Bring the start back and kill the commit there; what a reader must not see in what is left."""
+        self.start.bring_back()
+        ended = self.mdplan.run(self.folder, *APPLY, stdin=batch(), kill_at=point)
+        assert ended.killed, f"the operation {point} was not reached"
+        return list(torn(self.folder, self.old, self.new))
+
+    def promised(self) -> str:
+        """What recovery has to come to: all new as soon as the record says that it is done."""
+        committed = [name for name in names(self.folder / STATE / "tx") if name.endswith((".done", ".kept"))]
+        return NEW if len(committed) > self.earlier else OLD
+
+    def left(self, promised: str) -> Iterator[str]:
+        """What is wrong where all should be as it was `promised`."""
+        found = outcome(tree(self.folder), self.old, self.new)
+        if found != promised:
+            yield f"all is {found} and not {promised}"
+        yield from unclean(self.folder)
+        new = int(promised == NEW)
+        paths = {"new/deep/made.md": new, "docs/name.md": new, "a.md": self.earlier + new}
+        yield from history_problems(self.folder, paths)
+        yield from doctor_problems(self.folder)
+
+    def apply(self, promised: str) -> Iterator[str]:
+        """Send the batch once more; what is wrong afterwards."""
+        ended = self.mdplan.run(self.folder, *APPLY, stdin=batch())
+        if ended.code != 0 or ended.json.get("alreadyApplied", False) is not (promised == NEW):
+            yield f"applied again: {ended}"
+        if promised == NEW:
+            # What is applied already commits nothing, so it leaves the cleaning to the next commit.
+            yield from self.change_another()
+        yield from self.left(NEW)
+
+    def change_another(self) -> Iterator[str]:
+        """Commit a change of another file, and take it back without a commit."""
+        ended = self.mdplan.run(self.folder, *APPLY, stdin=ELSEWHERE)
+        if ended.code != 0:
+            yield f"another commit: {ended}"
+        (self.folder / "other.md").write_text(BEFORE["other.md"])
+
+
+@pytest.fixture(params=STARTS)
+def trial(request: pytest.FixtureRequest, mdplan: Commands, tmp_path: Path) -> Trial:
+    return Trial.of(mdplan, tmp_path, STARTS[request.param])
+
+
+def by_a_person(trial: Trial) -> Iterator[str]:
+    """`mdplan recover`, then the batch again, then its undo."""
+    promised = trial.promised()
+    ended = trial.mdplan.run(trial.folder, *RECOVER)
+    if ended.code != 0:
+        yield f"recovered: {ended}"
+    yield from trial.left(promised)
+    yield from trial.apply(promised)
+    (transaction,) = transactions_on(trial.folder, "new/deep/made.md")
+    ended = trial.mdplan.run(trial.folder, "undo", transaction)
+    if ended.code != 0 or tree(trial.folder) != trial.old:
+        yield f"undone: {ended}"
+
+
+def by_the_same_commit(trial: Trial) -> Iterator[str]:
+    """The next commit is that of the same batch."""
+    yield from trial.apply(trial.promised())
+
+
+def by_another_commit(trial: Trial) -> Iterator[str]:
+    """A commit of another file, by which the files of the batch are recovered all the same."""
+    promised = trial.promised()
+    yield from trial.change_another()
+    yield from trial.left(promised)
+
+
+WAYS = (by_a_person, by_the_same_commit, by_another_commit)
+
+
+def changing(steps: tuple[Step, ...]) -> list[int]:
+    """The operations (from 1) that change what is on the disk."""
+    return [number for number, step in enumerate(steps, 1) if step not in LOOKING]
+
+
+def check_kills(trial: Trial, kills: Iterable[tuple[int, Way]], tally: Tally) -> None:
+    """Kill the commit there, and recover in that way."""
+    points: list[int] = []
+    violations: list[str] = []
+    for point, way in kills:
+        points.append(point)
+        where = f"{way.__name__} after a kill before {trial.steps[point - 1]}, {point} of {len(trial.steps)}"
+        violations += (f"{where}: {problem}" for problem in (*trial.kill(point), *way(trial)))
+    tally("real kills of a commit", points=len(set(points)), states=len(points), violations=len(violations))
+    assert points
+    assert violations == []
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_killed_commit_is_all_old_or_all_new_after_recovery(trial: Trial, part: int, tally: Tally) -> None:
+    """Before each operation that changes the disk, with one way of recovery after another."""
+    kills = zip(changing(trial.steps), cycle(WAYS), strict=False)
+    check_kills(trial, islice(kills, part, None, PARTS), tally)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("way", WAYS)
+def test_commit_killed_before_any_operation_is_all_old_or_all_new(
+    trial: Trial, way: Way, part: int, tally: Tally
+) -> None:
+    """Before each operation at all; where nothing changes between two of them, in one way of recovery."""
+    changes = set(changing(trial.steps))
+    every = range(1, len(trial.steps) + 1)
+    kills = [point for point in every if point in changes or WAYS[point % len(WAYS)] is way]
+    check_kills(trial, ((point, way) for point in kills[part::PARTS]), tally)
+
+
+def check_kills_of_recovery(trial: Trial, points: Sequence[int], every: int, tally: Tally) -> None:
+    """Kill the commit at `points`, then its recovery at each `every`-th change; recover again."""
+    violations: list[str] = []
+    kills = 0
+    for number, point in enumerate(points):
+        trial.kill(point)
+        killed = Saved.of(trial.folder, trial.start.copy.with_name("killed"))
+        promised = trial.promised()
+        steps = trial.mdplan.run(trial.folder, *RECOVER).steps
+        for inner in changing(steps)[number % every :: every]:
+            killed.bring_back()
+            ended = trial.mdplan.run(trial.folder, *RECOVER, kill_at=inner)
+            assert ended.killed
+            again = trial.mdplan.run(trial.folder, *RECOVER)
+            where = (
+                f"killed before {trial.steps[point - 1]}, {point} of {len(trial.steps)}, and its recovery "
+                f"before {steps[inner - 1]}, {inner} of {len(steps)}"
+            )
+            problems = [] if again.code == 0 else [f"recovered again: {again}"]
+            violations += (f"{where}: {problem}" for problem in (*problems, *trial.left(promised)))
+            kills += 1
+    tally("real kills of a recovery", points=kills, states=kills, violations=len(violations))
+    assert kills
+    assert violations == []
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_recovery_that_is_killed_is_done_again(trial: Trial, part: int, tally: Tally) -> None:
+    """A sample of the next test."""
+    check_kills_of_recovery(trial, changing(trial.steps)[part * 3 :: PARTS * 3], 5, tally)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_recovery_killed_before_any_change_is_done_again(trial: Trial, part: int, tally: Tally) -> None:
+    check_kills_of_recovery(trial, changing(trial.steps)[part::PARTS], 1, tally)
+
+
+def run_process(folder: Path, failpoint: str) -> subprocess.CompletedProcess[str]:
+    """`python -m mdplan apply` with that failpoint."""
+    return subprocess.run(
+        [sys.executable, "-m", "mdplan", *APPLY],
+        check=False,
+        cwd=folder,
+        env={**os.environ, FAILPOINT_VARIABLE: failpoint},
+        input=json.dumps(batch()),
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("failpoint", ["set-mode:2", "exchange:3", "rename:2", "rename-new:2"])
+def test_failpoint_kills_the_program(tmp_path: Path, failpoint: str) -> None:
+    """The program itself, started as people start it."""
+    make(tmp_path)
+    old = tree(tmp_path)
+
+    assert run_process(tmp_path, failpoint).returncode == -signal.SIGKILL
+    assert list(torn(tmp_path, old, result_of(old))) == []
+    assert run_process(tmp_path, "").returncode == 0
+    assert tree(tmp_path) == result_of(old)
+    assert list(unclean(tmp_path)) == []
 
 
 def test_failpoint_that_is_not_reached_does_nothing(tmp_path: Path) -> None:
-    make(tmp_path / "x")
+    make(tmp_path)
+    old = tree(tmp_path)
 
-    assert not killed(tmp_path / "x", "rename:1000")
-    assert {(tmp_path / "x" / name).read_bytes() for name in NAMES} == {NEW}
+    assert run_process(tmp_path, "exchange:1000").returncode == 0
+    assert tree(tmp_path) == result_of(old)
 
 
 def test_unknown_failpoint_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

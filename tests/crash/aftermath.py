@@ -1,0 +1,191 @@
+"""A batch on a real disk, and what a folder has to look like when its commit was cut off and recovered."""
+
+import hashlib
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mdplan.engine import Engine
+from mdplan.storage.file_name import TEMPORARY_NAME
+from mdplan.storage.history import Transaction, before_image, transactions
+from mdplan.storage.root import Root
+from tests.disk import tree
+
+STATE = ".mdplan"
+OLD, NEW = "old", "new"
+MIXED = "mixed"
+# What is in the state folder itself; the next trial of an exchange removes what one before has left.
+OWN_NAMES = frozenset(
+    {".gitignore", "exchange-a", "exchange-b", "format", "history", "lock", "lock.holder", "tx"}
+)
+SETTLED = (".done", ".kept", ".undone")
+
+Tree = dict[str, tuple[int, bytes]]
+
+BEFORE = {
+    "a.md": "# A\n\nOld text.\n\n## Part\n\nMore.\n",
+    "docs/gone.md": "# Gone\n\nNobody needs this.\n",
+    "docs/name.md": "# Name\n\nThis moves.\n",
+    "other.md": "# Other\n",
+}
+MODES = {"a.md": 0o640, "docs/gone.md": 0o600, "docs/name.md": 0o755}
+EARLIER = {"file": "a.md", "edits": [{"op": "replace_match", "pattern": "Older", "replacement": "Old"}]}
+ELSEWHERE = {
+    "file": "other.md",
+    "edits": [{"op": "replace_match", "pattern": "Other", "replacement": "Same"}],
+}
+
+
+@contextmanager
+def engine(folder: Path) -> Iterator[Engine]:
+    """An engine on `folder`, closed afterwards."""
+    opened = Engine.open([folder])
+    with opened.workspace:
+        yield opened
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def make(folder: Path) -> None:
+    """Write the files of `BEFORE`, with their modes."""
+    for name, content in BEFORE.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+        path.chmod(MODES.get(name, 0o644))
+
+
+def make_with_history(folder: Path) -> None:
+    """The same after one commit, which is not settled yet."""
+    make(folder)
+    (folder / "a.md").write_text(BEFORE["a.md"].replace("Old", "Older"))
+    with engine(folder) as opened:
+        report = opened.apply(EARLIER)
+    assert report.applied, report
+
+
+def batch() -> dict[str, Any]:
+    """Replace, create in folders to be made, delete, and rename with an edit: all pinned."""
+    edits = {
+        "a.md": {"op": "replace_match", "pattern": "Old", "replacement": "New"},
+        "docs/gone.md": {"op": "delete_file"},
+        "docs/name.md": {"op": "rename_file", "newFile": "docs/renamed.md"},
+    }
+    files = [
+        {"file": name, "baseSha256": digest(BEFORE[name].encode()), "edits": [edit]}
+        for name, edit in edits.items()
+    ]
+    files[2]["edits"].append({"op": "append_to_section", "headingPath": ["Name"], "markdown": "It moved."})
+    created = {"file": "new/deep/made.md", "edits": [{"op": "create_file", "markdown": "# Made\n"}]}
+    return {"files": [created, *files]}
+
+
+def result_of(before: Tree) -> Tree:
+    """What that batch makes of the folder."""
+    after = dict(before)
+    del after["docs/gone.md"]
+    mode, moved = after.pop("docs/name.md")
+    after["docs/renamed.md"] = (mode, moved + b"\nIt moved.\n")
+    after["a.md"] = (before["a.md"][0], before["a.md"][1].replace(b"Old", b"New"))
+    after["new"] = after["new/deep"] = before["docs"]
+    after["new/deep/made.md"] = (before["other.md"][0], b"# Made\n")
+    return after
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The state of a folder, to be brought back under the same path; a seal is good for one path alone."""
+
+    folder: Path
+    copy: Path
+
+    @classmethod
+    def of(cls, folder: Path, copy: Path) -> "Saved":
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(folder, copy, symlinks=True)
+        return cls(folder, copy)
+
+    def bring_back(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.copytree(self.copy, self.folder, symlinks=True)
+
+
+def outcome(found: Tree, old: Tree, new: Tree) -> str:
+    """Whether all is old, all is new, or neither."""
+    return OLD if found == old else NEW if found == new else MIXED
+
+
+def torn(folder: Path, old: Tree, new: Tree) -> Iterator[str]:
+    """What no reader may see, not even before recovery: a file that is neither old nor new, or is missing."""
+    found = tree(folder)
+    for path in old.keys() | new.keys() | found.keys():
+        name = path.rpartition("/")[2]
+        if TEMPORARY_NAME.fullmatch(name):
+            continue
+        if found.get(path) not in (old.get(path), new.get(path)):
+            yield f"{path} is neither old nor new"
+    if not found.keys() & {"docs/name.md", "docs/renamed.md"}:
+        yield "the renamed file has no name"
+
+
+def unclean(folder: Path) -> Iterator[str]:
+    """What should not be there after a recovery: files of the commit, unsettled records, false images."""
+    for path in folder.rglob("*"):
+        if TEMPORARY_NAME.fullmatch(path.name):
+            yield f"{path.name} stayed"
+    state = folder / STATE
+    if not state.exists():
+        return
+    yield from (f"{name} is in the state folder" for name in sorted(set(names(state)) - OWN_NAMES))
+    yield from (f"the journal holds {name}" for name in names(state / "tx") if not name.endswith(SETTLED))
+    for image in names(state / "history"):
+        if digest((state / "history" / image).read_bytes()) != image:
+            yield f"the history holds other bytes as {image}"
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+
+def history_problems(folder: Path, committed: Mapping[str, int]) -> Iterator[str]:
+    """What is wrong with the history, in which paths were committed so often as `committed` says."""
+    counts = dict.fromkeys(committed, 0)
+    with closing(Root.open(folder)) as root:
+        for found in transactions(root):
+            if not isinstance(found, Transaction):
+                yield f"the history holds {found}"
+            elif found.state == "committed":
+                if not found.undoable:
+                    yield f"{found.id} cannot be undone"
+                for file in found.files:
+                    if file.path in counts:
+                        counts[file.path] += 1
+                    if file.base_sha256 and before_image(root, file.base_sha256) is None:
+                        yield f"the old content of {file.path} in {found.id} is gone"
+    if counts != dict(committed):
+        yield f"committed so often: {counts}"
+
+
+def transactions_on(folder: Path, path: str) -> list[str]:
+    """IDs of the committed transactions that changed `path`."""
+    with closing(Root.open(folder)) as root:
+        return [
+            found.id
+            for found in transactions(root)
+            if isinstance(found, Transaction) and found.state == "committed"
+            if path in {file.path for file in found.files}
+        ]
+
+
+def doctor_problems(folder: Path) -> Iterator[str]:
+    """What `mdplan doctor` would say."""
+    with engine(folder) as opened:
+        checks = opened.doctor().checks
+    for check in checks:
+        if check.status == "problem" or (check.check, check.status) == ("stray files", "note"):
+            yield f"the doctor finds {check.found}"

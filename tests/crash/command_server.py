@@ -1,0 +1,78 @@
+"""A program that imports mdplan once and runs each command in a process of its own, to be killed at will.
+
+Each line of its input is a request, each line of its output says how that ended. A command runs in a forked
+child as `python -m mdplan` would run it; to start Python anew for each of thousands of kills takes an hour.
+"""
+
+import importlib
+import json
+import os
+import signal
+import sys
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+from mdplan.__main__ import program
+from mdplan.storage.filesystem import FileSystem, Step
+
+# What a child ends with that could not even begin.
+BROKEN = 99
+
+
+def main() -> None:
+    for line in sys.stdin:
+        request = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            run(request, Path(request["work"]))
+        _, status = os.waitpid(child, 0)
+        log = Path(request["work"], "log")
+        steps, modules = json.loads(log.read_text()) if log.exists() else ([], [])
+        for module in modules:
+            with suppress(ImportError):
+                importlib.import_module(module)
+        killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+        sys.stdout.write(json.dumps({"killed": killed, "code": code, "steps": steps}) + "\n")
+        sys.stdout.flush()
+
+
+def run(request: dict[str, Any], work: Path) -> NoReturn:
+    """Be the command."""
+    code, steps, known = BROKEN, [], set(sys.modules)
+    try:
+        os.chdir(request["folder"])
+        os.environ.update(request["environment"])
+        for number, name in enumerate(("in", "out", "err")):
+            os.dup2(os.open(work / name, os.O_RDWR | os.O_CREAT, 0o600), number)
+        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
+        count_steps(steps, request["killAt"])
+        program.main(request["arguments"], prog_name="mdplan")
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else BROKEN
+    except BaseException:  # noqa: BLE001 - The child must not return into the loop of its parent.
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    modules = [name for name in sys.modules if name not in known]
+    (work / "log").write_text(json.dumps([steps, modules]))
+    os._exit(code)
+
+
+def count_steps(steps: list[Step], kill_at: int | None) -> None:
+    """Write down the disk operations of this process, of any disk; be killed before the n-th (from 1)."""
+    reach = FileSystem.reach
+
+    def counted(disk: FileSystem, step: Step) -> None:
+        steps.append(step)
+        if len(steps) == kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        reach(disk, step)
+
+    FileSystem.reach = counted
+
+
+if __name__ == "__main__":
+    main()
