@@ -82,7 +82,9 @@ class _Subset:
             index = self.kept[problem.edit_index]
             return self.conflict(f"edit {index} cannot be made without", index)
         if problem.code in {Code.OUTLINE_CHANGED, Code.DUPLICATE_HEADING}:
-            index = max(index for index, file in enumerate(self.files) if file.path == problem.file)
+            # A file that only a move writes into has no edits of its own: then any edit may be what it lacks.
+            own = [index for index, file in enumerate(self.files) if file.path == problem.file]
+            index = max(own or range(len(self.files)))
             return replace(self.conflict(f"{problem.message}, without", index), edit_index=None)
         return problem
 
