@@ -60,6 +60,7 @@ class _Places:
         self._written = built.edits.result_spans()
         self._written_starts = [span.start for span in self._written]
         self.result_headings = built.result_headings
+        self._result_text = built.result.source.text
         asked = [item.resolution for item in built.resolved if item.resolution.may_change_outline]
         self.parents_may_change = bool(asked)
         self.relevelled = frozenset(
@@ -79,10 +80,11 @@ class _Places:
     def in_result(self, offset: int) -> int | None:
         """Where the start `offset` of a heading of the base is in the result.
 
-        It moves behind text that is inserted there, unless that becomes a part of the heading.
+        It moves behind text that is inserted there, unless that becomes a part of the heading: of its first
+        line, since lines that are inserted above are not what the heading said.
         """
         after = self._edits.map_offset(offset, after=True)
-        if after is not None and after in self.result_headings:
+        if after is not None and (after in self.result_headings or self._starts_a_line(after)):
             return after
         before = self._edits.map_offset(offset)
         grown = self.result_headings.get(before) if before is not None else None
@@ -91,6 +93,9 @@ class _Places:
         # A heading that was inserted whole is another one.
         is_whole = after is not None and grown.heading.span.end <= after
         return after if is_whole else before
+
+    def _starts_a_line(self, offset: int) -> bool:
+        return offset == 0 or self._result_text[offset - 1] in "\r\n"
 
     def end_in_result(self, offset: int) -> int:
         """Where the end `offset` of a heading of the base is in the result, at least."""
