@@ -50,6 +50,8 @@ def look_at(filesystem: FileSystem, folder: int, leaf: str, shown: str) -> os.st
     """
     try:
         status = filesystem.status_of(folder, leaf)
+    except FileNotFoundError:
+        return Diagnostic(code=Code.FILE_NOT_FOUND, message=f"there is no file `{shown}`", file=shown)
     except OSError as error:
         return of_error(error, shown, "looking at")
     return _kind_problem(status, shown) or status

@@ -170,7 +170,12 @@ class Root:
         seen = look_at(self.filesystem, above, walked[-1], shown)
         if isinstance(seen, Diagnostic) and seen.code is Code.SYMLINK_REFUSED:
             return replace(seen, hint=self._link_hint(above, walked, rest), file=file)
-        return Diagnostic(code=Code.FILE_NOT_FOUND, message=f"`{shown}` is a file, not a folder", file=file)
+        return Diagnostic(
+            code=Code.FILE_NOT_FOUND,
+            message=f"`{shown}` is a file, not a folder",
+            hint=f"name `{shown}` itself, or a folder",
+            file=file,
+        )
 
     def _link_hint(self, folder: int, components: list[str], rest: list[str]) -> str:
         target = link_target(self.filesystem, folder, components, self.path)
@@ -182,7 +187,9 @@ class Root:
         names = similar_names(self.filesystem, folder, components[-1])
         paths = ["/".join([*components[:-1], name]) for name in names]
         shown = [f"`{self.show(path)}`" for path in paths if isinstance(self.canonical(path), str)]
-        return f"did you mean {', '.join(shown)}?" if shown else ""
+        if shown:
+            return f"did you mean {', '.join(shown)}?"
+        return f"a stat of `{self.show('/'.join(components[:-1]) or '.')}` lists the files that are there"
 
 
 def find_root(start: str | Path) -> Path:
