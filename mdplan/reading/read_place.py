@@ -214,18 +214,31 @@ def _until_pattern(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
 def lines_like(outline: Outline, pattern: str, first: int = 1) -> list[int] | Diagnostic:
     """The lines from `first` on that begin with a match of the regular expression `pattern`, in order.
 
-    Errors: INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE.
+    Each line is matched by itself, without its line end. Errors: INVALID_REGEX, REGEX_TIMEOUT,
+    BATCH_TOO_LARGE.
     """
+    problem = Pattern(text=pattern, match_type=MatchType.REGEX).find("", Span(0, 0))
+    if isinstance(problem, PatternProblem):
+        return pattern_problem(problem)
     lines, view = outline.source.lines, outline.view
     if first > lines.count:
         return []
-    # One search over the rest, anchored at line starts: `\A` would be the start of the file.
-    anchored = Pattern(text=rf"^(?:{pattern})", match_type=MatchType.REGEX)
+    # One search over the rest finds all lines that may match: `\A` would be the start of the file. A match
+    # takes no text there, for it may reach into the next line, which is then looked at as well.
+    anchored = Pattern(text=rf"^(?=(?:{pattern}))", match_type=MatchType.REGEX)
     within = view.span_in_view(Span(lines.start(first), len(outline.source.text)))
     found = anchored.find(view.text, within)
     if isinstance(found, PatternProblem):
         return pattern_problem(found)
-    return [lines.line_at(view.span_in_text(match.span).start) for match in found]
+    like = []
+    alone = Pattern(text=rf"\A(?:{pattern})", match_type=MatchType.REGEX)
+    for line in dict.fromkeys(lines.line_at(view.span_in_text(match.span).start) for match in found):
+        text = lines.content(line)
+        matches = alone.find(text, Span(0, len(text)))
+        if isinstance(matches, PatternProblem):
+            return pattern_problem(matches)
+        like += [line] if matches else []
+    return like
 
 
 def pattern_problem(problem: PatternProblem) -> Diagnostic:

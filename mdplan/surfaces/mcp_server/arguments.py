@@ -20,19 +20,19 @@ def guarded(
 
     def call_guarded(arguments: Mapping[str, Any]) -> Answer:
         given = {name: value for name, value in arguments.items() if value is not None}
-        if _is_unicode(given):
-            return call(given)
-        return answer(refusal(shape, (_NOT_UNICODE,)), str)
+        problem = not_unicode(given)
+        return call(given) if problem is None else answer(refusal(shape, (problem,)), str)
 
     return call_guarded
 
 
-def _is_unicode(value: object) -> bool:
+def not_unicode(arguments: Mapping[str, Any]) -> Diagnostic | None:
+    """INVALID_ARGUMENT where `arguments`, which are decoded JSON, hold a lone surrogate."""
     try:
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
+        json.dumps(arguments, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        return False
-    return True
+        return _NOT_UNICODE
+    return None
 
 
 _NOT_UNICODE = Diagnostic(

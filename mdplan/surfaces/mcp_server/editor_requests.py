@@ -6,18 +6,21 @@ from pydantic import Field
 
 from mdplan.operation import Ordinal
 from mdplan.surfaces.mcp_server.line_editor import LineRange
-from mdplan.surfaces.mcp_server.requests import Request
+from mdplan.surfaces.mcp_server.requests import MOST_PATH, Request
 
 _ENCODING: Final = Field(default=None, description="Encoding of the file; UTF-8 when absent.")
 _EXACT: Final = Field(default=False, description="Blanks at line ends must match too.")
-_PATH: Final = Field(min_length=1, description="Path of the file, inside a root.")
+_PATH: Final = Field(min_length=1, max_length=MOST_PATH, description="Path of the file, inside a root.")
+_WHOLE_FILE: Final = (LineRange(),)
 
 
 class FileRanges(Request):
     """A file, or some lines of it."""
 
     file_path: str = _PATH
-    ranges: tuple[LineRange, ...] = Field(default=(LineRange(),), min_length=1, description="Lines to read.")
+    ranges: tuple[LineRange, ...] = Field(
+        default=_WHOLE_FILE, min_length=1, description="Lines to read; absent: the whole file."
+    )
     encoding: str | None = _ENCODING
 
 
@@ -32,7 +35,9 @@ class Patch(Request):
 
     old_string: str = Field(description="What the lines hold now.")
     new_string: str = Field(description="What they are to hold; empty to remove them.")
-    ranges: tuple[LineRange, ...] = Field(min_length=1, description="Lines that hold old_string.")
+    ranges: tuple[LineRange, ...] = Field(
+        default=_WHOLE_FILE, min_length=1, description="Lines that hold old_string; absent: the whole file."
+    )
 
 
 class FilePatches(Request):
@@ -90,7 +95,9 @@ class Deletion(Request):
     """Lines to delete."""
 
     expected_content: str = Field(description="What the lines hold now.")
-    ranges: tuple[LineRange, ...] = Field(min_length=1, description="Lines that hold it.")
+    ranges: tuple[LineRange, ...] = Field(
+        default=_WHOLE_FILE, min_length=1, description="Lines that hold it; absent: the whole file."
+    )
 
 
 class DeleteRequest(Request):

@@ -17,10 +17,9 @@ from mdplan.text.line_end_view import to_lf
 from mdplan.text.source import Source
 
 _VALIDATION: Final = "Content validation failed - file was modified"
-_CHECK: Final = {
-    "suggestion": "check_content",
-    "hint": "Use get_text_file_contents to verify current content",
-}
+_CHECK: Final = "check_content"
+_VERIFY: Final = "Use get_text_file_contents to verify current content"
+OLD_STRING: Final = "old_string"
 _BEYOND: Final = "Line numbers are beyond the end of the file"
 
 
@@ -67,6 +66,16 @@ class Expected:
     what: str
     exact: bool
 
+    def mismatch(self, start: int, end: int) -> Failure:
+        """What is told where the lines `start` to `end` hold something else."""
+        if self.what == OLD_STRING:
+            how = "exactly match file content" if self.exact else "match the actual file content"
+            return Failure(
+                f"Content mismatch at lines {start}-{end}", _CHECK, f"The {OLD_STRING} doesn't {how}"
+            )
+        lines = f"line {start} is" if start == end else f"lines {start}-{end} are"
+        return Failure(_VALIDATION, _CHECK, f"{_VERIFY}: {lines} not the {self.what}")
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -95,20 +104,21 @@ class Document:
         return to_lf(self.source.text[lines.start(start) : lines.content_end(end)])
 
     def checked(self, lines: LineRange, expected: Expected) -> tuple[int, int] | Failure:
-        """First and last line of `lines`, which must be in the file and hold what is `expected`."""
+        """First and last line of `lines`, which must be in the file and hold what is `expected`.
+
+        An empty file has no line, but nothing stands at the first one: then the last line is 0.
+        """
         start, end = lines.start, self.line_count if lines.end is None else lines.end
-        if not 1 <= start <= end <= self.line_count:
-            return Failure(_BEYOND, "check_content", f"The file has {self.line_count} lines")
+        if not self.line_count and start == 1 and end <= 1 and not expected.text.strip("\r\n"):
+            return 1, 0
+        if not start <= end <= self.line_count:
+            return Failure(_BEYOND, _CHECK, f"The file has {self.line_count} lines")
         found, wanted = self.text(start, end), to_lf(expected.text)
         if wanted != found:
             wanted = wanted.removesuffix("\n")
         if not expected.exact:
             found, wanted = _without_trailing_blanks(found), _without_trailing_blanks(wanted)
-        if found == wanted:
-            return start, end
-        how = "exactly match file content" if expected.exact else "match the actual file content"
-        hint = f"The {expected.what} doesn't {how}"
-        return Failure(f"Content mismatch at lines {start}-{end}", "check_content", hint)
+        return (start, end) if found == wanted else expected.mismatch(start, end)
 
     def to_batch_file(self, edits: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Entry of a batch with `edits`, pinned to what was read."""
@@ -117,7 +127,12 @@ class Document:
 
 
 def replacement(start: int, end: int, new_text: str) -> dict[str, Any]:
-    """Edit that puts the lines of `new_text` in place of lines; no text takes them away."""
+    """Edit that puts the lines of `new_text` in place of lines; no text takes them away.
+
+    Where `end` is 0 the file is empty.
+    """
+    if not end:
+        return {"op": "insert_lines", "line": start, "position": "before", "markdown": new_text}
     lines = {"start": start, "end": end}
     if not new_text:
         return {"op": "delete_lines", "lines": lines}
@@ -136,7 +151,7 @@ def write(engine: Engine, files: Sequence[Mapping[str, Any]]) -> Problems:
 def told(problem: Diagnostic, encoding: str | None = None) -> Failure:
     """`problem` in the words of the document, where it has some."""
     if problem.code is Code.STALE_BASE:
-        return Failure(_VALIDATION, **_CHECK)
+        return Failure(_VALIDATION, _CHECK, _VERIFY)
     if problem.code is Code.PATH_OUTSIDE_ROOT and ".." in (problem.file or "").split("/"):
         return Failure("Path traversal not allowed", hint="File paths must not contain '..' patterns")
     if problem.code in {Code.ENCODING_UNKNOWN, Code.NOT_A_TEXT_FILE}:
@@ -159,4 +174,4 @@ def failures_by_file(problems: Problems, files: Mapping[str, str]) -> Iterator[t
 
 
 def _without_trailing_blanks(text: str) -> str:
-    return "\n".join(line.rstrip() for line in text.split("\n"))
+    return "\n".join(line.rstrip(" \t") for line in text.split("\n"))

@@ -1,92 +1,54 @@
-"""`TextPatch` and `TextReplace` (requirement 02): each is one edit, planned and committed in one call."""
+"""`TextPatch` (requirement 02): one edit at a place, planned and committed in one call."""
 
 import re
 from typing import Any, Final
 
+from mdplan.document_format import DocumentFormat
 from mdplan.engine import Engine
-from mdplan.markdown.matches import NodeKind
+from mdplan.format_detection import document_format
 from mdplan.operation import LinesField
+from mdplan.read_report import ReadResult
 from mdplan.reading.read_request import ReadRequest, ReadTarget
 from mdplan.report import ApplyReport
-from mdplan.surfaces.mcp_server.text_answers import HASH_DIGITS, answered, failed, refused, written
-from mdplan.surfaces.mcp_server.text_requests import PatchRequest, ReplaceRequest, target_of
+from mdplan.surfaces.mcp_server.text_answers import Change, answered, failed, refused, target_text
+from mdplan.surfaces.mcp_server.text_requests import PatchRequest, target_of
+from mdplan.surfaces.mcp_server.text_writing import Written, expected_source, write
 from mdplan.surfaces.mcp_server.tool import Answer
-from mdplan.text.line_end_view import LineEndView, to_lf
-from mdplan.text.pattern import Pattern
+from mdplan.text.line_end_view import to_lf
+from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 _ONE_TARGET: Final = "Give one of lines, heading, appendToSection, beforeHeading, codeBlock"
 _INSERT_ONLY: Final = frozenset({"appendToSection", "beforeHeading"})
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+")
-_MOST_LISTED: Final = 20
 
 
 def patch(engine: Engine, request: PatchRequest) -> Answer:
     """Replace, insert or delete at a place."""
-    target = target_of(request.target)
-    if target is None:
+    given = target_of(request.target)
+    if given is None:
         return failed("target must have exactly one field", _ONE_TARGET)
-    problem = _operation_problem(request, target[0])
+    problem = _operation_problem(request, given[0])
     if problem is not None:
         return problem
-    source = _read(engine, request.file_path, request.expected_hash)
+    source = expected_source(engine, request.file_path, request.expected_hash)
     if isinstance(source, Answer):
         return source
-    edits = _edits(engine, source, request)
+    target = request.target.model_dump(by_alias=True, exclude_none=True)
+    name = target_text(given[0], target[given[0]])
+    edits = _edits(engine, request, source, name)
     if isinstance(edits, Answer):
         return edits
-    report = engine.write({"file": request.file_path, "baseSha256": source.sha256, "edits": edits})
-    if not report.ok:
-        return refused(report.diagnostics)
-    facts = _facts(engine, request.file_path, source, report)
+    done = write(engine, request.file_path, source, edits, name, keeps_outline=request.target.lines is None)
+    if isinstance(done, Answer):
+        return done
     return answered(
         {
             "status": "success",
             "operation": request.operation,
             "filePath": request.file_path,
-            "target": request.target.model_dump(by_alias=True, exclude_none=True),
-            **facts,
-        }
-    )
-
-
-def replace(engine: Engine, request: ReplaceRequest) -> Answer:
-    """Put a text in place of another that is found."""
-    source = _read(engine, request.file_path, request.expected_hash)
-    if isinstance(source, Answer):
-        return source
-    lines = _found_at(source, request.old_text)
-    if not lines:
-        return _not_found(source, request.old_text)
-    chosen = _chosen(request.occurrence, len(lines))
-    if isinstance(chosen, Answer):
-        return chosen
-    edit = {
-        "op": "replace_match",
-        "pattern": request.old_text,
-        "replacement": request.new_text,
-        "include": [kind.value for kind in NodeKind],
-        "matchSelection": chosen,
-        "expectedMatchCount": len(lines),
-    }
-    report = engine.write({"file": request.file_path, "baseSha256": source.sha256, "edits": [edit]})
-    if not report.ok:
-        return refused(report.diagnostics)
-    facts = _facts(engine, request.file_path, source, report)
-    if chosen != "all" and len(lines) > 1:
-        others = [line for number, line in enumerate(lines, start=1) if str(number) != chosen]
-        listed = ", ".join(map(str, others[:_MOST_LISTED])) + (", …" if len(others) > _MOST_LISTED else "")
-        noun = "occurrence" if len(others) == 1 else "occurrences"
-        note = f"{len(others)} other {noun} found at lines {listed}"
-        facts["note"] = f"{note}. {facts['note']}" if "note" in facts else note
-    return answered(
-        {
-            "status": "success",
-            "filePath": request.file_path,
-            "occurrencesFound": len(lines),
-            "occurrencesReplaced": len(lines) if chosen == "all" else 1,
-            **facts,
+            "target": target,
+            **done.to_json(_change(request, done)),
         }
     )
 
@@ -103,24 +65,33 @@ def _operation_problem(request: PatchRequest, target: str) -> Answer | None:
     if request.operation == "delete":
         return None if request.content is None else failed("content does not go with delete", "Leave it out")
     if not request.content:
-        return failed("content must not be empty", "Use operation delete to remove text")
+        return failed(
+            f"content must not be empty with operation {request.operation}",
+            "Use operation delete to remove text",
+        )
     return None
 
 
-def _edits(engine: Engine, source: Source, request: PatchRequest) -> list[dict[str, Any]] | Answer:
-    """The edits that the request comes to: one, but for a heading that changes with its level or text."""
+def _edits(engine: Engine, request: PatchRequest, source: Source, name: str) -> list[dict[str, Any]] | Answer:
+    """The edits that the request comes to; its place is called `name`."""
     target, content = request.target, request.content or ""
     if target.lines is not None:
         return [_edit_of_lines(source, target.lines, request)]
+    if document_format(request.file_path, source.text) is not DocumentFormat.MARKDOWN:
+        return failed(
+            f"Target not found: {name}: the file is no Markdown", "Use TextReplace, or target lines"
+        )
     if target.code_block is not None:
         block = {"codeBlock": {"index": target.code_block.index}}
         return [{"op": "replace_code_block", **block, "markdown": content}]
     if target.append_to_section is not None:
         place = {"heading": target.append_to_section, "extent": "subtree", "levels": "verbatim"}
         return [{"op": "append_to_section", **place, "markdown": content}]
-    if target.before_heading is not None:
-        return _edits_before(engine, request.file_path, target.before_heading, content)
-    return _edits_of_heading(target.heading or "", request.operation, content)
+    place_of = ReadTarget(file=request.file_path, heading=target.heading or target.before_heading)
+    (found,) = engine.read(ReadRequest(targets=(place_of,))).results
+    if found.problem is not None:
+        return refused((found.problem,), source, name)
+    return _edits_at_heading(request, found)
 
 
 def _edit_of_lines(source: Source, lines: LinesField, request: PatchRequest) -> dict[str, Any]:
@@ -142,96 +113,77 @@ def _indented(content: str, first: str) -> str:
     return "\n".join(indentation + line if line.strip() else line for line in to_lf(content).split("\n"))
 
 
-def _edits_of_heading(heading: str, operation: str, content: str) -> list[dict[str, Any]]:
-    """Edits of the heading line alone; what is inserted there, or follows it in `content`, stands below."""
-    place = {"heading": heading}
-    if operation == "delete":
+def _edits_at_heading(request: PatchRequest, found: ReadResult) -> list[dict[str, Any]]:
+    """Edits of the heading line alone, or before it; what follows a new heading in `content` stands below."""
+    place, content = {"sectionId": found.section_id}, request.content or ""
+    if request.target.before_heading is not None:
+        if _HEADING.match(content.lstrip("\r\n")):
+            around = {"position": "before", "levels": "verbatim"}
+            return [{"op": "insert_section", **place, **around, "markdown": content}]
+        text = to_lf(content).strip("\n") + "\n\n"
+        return [{"op": "insert_lines", "line": found.start_line, "position": "before", "markdown": text}]
+    if request.operation == "delete":
         return [{"op": "delete_section", **place, "part": "heading"}]
     below = {"op": "prepend_to_section", **place, "levels": "verbatim"}
-    if operation == "insert":
+    if request.operation == "insert":
         return [{**below, "markdown": content}]
     first, _, rest = to_lf(content).strip("\n").partition("\n")
     marks = _HEADING.match(first)
     title = first[marks.end() :] if marks else first
-    edits: list[dict[str, Any]] = [{"op": "rename_heading", **place, "newTitle": title}]
-    if marks and not heading.startswith(f"{marks[1]} "):
-        edits.append({"op": "set_heading_level", **place, "level": len(marks[1]), "subsections": "keep"})
-    return [*edits, *([{**below, "markdown": rest}] if rest.strip() else [])]
+    # The level comes last: it may give the section another parent, and with that another ID.
+    edits: list[dict[str, Any]] = [{**below, "markdown": rest}] if rest.strip() else []
+    edits.append({"op": "rename_heading", **place, "newTitle": title})
+    if marks and not (found.content or "").lstrip(" \t>").startswith(f"{marks[1]} "):
+        level = {"level": len(marks[1]), "subsections": "keep"}
+        edits.append({"op": "set_heading_level", **place, **level})
+    return edits
 
 
-def _edits_before(engine: Engine, file: str, heading: str, content: str) -> list[dict[str, Any]] | Answer:
-    if _HEADING.match(content.lstrip("\r\n")):
-        place = {"heading": heading, "position": "before", "levels": "verbatim"}
-        return [{"op": "insert_section", **place, "markdown": content}]
-    (found,) = engine.read(ReadRequest(targets=(ReadTarget(file=file, heading=heading),))).results
-    if found.problem is not None:
-        return refused((found.problem,))
-    text = to_lf(content).strip("\n") + "\n\n"
-    return [{"op": "insert_lines", "line": found.start_line, "position": "before", "markdown": text}]
+def _change(request: PatchRequest, done: Written) -> Change:
+    """The lines that the edit was about: those that were asked for, else those that are others now."""
+    old, new = done.before.lines, done.after.lines
+    lines, delta = request.target.lines, new.count - old.count
+    if lines is not None:
+        removed = 0 if request.operation == "insert" else lines.end - lines.start + 1
+        return Change(start=lines.start, removed=removed, new_start=lines.start, added=removed + delta)
+    if not done.report.applied:
+        places = [place for result in done.report.edit_results for place in result.ranges]
+        start = min(place.start.line for place in places)
+        count = max(place.end.line - (place.end.col == 1) for place in places) - start + 1
+        return Change(start=start, removed=max(count, 0), new_start=start, added=max(count, 0))
+    return _without_blank_edges(_changed(done.report, old, new), new)
 
 
-def _read(engine: Engine, file: str, expected_hash: str | None) -> Source | Answer:
-    """The file, if it is still the one of `expected_hash`."""
-    source = engine.source(file)
-    if not isinstance(source, Source):
-        return refused((source,))
-    if expected_hash is not None and not source.sha256.startswith(expected_hash.lower()):
-        return failed(
-            f"The file has changed: its hash is now {source.sha256[:HASH_DIGITS]}, not {expected_hash}",
-            "Use TextInspect or TextRead to see it again, then edit with the new fileHash",
-        )
-    return source
+def _changed(report: ApplyReport, old: LineIndex, new: LineIndex) -> Change:
+    """From the first line that is not as it was to the last."""
+    kept = report.written[0].line_map if report.written else ()
+    above = kept[0].end_line if kept and (kept[0].start_line, kept[0].shift) == (1, 0) else 0
+    is_end_kept = bool(kept) and kept[-1].end_line == old.count and old.count + kept[-1].shift == new.count
+    below = old.count - max(kept[-1].start_line - 1, above) if is_end_kept else 0
+    # What is written need not differ in its last lines.
+    while min(old.count, new.count) > above + below and _is_same(
+        old, old.count - below, new, new.count - below
+    ):
+        below += 1
+    return Change(
+        start=above + 1,
+        removed=old.count - above - below,
+        new_start=above + 1,
+        added=new.count - above - below,
+    )
 
 
-def _facts(engine: Engine, file: str, before: Source, report: ApplyReport) -> dict[str, Any]:
-    """Where the lines went, from what was committed."""
-    after = engine.source(file)
-    if not isinstance(after, Source) or not report.applied:
-        return {
-            "note": "Nothing changed: the text stands there already",
-            "fileHash": before.sha256[:HASH_DIGITS],
-        }
-    start, removed, added = _changed_lines(before, after)
-    warnings = [f"{warning.code}: {warning.message}" for warning in report.warnings]
-    return {**written(before, after, start, removed, added), **({"warnings": warnings} if warnings else {})}
+def _is_same(old: LineIndex, old_line: int, new: LineIndex, new_line: int) -> bool:
+    return old.content(old_line) == new.content(new_line)
 
 
-def _changed_lines(before: Source, after: Source) -> tuple[int, int, int]:
-    """First changed line, and how many lines from there differ, in both versions."""
-    old, new = before.lines, after.lines
-    shortest = min(old.count, new.count)
-    same = 0
-    while same < shortest and old.content(same + 1) == new.content(same + 1):
-        same += 1
-    tail = 0
-    while tail < shortest - same and old.content(old.count - tail) == new.content(new.count - tail):
-        tail += 1
-    return same + 1, old.count - same - tail, new.count - same - tail
-
-
-def _found_at(source: Source, text: str, *, case_sensitive: bool = True) -> list[int]:
-    """Lines at which `text` begins, in order."""
-    view = LineEndView(source.text, source.lines)
-    pattern = Pattern(text=to_lf(text), case_sensitive=case_sensitive)
-    found = pattern.find(view.text, Span(0, len(view.text)))
-    if not isinstance(found, tuple):
-        return []
-    return [source.lines.line_at(view.span_in_text(match.span).start) for match in found]
-
-
-def _not_found(source: Source, text: str) -> Answer:
-    lines = _found_at(source, text, case_sensitive=False)
-    message = "Text not found: oldText stands nowhere in the file"
-    if lines:
-        return failed(message, f"It is there in other case at line {lines[0]}: copy it from the file")
-    return failed(message, "Use TextInspect or TextRead to get the exact text, with blanks and line breaks")
-
-
-def _chosen(occurrence: str, found: int) -> str | Answer:
-    """`matchSelection` for an occurrence out of `found` ones."""
-    number = {"first": "1", "last": str(found), "all": "all"}.get(occurrence, occurrence)
-    if number != "all" and int(number) > found:
-        return failed(
-            f"Occurrence {number} is not there: oldText stands {found} times in the file", f"Use 1 to {found}"
-        )
-    return number
+def _without_blank_edges(change: Change, new: LineIndex) -> Change:
+    """An insertion without the blank lines that keep it apart from its neighbours."""
+    first, last = change.new_start, change.new_start + change.added - 1
+    if change.removed:
+        return change
+    while first < last and not new.content(first).strip():
+        first += 1
+    while first < last and not new.content(last).strip():
+        last -= 1
+    return Change(start=change.start, removed=0, new_start=first, added=last - first + 1)

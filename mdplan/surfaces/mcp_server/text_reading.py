@@ -1,9 +1,10 @@
 """`TextInspect` and `TextRead` (requirement 01): structure, matches, lines, and parts of a file."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from mdplan.diagnostics import Diagnostic
 from mdplan.document_format import DocumentFormat
 from mdplan.engine import Engine
 from mdplan.operation import LinesField
@@ -13,7 +14,14 @@ from mdplan.reading.read_request import ReadRequest as EngineRequest
 from mdplan.reading.search_request import SearchRequest
 from mdplan.reading.stat_request import StatRequest
 from mdplan.report import SectionEntry, StatReport
-from mdplan.surfaces.mcp_server.text_answers import HASH_DIGITS, answered, failed, numbered, refused
+from mdplan.surfaces.mcp_server.text_answers import (
+    HASH_DIGITS,
+    answered,
+    failed,
+    numbered,
+    refused,
+    target_text,
+)
 from mdplan.surfaces.mcp_server.text_requests import InspectRequest, ReadRequest, target_of
 from mdplan.surfaces.mcp_server.tool import Answer
 from mdplan.text.pattern import MatchType
@@ -22,9 +30,14 @@ from mdplan.text.source import Source
 _EVERYTHING: Final = 1_000_000
 _MOST_MATCHES: Final = 200
 _MOST_LINES: Final = 2_000
+_MOST_ENTRIES: Final = 300
+_MOST_CHARACTERS: Final = 50_000
 _LINES: Final = re.compile(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
 _KILOBYTE: Final = 1024
 _ONE_TARGET: Final = "Give one of lines, heading, codeBlock, anchor, section, search"
+_MOST_READ: Final = 1_000_000
+_MOST_QUOTED: Final = 60
+_NARROW: Final = "Narrow the query: only the first matches are listed"
 _SUGGESTION: Final = "Use TextInspect to find specific subsections, or target by line range"
 
 
@@ -33,7 +46,10 @@ def inspect(engine: Engine, request: InspectRequest) -> Answer:
     if request.mode == "structure":
         return _structure(engine, request)
     if request.query is None:
-        return failed(f"query is required in {request.mode} mode")
+        return failed(
+            f"query is required in {request.mode} mode",
+            "Give what to find" if request.mode == "search" else "Give ranges of lines, such as 50-60",
+        )
     return _search(engine, request) if request.mode == "search" else _lines(engine, request)
 
 
@@ -43,6 +59,13 @@ def _structure(engine: Engine, request: InspectRequest) -> Answer:
         return refused(report.diagnostics)
     is_markdown = report.format == DocumentFormat.MARKDOWN
     size = report.bytes or 0
+    front, lists = report.front_matter, _of_markdown(report) if is_markdown else _of_text(report)
+    listed: dict[str, Any] = {name: entries[:_MOST_ENTRIES] for name, entries in lists.items()}
+    if is_markdown:
+        listed["headings"] = _nested(listed["headings"])
+    if front is not None:
+        lines = {"startLine": front.start_line, "endLine": front.end_line}
+        listed = {"frontmatter": {**lines, "keys": list(front.keys or ())}, **listed}
     return answered(
         {
             "filePath": request.file_path,
@@ -50,20 +73,27 @@ def _structure(engine: Engine, request: InspectRequest) -> Answer:
             "fileSize": f"{round(size / _KILOBYTE)}KB" if size >= _KILOBYTE else f"{size}B",
             "format": "markdown" if is_markdown else "text",
             "fileHash": report.base_sha256[:HASH_DIGITS],
-            "structure": _of_markdown(report) if is_markdown else _of_text(report),
+            "structure": listed,
+            **_left_out(lists),
         }
     )
 
 
-def _of_markdown(report: StatReport) -> dict[str, Any]:
-    front = report.front_matter
-    lines = {"startLine": front.start_line, "endLine": front.end_line} if front else {}
-    headings = [section for section in report.sections if section.level and not section.nested]
+def _left_out(lists: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """What is told where a document has more of something than is listed."""
+    cut = [f"{len(entries)} {name}" for name, entries in lists.items() if len(entries) > _MOST_ENTRIES]
+    if not cut:
+        return {}
+    told = f"The document has {', '.join(cut)}: the first {_MOST_ENTRIES} are listed"
+    return {"truncated": True, "suggestion": f"{told}. Find the others with mode search"}
+
+
+def _of_markdown(report: StatReport) -> dict[str, list[Any]]:
+    """What the document has, by its names; headings are sections still."""
     return {
-        **({"frontmatter": {**lines, "keys": list(front.keys or ())}} if front else {}),
-        "headings": _nested(headings),
+        "headings": [section for section in report.sections if section.level and not section.nested],
         "codeBlocks": [
-            {"language": each.language, "startLine": each.start_line, "endLine": each.end_line}
+            {"language": each.language or "", "startLine": each.start_line, "endLine": each.end_line}
             for each in report.code_blocks or ()
             if each.fenced
         ],
@@ -86,7 +116,7 @@ def _nested(sections: Sequence[SectionEntry]) -> list[dict[str, Any]]:
     return top
 
 
-def _of_text(report: StatReport) -> dict[str, Any]:
+def _of_text(report: StatReport) -> dict[str, list[Any]]:
     marked = [
         {"marker": f"[{each.name}]", "line": each.start_line}
         for each in report.ini_sections or ()
@@ -115,7 +145,7 @@ def _search(engine: Engine, request: InspectRequest) -> Answer:
     )
     if not report.ok:
         return refused(report.diagnostics)
-    matches = []
+    matches: list[dict[str, Any]] = []
     for group in (group for found in report.files for group in found.groups):
         for hit in group.hits:
             around = {"context": {"before": list(hit.before or ()), "after": list(hit.behind or ())}}
@@ -134,7 +164,7 @@ def _search(engine: Engine, request: InspectRequest) -> Answer:
             "query": request.query,
             "matches": matches,
             "totalMatches": report.total_matches,
-            **({"truncated": True} if report.truncated else {}),
+            **({"truncated": True, "suggestion": _NARROW} if report.truncated else {}),
         }
     )
 
@@ -153,43 +183,62 @@ def _lines(engine: Engine, request: InspectRequest) -> Answer:
     lines: list[dict[str, Any]] = []
     for part in (request.query or "").split(","):
         found = _LINES.fullmatch(part.strip())
-        if found is None:
-            return failed(f"query {part.strip()!r} is no range of lines", 'Write "50-60" or "1-10,100-110"')
-        first, last = int(found[1]), int(found[2] or found[1])
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if last < first:
+            return failed(f"{_quoted(part.strip())} is no range of lines", 'Write "50-60" or "1-10,100-110"')
         if first > source.lines.count:
-            return failed(f"line {first} is not in the file", f"The file has {source.lines.count} lines")
-        lines += numbered(source.lines, first, last)
-        if len(lines) > _MOST_LINES:
-            return failed(f"more than {_MOST_LINES} lines are asked for", "Ask for fewer, or use TextRead")
+            return failed(f"Line {first} is not in the file", f"The file has {source.lines.count} lines")
+        lines += numbered(source.lines, first, min(last, first + _MOST_LINES))
+        if len(lines) > _MOST_LINES or sum(len(line["text"]) for line in lines) > _MOST_CHARACTERS:
+            return failed("The lines that are asked for are too many", "Ask for fewer, or use TextRead")
     return answered({"filePath": request.file_path, "query": request.query, "lines": lines})
+
+
+def _quoted(text: str) -> str:
+    return f"'{text[:_MOST_QUOTED]}…'" if len(text) > _MOST_QUOTED else f"'{text}'"
 
 
 def read(engine: Engine, request: ReadRequest) -> Answer:
     """The text of one place."""
-    target = target_of(request.target)
-    if target is None:
-        return failed(
-            "target must have exactly one field",
-            "Give one of lines, heading, codeBlock, anchor, section, search",
-        )
+    given = target_of(request.target)
+    if given is None:
+        return failed("target must have exactly one field", _ONE_TARGET)
+    source = engine.source(request.file_path)
+    if isinstance(source, Diagnostic):
+        return refused((source,))
     place = _place(engine, request)
     if isinstance(place, Answer):
         return place
+    target = request.target.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
     (result,) = engine.read(EngineRequest(targets=(place,))).results
     if result.problem is not None:
-        return refused((result.problem,))
+        return refused((result.problem,), source, target_text(given[0], target[given[0]]))
     first, last = result.start_line or 0, result.end_line or 0
-    cut = {"totalLines": result.total_lines, "suggestion": _SUGGESTION} if result.truncated else {}
+    end = _end(engine, place) if result.truncated else last
+    rest = {
+        "totalLines": end - first + 1,
+        "suggestion": f"{_SUGGESTION}: lines {last + 1}-{end} are left out",
+    }
     return answered(
         {
             "filePath": request.file_path,
-            "target": request.target.model_dump(by_alias=True, exclude_none=True),
-            "range": {"startLine": first, "endLine": last},
+            "target": target,
+            "range": {"startLine": first, "endLine": end},
             "content": result.content,
             "truncated": bool(result.truncated),
-            **cut,
+            **(rest if result.truncated else {}),
+            "fileHash": (result.base_sha256 or "")[:HASH_DIGITS],
         }
     )
+
+
+def _end(engine: Engine, place: ReadTarget) -> int:
+    """The last line of a place that is too long to be shown."""
+    whole = EngineRequest(targets=(place,), max_characters=_MOST_READ)
+    (part,) = engine.read(whole).results
+    while part.next_cursor is not None:
+        (part,) = engine.read(whole.model_copy(update={"cursor": part.next_cursor})).results
+    return part.end_line or 0
 
 
 def _place(engine: Engine, request: ReadRequest) -> ReadTarget | Answer:
@@ -199,7 +248,7 @@ def _place(engine: Engine, request: ReadRequest) -> ReadTarget | Answer:
     if target.code_block is not None:
         return ReadTarget(file=file, code_block=CodeBlockField(index=target.code_block.index))
     if target.anchor is not None:
-        return ReadTarget(file=file, anchor=target.anchor)
+        return ReadTarget(file=file, anchor=target.anchor, subsections=False)
     if target.search is not None:
         return ReadTarget(file=file, match=target.search.query, context=target.search.context_lines)
     if target.section is not None:
@@ -220,6 +269,6 @@ def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | Answer:
             return ReadTarget(file=file, lines=LinesField(start=first, end=last))
     markers = ", ".join(f"[{name}] at line {first}" for name, first, _ in found if name)
     return failed(
-        f"Target not found: section '{marker}'",
+        f"Target not found: {target_text('section', marker)}",
         f"Sections of the file: {markers}" if markers else "The file has no sections by markers",
     )

@@ -2,13 +2,13 @@
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from mdplan.operation import Count, LinesField
-from mdplan.surfaces.mcp_server.requests import Request
+from mdplan.surfaces.mcp_server.requests import MOST_PATH, Request
 
-_FILE: Final = Field(min_length=1, description="Path of the file, inside a root.")
+_FILE: Final = Field(min_length=1, max_length=MOST_PATH, description="Path of the file, inside a root.")
 _HASH: Final = Field(
     default=None,
     pattern=r"^[0-9a-fA-F]{16,64}$",
@@ -45,10 +45,15 @@ class InspectRequest(_TextRequest):
 
 
 class HeadingTarget(_TextRequest):
-    """A section, with or without its subsections."""
+    """A section, with or without its subsections. Its heading alone will do, as TextPatch has it."""
 
     text: str = Field(min_length=1)
     include_children: bool = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_text(cls, data: object) -> object:
+        return {"text": data} if isinstance(data, str) else data
 
 
 class BlockTarget(_TextRequest):
@@ -82,13 +87,21 @@ class ReadRequest(_TextRequest):
     target: ReadTargetFields = Field(description="Exactly one of its fields.")
 
 
+def _text_of(value: object) -> object:
+    """The heading, also where it comes as TextRead has it."""
+    return value["text"] if isinstance(value, dict) and value.keys() == {"text"} else value
+
+
+_Heading = Annotated[str, Field(min_length=1), BeforeValidator(_text_of)]
+
+
 class PatchTarget(_TextRequest):
     """The place to edit: exactly one of these."""
 
     lines: LinesField | None = None
-    heading: str | None = Field(default=None, min_length=1)
-    append_to_section: str | None = Field(default=None, min_length=1)
-    before_heading: str | None = Field(default=None, min_length=1)
+    heading: _Heading | None = None
+    append_to_section: _Heading | None = None
+    before_heading: _Heading | None = None
     code_block: BlockTarget | None = None
 
 
@@ -103,13 +116,18 @@ class PatchRequest(_TextRequest):
     expected_hash: str | None = _HASH
 
 
+def _digits(value: object) -> object:
+    """A number as text."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 class ReplaceRequest(_TextRequest):
     """Arguments of `TextReplace`."""
 
     file_path: str = _FILE
     old_text: str = Field(min_length=1, description="Exact text to find; may span lines.")
     new_text: str = Field(description="What stands there then; may be empty.")
-    occurrence: str = Field(
+    occurrence: Annotated[str, BeforeValidator(_digits)] = Field(
         default="first",
         pattern=r"^(first|last|all|[1-9][0-9]{0,8})$",
         description='first, last, all, or a number such as "2".',

@@ -20,6 +20,7 @@ from mdplan.surfaces.mcp_server.editor_requests import (
     PatchRequest,
 )
 from mdplan.surfaces.mcp_server.line_editor import (
+    OLD_STRING,
     Document,
     Expected,
     Failure,
@@ -118,17 +119,16 @@ def _content(document: Document, lines: LineRange) -> dict[str, Any]:
     """Lines as read; behind the end of the file there is no content."""
     last = document.line_count if lines.end is None else min(lines.end, document.line_count)
     table = document.source.lines
-    text = (
-        visible(document.source.text[table.start(lines.start) : table.end(last)])
-        if lines.start <= last
-        else ""
-    )
+    text = document.source.text[table.start(lines.start) : table.end(last)] if lines.start <= last else ""
+    shown = visible(text)
     return {
-        "content": visible(text),
+        "content": shown,
         "start": lines.start,
         "end": max(last, lines.start - 1),
         "total_lines": document.line_count,
-        "content_size": len(visible(text).encode()),
+        "content_size": len(shown.encode()),
+        # Bytes that are no text are shown escaped, and cannot be given back as old_string.
+        **({} if document.source.is_exact or shown == text else {"content_exact": False}),
     }
 
 
@@ -162,7 +162,7 @@ def _name(engine: Engine, path: str) -> str:
 def _patches(document: Document, file: FilePatches) -> list[dict[str, Any]] | Failure:
     edits: list[dict[str, Any]] = []
     for patch in file.patches:
-        expected = Expected(patch.old_string, "old_string", file.require_exact_match)
+        expected = Expected(patch.old_string, OLD_STRING, file.require_exact_match)
         for lines in patch.ranges:
             span = document.checked(lines, expected)
             if isinstance(span, Failure):
@@ -186,23 +186,28 @@ def _append(engine: Engine, request: AppendRequest) -> dict[str, Any]:
             span = document.checked(LineRange(start=last, end=last), expected)
             if isinstance(span, Failure):
                 return span
-        elif expected.text:
-            return Failure("Content mismatch: the file is empty", "check_content")
-        lines = document.source.lines
-        end = lines.position(len(document.source.text))
-        is_open = bool(last) and not lines.ending(last)
-        starts_line = request.content_to_append.startswith(("\n", "\r"))
+        elif expected.text.strip("\r\n"):
+            return expected.mismatch(1, 1)
+        end = document.source.lines.position(len(document.source.text))
         place = {"line": end.line, "col": end.col}
         return [
             {
                 "op": "replace_range",
                 "range": {"start": place, "end": place},
                 "expectedText": "",
-                "replacement": ("\n" if is_open and not starts_line else "") + request.content_to_append,
+                "replacement": _as_ending(document, request.content_to_append),
             }
         ]
 
     return _edit_one(engine, request.file_path, request.encoding, edits)
+
+
+def _as_ending(document: Document, text: str) -> str:
+    """`text` on lines of its own; where the file ended in a line end, it does so again."""
+    lines = document.source.lines
+    is_open = bool(lines.count) and not lines.ending(lines.count)
+    before = "\n" if is_open and not text.startswith(("\n", "\r")) else ""
+    return before + text + ("" if is_open or text.endswith(("\n", "\r")) else "\n")
 
 
 def _insert(engine: Engine, request: InsertRequest) -> dict[str, Any]:
@@ -214,7 +219,7 @@ def _insert(engine: Engine, request: InsertRequest) -> dict[str, Any]:
             span = document.checked(LineRange(start=line, end=line), expected)
             if isinstance(span, Failure):
                 return span
-            place = {"line": line, "position": each.position}
+            place = {"line": line, "position": each.position if span[1] else "before"}
             made.append({"op": "insert_lines", **place, "markdown": each.content_to_insert})
         return made
 
@@ -230,7 +235,8 @@ def _delete(engine: Engine, request: DeleteRequest) -> dict[str, Any]:
                 span = document.checked(lines, expected)
                 if isinstance(span, Failure):
                     return span
-                made.append(replacement(*span, ""))
+                if span[1]:
+                    made.append(replacement(*span, ""))
         return made
 
     return _edit_one(engine, request.file_path, request.encoding, edits)
@@ -261,10 +267,13 @@ def _refusal(problems: Problems) -> dict[str, Any]:
 
 
 def _answer(content: dict[str, Any]) -> Answer:
-    """The document's JSON, as data and as text; an error in any part of it makes it a refusal."""
-    parts = [content, *(part for part in content.values() if isinstance(part, dict))]
+    """The document's JSON, as data and as text. It is a refusal where nothing was read or written.
+
+    An answer by file holds an object for each; a file may be called `result` as well.
+    """
+    parts = [part for part in content.values() if isinstance(part, dict)] or [content]
     return Answer(
         text=json.dumps(content, ensure_ascii=False),
         structured=content,
-        is_refusal=any(part.get("result") == "error" for part in parts),
+        is_refusal=all(part.get("result") == "error" for part in parts),
     )

@@ -7,8 +7,9 @@ from mdplan.engine import Engine
 from mdplan.schema import Schema
 from mdplan.surfaces.mcp_server.requests import AnyRequest, Request, read_arguments, request_schema
 from mdplan.surfaces.mcp_server.text_answers import failed, refused
-from mdplan.surfaces.mcp_server.text_editing import patch, replace
+from mdplan.surfaces.mcp_server.text_editing import patch
 from mdplan.surfaces.mcp_server.text_reading import inspect, read
+from mdplan.surfaces.mcp_server.text_replacing import replace
 from mdplan.surfaces.mcp_server.text_requests import (
     SUCCESSORS,
     InspectRequest,
@@ -17,6 +18,7 @@ from mdplan.surfaces.mcp_server.text_requests import (
     ReplaceRequest,
 )
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
+from mdplan.wire import with_decoded_fields
 
 NAMES: Final = ("TextInspect", "TextRead", "TextPatch", "TextReplace")
 INSTRUCTIONS: Final = """\
@@ -97,9 +99,10 @@ def _caller(
 
 def _removed(arguments: Mapping[str, Any]) -> Answer | None:
     """The refusal of what requirement 02 took out, which names its successor."""
-    if arguments.get("operation") == "replaceLines":
+    given = with_decoded_fields(PatchRequest, arguments)
+    if given.get("operation") == "replaceLines":
         return failed("Operation replaceLines was removed", "Use operation replace with target lines")
-    target = arguments.get("target")
+    target = given.get("target")
     names = [name for name in SUCCESSORS if isinstance(target, Mapping) and name in target]
     if not names:
         return None
