@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from mdplan.engine import Engine
-from mdplan.schema import Schema
 from mdplan.surfaces.mcp_server.requests import AnyRequest, Request, read_arguments, request_schema
 from mdplan.surfaces.mcp_server.text_answers import failed, refused
 from mdplan.surfaces.mcp_server.text_editing import patch
@@ -17,6 +16,7 @@ from mdplan.surfaces.mcp_server.text_requests import (
     ReadRequest,
     ReplaceRequest,
 )
+from mdplan.surfaces.mcp_server.text_schemas import OUTPUTS
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.wire import with_decoded_fields
 
@@ -53,7 +53,6 @@ Replace exact text in a file: the first choice for edits within lines. oldText m
 from TextInspect or TextRead. occurrence says which one: first, last, all, or a number.
 
 Example: {"filePath": "a.md", "oldText": "teh quick", "newText": "the quick"}"""
-_OUTPUT: Final[Schema] = {"type": "object"}
 
 
 def text_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
@@ -73,7 +72,7 @@ def text_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
             title=title,
             description=description,
             input_schema=request_schema(model),
-            output_schema=_OUTPUT,
+            output_schema=OUTPUTS[name],
             writes=name in {"TextPatch", "TextReplace"},
             call=call,
         )
