@@ -49,7 +49,7 @@ class Outline:
         self.front_matter: FrontMatter | None = find_front_matter(source.text) if is_markdown else None
         self.body_start = self.front_matter.span.end if self.front_matter else 0
         self.tree: BlockTree = (
-            parse_blocks(source.text, source.lines, self.body_start) if is_markdown else BlockTree(())
+            parse_blocks(source.text, source.lines, self.body_start) if is_markdown else BlockTree.of(())
         )
         self.content_end = self._content_end()
         # What heading paths name: `heading_path` notes it, so that many edits by one path look once.

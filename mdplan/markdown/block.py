@@ -1,0 +1,52 @@
+"""One block of a document."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from mdplan.text.span import Span
+
+
+class BlockKind(StrEnum):
+    """Kinds of blocks (CommonMark 0.31.2, sections 4 and 5; GFM tables)."""
+
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    FENCE = "fence"
+    INDENTED_CODE = "indented code"
+    HTML = "html"
+    TABLE = "table"
+    LIST = "list"
+    LIST_ITEM = "list item"
+    QUOTE = "quote"
+    RULE = "thematic break"
+    DEFINITION = "definition"
+
+
+# Kinds whose text is in other blocks.
+CONTAINERS: Final = frozenset({BlockKind.LIST, BlockKind.LIST_ITEM, BlockKind.QUOTE})
+# Kinds whose text is inline Markdown.
+INLINE_KINDS: Final = frozenset({BlockKind.HEADING, BlockKind.PARAGRAPH, BlockKind.TABLE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """One block. Lines are 1-based and inclusive; `span` holds those lines with their line ends.
+
+    `depth` counts the containers around it (quotes, lists, list items): 0 is the root. `level` is that of
+    a heading, else 0. `markup` is the parser's: the run of ``#``, or ``=`` or ``-``, for headings, the fence,
+    the list marker. `content` is the raw inline text of headings and paragraphs, the info string of fences.
+    `cells` are the header cells of a table, as inline text: without the backslash of an escaped pipe.
+    `code` is the text in a fence, in LF, without the indentation and the marks of the containers around it.
+    """
+
+    kind: BlockKind
+    first_line: int
+    last_line: int
+    span: Span
+    depth: int
+    level: int = 0
+    markup: str = ""
+    content: str = ""
+    cells: tuple[str, ...] = ()
+    code: str = ""

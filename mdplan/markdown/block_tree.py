@@ -1,0 +1,174 @@
+"""All blocks of a document, looked into only where somebody asks."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Protocol
+
+from mdplan.markdown.block import CONTAINERS, Block, BlockKind
+from mdplan.markdown.block_index import BlockIndex
+from mdplan.text.span import Span
+
+
+class BlockParts(Protocol):
+    """A document in parts, each of them some whole root blocks."""
+
+    @property
+    def starts(self) -> Sequence[int]:
+        """Where the first block of each part starts, as an offset in the text."""
+
+    def blocks(self, part: int) -> tuple[Block, ...]:
+        """All blocks of the part with this index, at least one; the same objects are not asked for twice."""
+
+    def holding(self, kind: BlockKind) -> Iterator[int]:
+        """Indexes of the parts in which there can be a block of `kind`, in order; in others there is none."""
+
+
+class BlockTree:
+    """All blocks in document order, containers before what they hold.
+
+    `nesting_limit` is true when content was nested deeper than the parser goes, so that blocks may be
+    missing behind that place.
+    """
+
+    def __init__(self, parts: BlockParts, *, nesting_limit: bool = False) -> None:
+        self.nesting_limit = nesting_limit
+        self._parts = parts
+        self._blocks: dict[int, tuple[Block, ...]] = {}
+        self._indexes: dict[int, BlockIndex] = {}
+
+    @staticmethod
+    def of(blocks: tuple[Block, ...], *, nesting_limit: bool = False) -> "BlockTree":
+        """Tree of blocks that are known already."""
+        return BlockTree(_KnownBlocks(blocks), nesting_limit=nesting_limit)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """Every block."""
+        return tuple(block for part in range(self._count) for block in self._blocks_of(part))
+
+    @cached_property
+    def roots(self) -> tuple[Block, ...]:
+        """Blocks that stand in no container."""
+        return tuple(block for block in self.blocks if not block.depth)
+
+    @cached_property
+    def leaves(self) -> tuple[Block, ...]:
+        """Blocks that hold no other blocks, in document order."""
+        return tuple(block for block in self.blocks if block.kind not in CONTAINERS)
+
+    @cached_property
+    def headings(self) -> tuple[Block, ...]:
+        """Headings of every depth, in document order."""
+        return self._of_kind(BlockKind.HEADING)
+
+    @cached_property
+    def fences(self) -> tuple[Block, ...]:
+        """Fenced code blocks of every depth, in document order: the index of each is what callers count."""
+        return self._of_kind(BlockKind.FENCE)
+
+    @cached_property
+    def definitions(self) -> tuple[Block, ...]:
+        """Link reference definitions of every depth, in document order."""
+        return self._of_kind(BlockKind.DEFINITION)
+
+    def fences_in(self, span: Span) -> tuple[Block, ...]:
+        """Fenced code blocks that start in `span`."""
+        first = bisect_left(self._fence_starts, span.start)
+        return self.fences[first : bisect_left(self._fence_starts, span.end)]
+
+    @property
+    def last_root(self) -> Block | None:
+        """Root block behind all others."""
+        return next(self.roots_backwards(), None)
+
+    def roots_backwards(self) -> Iterator[Block]:
+        """Root blocks, the last one first."""
+        for part in reversed(range(self._count)):
+            yield from reversed(self._index(part).roots)
+
+    def leaf_at(self, offset: int) -> Block | None:
+        """Block without blocks in it whose lines hold the code point at `offset`."""
+        index, number = self._last_leaf(offset)
+        if index is None:
+            return None
+        leaf = index.leaves[number]
+        return leaf if offset < leaf.span.end else None
+
+    def container_at(self, offset: int) -> Block | None:
+        """Innermost quote or list item around the leaf whose lines hold the code point at `offset`."""
+        index, number = self._last_leaf(offset)
+        return None if index is None else index.container_of(number)
+
+    def root_at(self, offset: int) -> Block | None:
+        """Root block that holds the code point at `offset`."""
+        part = bisect_right(self._parts.starts, offset) - 1
+        return self._index(part).root_at(offset) if part >= 0 else None
+
+    def root_ending_at(self, offset: int) -> Block | None:
+        """Root block whose last line ends at `offset`."""
+        part = bisect_left(self._parts.starts, offset) - 1
+        return self._index(part).root_ending_at(offset) if part >= 0 else None
+
+    def leaves_in(self, span: Span) -> Iterator[Block]:
+        """Leaf blocks that share a code point with `span`, or hold it if it is empty, in document order."""
+        for part in self._parts_in(span, span.end + 1):
+            yield from self._index(part).leaves_in(span)
+
+    def inside(self, span: Span) -> Iterator[Block]:
+        """Blocks that start in `span`."""
+        for part in self._parts_in(span, span.end):
+            yield from self._index(part).inside(span)
+
+    @property
+    def _count(self) -> int:
+        return len(self._parts.starts)
+
+    def _blocks_of(self, part: int) -> tuple[Block, ...]:
+        if part not in self._blocks:
+            self._blocks[part] = self._parts.blocks(part)
+        return self._blocks[part]
+
+    def _index(self, part: int) -> BlockIndex:
+        if part not in self._indexes:
+            self._indexes[part] = BlockIndex(self._blocks_of(part))
+        return self._indexes[part]
+
+    def _of_kind(self, kind: BlockKind) -> tuple[Block, ...]:
+        parts = self._parts.holding(kind)
+        return tuple(block for part in parts for block in self._blocks_of(part) if block.kind is kind)
+
+    def _parts_in(self, span: Span, end: int) -> Iterator[int]:
+        """Parts that hold something of `span`, up to those that start before `end`."""
+        starts = self._parts.starts
+        first = max(bisect_right(starts, span.start) - 1, 0)
+        yield from range(first, bisect_left(starts, end))
+
+    def _last_leaf(self, offset: int) -> tuple[BlockIndex | None, int]:
+        """The last leaf that starts at `offset` or before it: the index of its part, and its number there."""
+        for part in range(bisect_right(self._parts.starts, offset) - 1, -1, -1):
+            index = self._index(part)
+            number = index.last_leaf(offset)
+            if number is not None:
+                return index, number
+        return None, 0
+
+    @cached_property
+    def _fence_starts(self) -> list[int]:
+        return [block.span.start for block in self.fences]
+
+
+class _KnownBlocks:
+    """One part with all of a document's blocks."""
+
+    def __init__(self, blocks: tuple[Block, ...]) -> None:
+        self.starts = [blocks[0].span.start] if blocks else []
+        self._blocks = blocks
+
+    def blocks(self, part: int) -> tuple[Block, ...]:
+        assert part == 0
+        return self._blocks
+
+    def holding(self, kind: BlockKind) -> Iterator[int]:
+        if any(block.kind is kind for block in self._blocks):
+            yield 0

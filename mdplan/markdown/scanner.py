@@ -1,0 +1,253 @@
+"""The root of a document in one pass over its text: which lines are what, without looking into anything.
+
+At the root of a document the parser remembers nothing: what a line begins is told by the lines from there on.
+So one search for the next line that can begin something (`scanner_lines.START`) takes the place of trying
+all rules on all lines. What is left to the reference pass are paragraphs that a later line can turn into
+something else while they may be a table or a definition, and lazy lines (`scanner_containers`).
+
+It is exact: the blocks are those of the reference pass, or there is no scan (`None`) and that pass is taken.
+"""
+
+import re
+from enum import Enum, auto
+from typing import Final, NamedTuple
+
+from mdplan.markdown.block import BlockKind
+from mdplan.markdown.block_pass import pass_roots
+from mdplan.markdown.scanner_containers import list_end, quote_end
+from mdplan.markdown.scanner_html import ending_of, is_named, is_tag_alone
+from mdplan.markdown.scanner_lines import (
+    BLANK,
+    BRACKET,
+    CODE_LINES,
+    DEEP,
+    DELIMITER_ROW,
+    NESTED_HEADING,
+    START,
+)
+
+_TEXT: Final = re.compile(r"[^ \t\n]")
+# Blocks that a blank line ends for good.
+_SETTLED: Final = frozenset(
+    {BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE, BlockKind.RULE, BlockKind.DEFINITION}
+)
+
+
+class Form(Enum):
+    """What a stretch of lines is."""
+
+    # One block each.
+    ATX = auto()
+    SETEXT = auto()
+    RULE = auto()
+    FENCE = auto()
+    CODE = auto()
+    HTML = auto()
+    # Paragraphs, tables and definitions.
+    TEXT = auto()
+    # A quote, or lists that follow each other, without headings.
+    CONTAINERS = auto()
+    # Root blocks, of which only the reference pass knows what they are and whether they hold headings.
+    UNKNOWN = auto()
+
+
+class Stretch(NamedTuple):
+    """Lines of one form, half-open. Offsets are those of `scan`; blank lines may stand at its end."""
+
+    form: Form
+    start: int
+    end: int
+
+
+def scan(text: str) -> list[Stretch] | None:
+    """Stretches of `text`, in order; between them stand blank lines only. None where nesting is too deep.
+
+    `text` is in LF, without NUL, with a line end before its first line and one behind its last. Offsets are
+    those of line ends in it, each of which stands for the line behind it.
+    """
+    return _Scan(text).run()
+
+
+class _Scan:
+    """One pass. `_done` is where the last block has ended: what follows is at the root."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._end = len(text) - 1
+        self._done = 0
+        self._stretches: list[Stretch] = []
+        self._is_too_deep = False
+        # The paragraph that was looked at last: its start, how far it was read, whether it is one for sure.
+        self._paragraph = -1
+        self._read_to = -1
+        self._is_ambiguous = False
+
+    def run(self) -> list[Stretch] | None:
+        text, search, end = self._text, START.search, self._end
+        at = 0
+        takers = {
+            "atx": self._take_atx,
+            "fence": self._take_fence,
+            "quote": self._take_quote,
+            "rule": self._take_rule,
+            "underline": self._take_underline,
+            "item": self._take_item,
+            "html": self._take_html,
+            "code": self._take_code,
+        }
+        while (start := search(text, at)) is not None and start.start() < end:
+            assert start.lastgroup is not None
+            at = takers[start.lastgroup](start)
+            if self._is_too_deep:
+                return None
+        self._close_text(end)
+        return self._stretches
+
+    # What each class of line begins. Each gives where to search on.
+
+    def _take_atx(self, start: re.Match[str]) -> int:
+        return self._take(Form.ATX, start.start(), self._text.find("\n", start.end()))
+
+    def _take_rule(self, start: re.Match[str]) -> int:
+        return self._take(Form.RULE, start.start(), start.end())
+
+    def _take_fence(self, start: re.Match[str]) -> int:
+        fence = start["fence"]
+        closing = re.compile(rf"\n {{0,3}}{fence[0]}{{{len(fence)},}}+[ \t]*+(?=\n)")
+        end = closing.search(self._text, self._text.find("\n", start.end()))
+        return self._take(Form.FENCE, start.start(), end.end() if end else self._end)
+
+    def _take_html(self, start: re.Match[str]) -> int:
+        at, line_end = start.start("html"), self._text.find("\n", start.end())
+        line = self._text[at:line_end]
+        ending = ending_of(line)
+        if ending:
+            end = ending.search(self._text, at)
+            stop = self._text.find("\n", end.end()) if end else self._end
+            return self._take(Form.HTML, start.start(), stop)
+        if not is_named(line):
+            if not is_tag_alone(line):
+                return line_end
+            if self._is_in_paragraph(start.start()):
+                return self._continue_paragraph(start.start(), line_end)
+        blank = BLANK.search(self._text, line_end)
+        return self._take(Form.HTML, start.start(), blank.start() if blank else self._end)
+
+    def _take_code(self, start: re.Match[str]) -> int:
+        if self._is_in_paragraph(start.start()):
+            return self._continue_paragraph(start.start(), self._text.find("\n", start.end()))
+        lines = CODE_LINES.match(self._text, start.start())
+        assert lines is not None
+        return self._take(Form.CODE, start.start(), lines.end())
+
+    def _take_underline(self, start: re.Match[str]) -> int:
+        at, end = start.start(), start.end()
+        if self._is_in_paragraph(at):
+            paragraph = self._certain_paragraph(at, end)
+            return self._take_unknown() if paragraph is None else self._take(Form.SETEXT, paragraph, end)
+        marks = len(start["underline"].rstrip(" \t"))
+        if start["underline"][0] == "=" or marks == 2:
+            return end
+        return self._take(Form.RULE, at, end) if marks > 2 else self._take_list(at)
+
+    def _take_item(self, start: re.Match[str]) -> int:
+        line_end = self._text.find("\n", start.end())
+        if self._is_in_paragraph(start.start()):
+            is_empty = not self._text[start.end() : line_end].strip(" \t")
+            number = start["item"][:-1]
+            # An item without content, or one of another number than 1, interrupts no paragraph.
+            if is_empty or (number and int(number) != 1):
+                return self._continue_paragraph(start.start(), line_end)
+        return self._take_list(start.start())
+
+    def _take_list(self, start: int) -> int:
+        return self._take_containers(start, list_end(self._text, start, self._end, self._root_starts))
+
+    def _take_quote(self, start: re.Match[str]) -> int:
+        at = start.start()
+        return self._take_containers(at, quote_end(self._text, at, self._end, self._root_starts))
+
+    def _take_containers(self, start: int, end: int) -> int:
+        may_hold_heading = NESTED_HEADING.search(self._text, start, end + 1)
+        self._is_too_deep = self._is_too_deep or DEEP.search(self._text, start, end) is not None
+        return self._take(Form.UNKNOWN if may_hold_heading else Form.CONTAINERS, start, end)
+
+    def _take(self, form: Form, start: int, end: int) -> int:
+        self._close_text(start)
+        self._stretches.append(Stretch(form, start, end))
+        self._done = end
+        return end
+
+    def _close_text(self, end: int) -> None:
+        """What stands between the last block and `end` is text, if it is not blank."""
+        first = _TEXT.search(self._text, self._done, end)
+        if first:
+            start = self._text.rfind("\n", self._done, first.start())
+            self._stretches.append(Stretch(Form.TEXT, start, end))
+            self._done = end
+
+    # Paragraphs.
+
+    def _is_in_paragraph(self, at: int) -> bool:
+        """Whether the line before the one at `at` is text."""
+        if at <= self._done:
+            return False
+        before = self._text.rfind("\n", self._done, at)
+        return self._text[before + 1 : at].strip(" \t") != ""
+
+    def _continue_paragraph(self, at: int, line_end: int) -> int:
+        """The line at `at` goes on with a paragraph, unless that is none."""
+        return self._take_unknown() if self._certain_paragraph(at, line_end) is None else line_end
+
+    def _certain_paragraph(self, at: int, line_end: int) -> int | None:
+        """Start of the paragraph before the line at `at`; None where it may be a table or a definition."""
+        text = self._text
+        is_known = self._done <= self._paragraph <= self._read_to <= at
+        if not is_known or BLANK.search(text, self._read_to, at + 1):
+            self._paragraph = self._read_to = self._start_of_lines(at)
+            self._is_ambiguous = BRACKET.match(text, self._paragraph) is not None
+        if not self._is_ambiguous:
+            self._is_ambiguous = DELIMITER_ROW.search(text, self._read_to, at + 1) is not None
+        self._read_to = at
+        # The line can be the header of a table that interrupts the paragraph.
+        is_header = "|" in text[at:line_end] and DELIMITER_ROW.match(text, line_end)
+        return None if self._is_ambiguous or is_header else self._paragraph
+
+    def _start_of_lines(self, at: int) -> int:
+        """Start of the lines before `at` without a blank one between them."""
+        while at > self._done:
+            before = self._text.rfind("\n", self._done, at)
+            if not self._text[before + 1 : at].strip(" \t"):
+                break
+            at = before
+        return at
+
+    def _take_unknown(self) -> int:
+        """What began as the paragraph that was looked at last, and all else that ends before a blank line."""
+        text, start = self._text, self._paragraph
+        blank = BLANK.search(text, text.find("\n", start + 1))
+        end = blank.start() if blank else self._end
+        roots = self._roots(start, end)
+        if len(roots) > 1 and roots[-1][0] not in _SETTLED:
+            # It can go on behind the blank line.
+            end = roots[-1][1]
+        return self._take(Form.UNKNOWN, start, end)
+
+    # The reference pass.
+
+    def _root_starts(self, start: int, end: int) -> list[int]:
+        return [at for _, at in self._roots(start, end)]
+
+    def _roots(self, start: int, end: int) -> list[tuple[BlockKind, int]]:
+        """Kinds and starts of the root blocks in lines that begin at the root."""
+        if DEEP.search(self._text, start, end):
+            self._is_too_deep = True
+            return []
+        found: list[tuple[BlockKind, int]] = []
+        at, line = start, 0
+        for kind, first_line in pass_roots(self._text[start + 1 : end + 1]):
+            for _ in range(first_line - line):
+                at = self._text.find("\n", at + 1)
+            line = first_line
+            found.append((kind, at))
+        return found
