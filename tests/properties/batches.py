@@ -8,6 +8,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from mdplan.document_format import DocumentFormat
 from mdplan.markdown.outline import Outline
+from mdplan.markdown.regions import find_regions
 from mdplan.operations import OPERATIONS
 from tests.properties.block_edits import code_block_edits, diff_edits, region_edits, toc_edits
 from tests.properties.front_matter_edits import front_matter_edits
@@ -112,11 +113,24 @@ def batches(outline: Outline, file: str) -> SearchStrategy[dict[str, Any]]:
 @st.composite
 def edits(draw: DrawFn, outline: Outline) -> Edit:
     """One edit of the text of `outline`, whose address mostly exists."""
-    fitting = IN_MARKDOWN if outline.format is DocumentFormat.MARKDOWN else IN_INI
-    if outline.format is DocumentFormat.INI and draw(st.booleans()):
-        fitting = EVERYWHERE
-    elif outline.format is DocumentFormat.MARKDOWN:
-        fitting = EVERYWHERE | fitting
-    op = draw(st.sampled_from(sorted(fitting)))
+    if outline.format is DocumentFormat.INI:
+        fitting = IN_INI if draw(st.booleans()) else EVERYWHERE
+    else:
+        fitting = EVERYWHERE | IN_MARKDOWN
+    has_place = [op for op in fitting if _has_place(outline, fitting[op])]
+    op = draw(st.sampled_from(sorted(has_place if draw(st.integers(0, 9)) else fitting)))
     assert op in OPERATIONS, f"there is no operation {op}"
     return {"op": op} | draw(fitting[op](outline, op))
+
+
+def _has_place(outline: Outline, strategy: Edits) -> bool:
+    """Whether there is something that edits of `strategy` can name."""
+    if strategy is list_edits:
+        return bool(outline.lists.outermost)
+    if strategy is table_edits:
+        return bool(outline.tables)
+    if strategy is code_block_edits:
+        return bool(outline.tree.fences)
+    if strategy in {region_edits, toc_edits}:
+        return bool(find_regions(outline).by_name)
+    return True

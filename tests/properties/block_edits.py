@@ -36,12 +36,12 @@ def region_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
 
 
 def toc_edits(outline: Outline, op: str) -> SearchStrategy[Edit]:
-    """The list of headings in a region by name, mostly `toc`."""
+    """The list of headings in a region by name."""
     del op
-    names = st.sampled_from(["toc", *find_regions(outline).by_name])
+    names = st.sampled_from([*find_regions(outline).by_name, "no-such-region"])
     levels = {"minLevel": st.integers(1, 3), "maxLevel": st.integers(3, 6)}
     bullets = st.sampled_from(["-", "*", "+", "1."])
-    return st.fixed_dictionaries({}, optional={"region": names, "bullet": bullets, **levels})
+    return st.fixed_dictionaries({"region": names}, optional={"bullet": bullets, **levels})
 
 
 @st.composite

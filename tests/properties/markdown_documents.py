@@ -5,7 +5,7 @@ from hypothesis.strategies import DrawFn
 
 from tests.properties.hostile_markdown import hostile_documents
 
-TITLES = ("Guide", "Install", "Use", "`Use` it", "FAQ", "Install", "v1.0 & more")
+_TITLES = ("Guide", "Install", "Use", "`Use` it", "FAQ", "Install", "v1.0 & more")
 _BLOCKS = (
     "Some text here.\n",
     "Two lines\nof version 1.0.\n",
@@ -52,9 +52,9 @@ _few_hostile_lines = hostile_documents(("\n",)).map(_first_lines)
 @st.composite
 def _sections(draw: DrawFn) -> str:
     marks = draw(st.sampled_from(["#", "##", "##", "###", "####", "######", "===", "---"]))
-    title = draw(st.sampled_from(TITLES))
+    title = draw(st.sampled_from(_TITLES))
     heading = f"{title}\n{marks}\n" if marks[0] in "=-" else f"{marks} {title}\n"
-    blocks = draw(st.lists(st.sampled_from(_BLOCKS), max_size=3))
+    blocks = draw(st.lists(st.sampled_from(_BLOCKS), max_size=4))
     return "\n".join([heading, *blocks]) + draw(st.sampled_from(["\n", "\n", "", "\n\n"]))
 
 
@@ -73,7 +73,7 @@ payload_blocks = st.sampled_from((*_BLOCKS, "New text.\n", "- three\n", "| 3 | 4
 # Text that came over the wire is Unicode, and a NUL in it is refused.
 hostile_payloads = _few_hostile_lines.map(lambda text: text.replace("\udc80", "?").replace("\0", "!"))
 _payload_sections = st.builds(
-    "{} {}\n\n{}".format, st.sampled_from(["#", "##", "####"]), st.sampled_from(TITLES), payload_blocks
+    "{} {}\n\n{}".format, st.sampled_from(["#", "##", "####"]), st.sampled_from(_TITLES), payload_blocks
 )
 new_sections = st.builds(
     "{} {}\n\n{}".format,

@@ -1,7 +1,7 @@
 """Random documents and batches of all operations: the laws of every plan and of every write.
 
-One machine owns one file. It plans batches on what the file holds, applies them, repeats them, takes them
-back behind the engine's back, and comes again with old plans.
+One machine owns one file, of Markdown or INI. It plans batches on what the file holds, applies them, takes
+them back and makes them again, repeats them, and comes again with old plans.
 """
 
 import json
@@ -17,35 +17,32 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from mdplan.diagnostics import Code
+from mdplan.document_format import DocumentFormat
 from mdplan.engine import Engine
 from mdplan.markdown.outline import Outline
 from mdplan.plan import edit_list_from_json
-from mdplan.report import PlanReport, to_wire
+from mdplan.report import ApplyReport, PlanReport, to_wire
 from mdplan.settings import Settings
 from mdplan.storage.commit import Durability
 from mdplan.text.edit import EditList
-from mdplan.text.source import Source, sha256_hex
+from mdplan.text.source import sha256_hex
 from tests.conftest import FULL
 from tests.properties.batches import batches
+from tests.properties.folder_batches import decoded, encoded, outline_of
+from tests.properties.ini_files import ini_texts
 from tests.properties.markdown_documents import documents
 from tests.properties.outline_law import check_outline
+from tests.properties.plan_laws import check_wire, spliced
 from tests.strict_patch import apply_strictly
 
 pytestmark = pytest.mark.timeout(7200 if FULL else 240)
 
-NAME = "doc.md"
-BACK = "back.md"
+NAMES = ("doc.md", "doc.md", "doc.md", "doc.ini")
 SETTINGS = settings(
     max_examples=2000 if FULL else 80,
     stateful_step_count=12 if FULL else 8,
     suppress_health_check=list(HealthCheck),
 )
-
-
-def decoded(data: bytes) -> Source:
-    source = Source.decode(data, "utf-8" if b"\0" in data else None)
-    assert isinstance(source, Source), source
-    return source
 
 
 class Machine(RuleBasedStateMachine):
@@ -54,7 +51,7 @@ class Machine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
-        self.path = self.folder / NAME
+        self.name = NAMES[0]
         self.engine = Engine.open([self.folder], settings=Settings(durability=Durability.PROCESS))
         self.plans: list[tuple[str, bytes, bytes]] = []
 
@@ -63,18 +60,19 @@ class Machine(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
     @property
+    def path(self) -> Path:
+        return self.folder / self.name
+
+    @property
     def content(self) -> bytes:
         return self.path.read_bytes()
 
-    @initialize(text=documents())
-    def write(self, text: str) -> None:
+    @initialize(name=st.sampled_from(NAMES), data=st.data())
+    def write(self, name: str, data: st.DataObject) -> None:
         """The file as its author left it."""
-        data = text.encode("utf-8", "surrogateescape")
-        try:
-            data.decode()
-        except UnicodeDecodeError:
-            data = data.replace(b"\0", b"")
-        self.path.write_bytes(data)
+        self.name = name
+        text = data.draw(ini_texts() if name.endswith(".ini") else documents())
+        self.path.write_bytes(encoded(text))
 
     @rule(data=st.data())
     def edit(self, data: st.DataObject) -> None:
@@ -83,8 +81,10 @@ class Machine(RuleBasedStateMachine):
         Of a batch that is refused the edits go on that nothing is said against.
         """
         base = self.content
-        outline = Outline(decoded(base))
-        batch = data.draw(batches(outline, NAME), "batch") | ({"encoding": "utf-8"} if b"\0" in base else {})
+        outline = outline_of(self.name, base)
+        batch = data.draw(batches(outline, self.name), "batch") | (
+            {"encoding": "utf-8"} if b"\0" in base else {}
+        )
         note(repr(base))
         plan = self.plan(batch)
         while not plan.ok:
@@ -156,7 +156,7 @@ class Machine(RuleBasedStateMachine):
         assert decoded(result).text == text
         assert plan.no_op is (result == base)
         assert [found.edit_index for found in plan.edit_results] == list(range(len(batch["edits"])))
-        if not batch.get("allowOutlineChange"):
+        if outline.format is DocumentFormat.MARKDOWN and not batch.get("allowOutlineChange"):
             ops = frozenset(edit["op"] for edit in batch["edits"])
             check_outline(outline, Outline(decoded(result)), edits, ops)
         return result
@@ -170,6 +170,8 @@ class Machine(RuleBasedStateMachine):
         check_wire(report)
         assert report.ok, report.error
         assert self.content == result
+        if result != base:
+            self.check_undo(report, base, result)
         again = self.engine.apply({"planId": plan.plan_id})
         assert again.ok, again.error
         assert bool(again.already_applied) is (result != base)
@@ -181,6 +183,15 @@ class Machine(RuleBasedStateMachine):
         self.path.write_bytes(base)
         self.check_evidence({name: value for name, value in batch.items() if name != "baseSha256"}, result)
         self.path.write_bytes(result)
+
+    def check_undo(self, report: ApplyReport, base: bytes, result: bytes) -> None:
+        """Undo gives the same bytes, and the undo of that the result."""
+        undone = self.engine.undo(report.receipt.transaction)
+        assert undone.ok, undone.diagnostics
+        assert self.content == base, "the undo left something else"
+        redone = self.engine.undo(undone.receipt.transaction)
+        assert redone.ok, redone.diagnostics
+        assert self.content == result, "the redo made something else"
 
     def check_evidence(self, batch: dict[str, Any], result: bytes) -> None:
         """A batch that is pinned by its evidence alone, or refused, makes no second copy either."""
@@ -206,27 +217,11 @@ class Machine(RuleBasedStateMachine):
         return edit_list_from_json(json.loads(document)["files"][0]["textEdits"])
 
 
-def check_wire(report: PlanReport) -> None:
-    """A report is JSON and valid Unicode."""
-    json.dumps(to_wire(report), ensure_ascii=False).encode()
-
-
-def spliced(source: Source, edits: EditList) -> bytes:
-    """Bytes of `source` with `edits` done, everything else copied."""
-
-    def encoded(text: str) -> bytes:
-        return text.encode("utf-8", "surrogateescape")
-
-    pieces, at = [source.bom], 0
-    for edit in edits:
-        pieces += [encoded(source.text[at : edit.span.start]), encoded(edit.new_text)]
-        at = edit.span.end
-    return b"".join([*pieces, encoded(source.text[at:])])
-
-
 def check_single_edits(machine: Machine, batch: dict[str, Any], outline: Outline) -> None:
     """Edits of a snapshot batch that lie apart do together what each of them does alone."""
-    if batch.get("sequential") or len(batch["edits"]) == 1:
+    # A list of headings is made last, of what all edits make.
+    is_whole = any(edit["op"] == "update_toc" for edit in batch["edits"])
+    if batch.get("sequential") or len(batch["edits"]) == 1 or is_whole:
         return
     free = batch | {"allowOutlineChange": True, "allowDuplicateHeadings": True}
     whole = machine.edits_of(machine.engine.plan(free))
@@ -274,18 +269,19 @@ def check_from_the_back(
     is_apart = all(left[-1].span.end < right[0].span.start for (left, _), (right, _) in pairwise(order))
     if not is_apart or any(map(touches_headings, batch["edits"])) or shares_a_block(batch, outline, singles):
         return
+    back = machine.path.with_stem("back")
     data, text = outline.source.data, outline.source.text
     for _, index in reversed(order):
-        (machine.folder / BACK).write_bytes(data)
+        back.write_bytes(data)
         edit = {name: value for name, value in batch["edits"][index].items() if name != "sectionSha256"}
-        alone = batch | {"file": BACK, "baseSha256": sha256_hex(data), "edits": [edit]}
+        alone = batch | {"file": back.name, "baseSha256": sha256_hex(data), "edits": [edit]}
         plan = machine.engine.plan(alone)
         if not plan.ok or plan.edit_results[0].ranges != plans[index].edit_results[0].ranges:
             return
         assert machine.edits_of(plan) == singles[index]
         text = singles[index].apply(text)
         assert machine.engine.apply(alone).ok
-        data = (machine.folder / BACK).read_bytes()
+        data = back.read_bytes()
         assert decoded(data).text == text
     event("from the back")
 
