@@ -9,6 +9,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
 from mdplan.planning.front_matter import front_matter_parts
+from mdplan.planning.line_joins import without_joins
 from mdplan.planning.parts import Part, parts_of
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
@@ -97,6 +98,8 @@ def build_file(
         first, second = parts[edits.first], parts[edits.second]
         return (_overlap(file, first, second),)
     source = file.outline.source
+    parts = without_joins(source.text, parts)
+    edits = EditList(tuple(part.edit for part in parts))
     byte_edits = source.byte_edits(edits)
     if isinstance(byte_edits, EncodeProblem):
         return (_unencodable(file, byte_edits, edits, parts),)
