@@ -1,5 +1,7 @@
 """Markdown that puts parsers to the test: blocks half begun, containers in containers, odd white space."""
 
+from random import Random
+
 from hypothesis import strategies as st
 
 _INDENTATIONS = ("", "", "", "", " ", "  ", "   ", "    ", "      ", "\t", " \t", "\t\t")
@@ -26,7 +28,22 @@ _LINES = (
     ),
     *("=", "===", "-", "--", "---", "- - -", "***", "* * *", "___", "_ _", "# &#10;x", '# <a id="x"></a> y'),
     # Code and HTML.
-    *("```", "```py", "````", "``` a`b", "~~~", "~~~~ x", "    code", "`x`", "`", "```a|b"),
+    *(
+        "```",
+        "```py",
+        "````",
+        "``` a`b",
+        "~~~",
+        "~~~~ x",
+        "    code",
+        "`x`",
+        "`",
+        "```a|b",
+        "1.",
+        "2.",
+        "*",
+        "+",
+    ),
     *("<div>", "</div>", "<span>", "<p", "<hr/>", '<a href="#one', '">', "<pre>", "</pre>", "<script>"),
     *("</script>", "<!-- c", "-->", "<!-- c -->", "<?php", "?>", "<!X", ">", "<![CDATA[", "]]>", "<b>x</b>"),
     *("<!-- r:start -->", "<!-- r:end -->", "x <!-- r:end --> y", "<b id=q>"),
@@ -45,6 +62,14 @@ _LINES = (
         "a|",
         "* |",
         "- a|b",
+        "| a",
+        "|a|",
+        "::",
+        "***|",
+        "> a | b",
+        "<b>|",
+        "1. a|",
+        "~~~|",
     ),
     *(
         "[a]: /u",
@@ -85,3 +110,15 @@ def hostile_documents(
     """Documents of up to 20 such lines; some miss the final line end."""
     lines = st.lists(st.builds("{}{}".format, hostile_lines, st.sampled_from(line_ends)), max_size=20)
     return st.builds(lambda lines, cut: "".join(lines)[:cut], lines, st.sampled_from([None, None, None, -1]))
+
+
+def random_document(dice: Random) -> str:
+    """The same, much faster than Hypothesis draws them; most are short, so that they are about one thing."""
+    line_end = dice.choice(("\n", "\n", "\n", "\r\n", "\r"))
+    count = dice.randint(1, dice.choice((4, 8, 20)))
+    return line_end.join(_random_line(dice) for _ in range(count)) + dice.choice((line_end, line_end, ""))
+
+
+def _random_line(dice: Random) -> str:
+    marks = "".join(dice.choice(_CONTAINERS) for _ in range(dice.choice((0, 0, 0, 1, 1, 2))))
+    return dice.choice(_INDENTATIONS) + marks + dice.choice(_LINES)
