@@ -181,7 +181,7 @@ class Checker:
             seen[key] = state.may_be
             found.states += 1
             disk = self.disk(state.volume)
-            outcome, problems = self._recovered(disk, state, recovery)
+            outcome, problems = self.recovered(disk, state, recovery)
             story = " then ".join(map(str, state.crashes)) if problems else ""
             found.violations += (f"{problem}; {story}" for problem in problems)
             if outcome is not None and not problems and (depth is None or len(state.crashes) <= depth):
@@ -274,7 +274,7 @@ class Checker:
             volume.kept[number] = volume.content[number]
         return volume
 
-    def _recovered(self, disk: ModelDisk, state: State, recovery: Recover) -> tuple[str | None, list[str]]:
+    def recovered(self, disk: ModelDisk, state: State, recovery: Recover) -> tuple[str | None, list[str]]:
         """The outcome of a recovery, and what is wrong with it."""
         with self.lock(disk) as lock:
             recovered = recovery(lock)

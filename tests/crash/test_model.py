@@ -1,6 +1,7 @@
 """A commit that is cut off anywhere, on a disk that loses all it may, is all old or all new in the end."""
 
 import errno
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.crash.checker import (
     Crash,
     Found,
     Recover,
+    State,
     before_commit,
     explicit,
 )
@@ -215,3 +217,22 @@ def test_commit_on_a_disk_that_dies_is_all_old_or_all_new_and_says_which(
     scenario: Scenario, tmp_path: Path, tally: Tally
 ) -> None:
     check_faults(scenario, tmp_path, tally, lasting=True)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("lasting", [False, True])
+@scenarios(FAULTY, *LARGE[1:3])
+def test_undoing_after_a_fault_may_be_cut_off(
+    scenario: Scenario, lasting: bool, tmp_path: Path, tally: Tally
+) -> None:
+    checker = Checker(scenario, tmp_path)
+    healthy, _ = failed(checker, 0, lasting=False)
+
+    def states() -> Iterator[State]:
+        for nth in range(1, healthy.reached + 1):
+            disk, problems = failed(checker, nth, lasting=lasting)
+            if Code.COMMIT_IN_DOUBT not in {problem.code for problem in problems or ()}:
+                yield from checker.crashed(disk, EITHER, NEW if problems is None else OLD)
+
+    check(checker.check_states(states(), depth=0), tally, errnos=healthy.reached)

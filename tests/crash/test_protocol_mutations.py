@@ -1,6 +1,6 @@
 """Every sync of a commit and every look at what it displaces is needed: the checker fails without it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -13,12 +13,12 @@ from mdplan.storage.place import Found, Place
 from mdplan.storage.put_back import Way
 from mdplan.storage.root_state import RootState
 from mdplan.storage.staged import Target
-from tests.crash.checker import Checker
+from tests.crash.checker import EITHER, NEW, TRANSACTION, Checker, State, explicit
 from tests.crash.model_disk import ModelDisk
 from tests.crash.scenario import Scenario, created, deleted, renamed, replaced
 from tests.crash.stranger import check_stranger
 from tests.crash.tally import Tally
-from tests.crash.volume import numbers_of
+from tests.crash.volume import Volume, numbers_of
 
 ROW = "protocol mutations"
 BEFORE = (replaced("before.md"),)
@@ -37,12 +37,30 @@ SYNCED = (
 )
 
 
+RECOVERED = Scenario(
+    "recovered",
+    (*replaced("a.md"), *created("x/new.md"), *deleted("d/gone.md"), *renamed("d/from.md", "to.md")),
+    BEFORE,
+)
+
+
+# By path and how often that was synced before: what is put back, what is taken away then, what goes into the
+# history, and the commit point that a process was killed behind.
+NEEDED_BY_RECOVERY = (
+    ("the root", 0),
+    ("d/", 0),
+    ("the root", 1),
+    (f".mdplan-{TRANSACTION}-0.tmp", 0),
+    (".mdplan/tx/", 0),
+)
+
+
 class ForgetfulDisk(ModelDisk):
     """A disk whose sync number `ignored` (from 0), of a file or folder, does nothing and says nothing."""
 
     ignored = -1
-    made = 0
-    synced = ""
+    # The paths of all that was to be synced, in order.
+    synced: Sequence[str] = ()
 
     def sync(self, descriptor: int) -> None:
         if not self._ignores(descriptor):
@@ -52,40 +70,74 @@ class ForgetfulDisk(ModelDisk):
         return self._ignores(directory) or super().sync_directory(directory)
 
     def _ignores(self, descriptor: int) -> bool:
-        self.made += 1
-        if self.made - 1 != self.ignored:
-            return False
         paths = {number: path for path, number in numbers_of(self.volume).items()}
-        self.synced = paths[self.opened[descriptor]] or "the root"
-        return True
+        number = self.opened[descriptor]
+        # A folder that was made for the commit may be gone by now.
+        self.synced = [*self.synced, paths.get(number, "what has no name") or "the root"]
+        return len(self.synced) - 1 == self.ignored
 
 
-def syncs(scenario: Scenario, folder: Path) -> int:
-    """How many syncs a commit makes."""
-    checker = Checker(scenario, folder)
-    disk = checker.disk(checker.start, ForgetfulDisk)
-    checker.run(disk)
-    return disk.made
+def forgetful(checker: Checker, volume: Volume, ignored: int) -> ForgetfulDisk:
+    """A disk that holds `volume` and ignores that sync; what was synced while it was made does not count."""
+    disk = checker.disk(volume, ForgetfulDisk)
+    disk.ignored, disk.synced = ignored, ()
+    return disk
 
 
 @pytest.mark.parametrize("scenario", [pytest.param(each, id=each.name) for each in SYNCED])
 def test_commit_without_any_one_of_its_syncs_can_lose_something(
     scenario: Scenario, tmp_path: Path, tally: Tally
 ) -> None:
+    checker = Checker(scenario, tmp_path, enough=1)
+    healthy = forgetful(checker, checker.start, -1)
+    checker.run(healthy)
     not_needed = []
-    for ignored in range(syncs(scenario, tmp_path)):
-        checker = Checker(scenario, tmp_path, enough=1)
-        disk = checker.disk(checker.start, ForgetfulDisk)
-        disk.made, disk.ignored = 0, ignored
+    for ignored, path in enumerate(healthy.synced):
+        disk = forgetful(checker, checker.start, ignored)
         checker.run(disk)
         found = checker.check(disk, depth=0)
         if not found.violations:
             found = checker.check(disk, depth=1)
         tally(ROW, points=1, states=found.states)
         if not found.violations:
-            not_needed.append(f"sync {ignored}, of {disk.synced}")
+            not_needed.append(f"sync {ignored}, of {path}")
 
+    assert healthy.synced
     assert not_needed == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_recovery_without_one_of_its_syncs_can_lose_something(tmp_path: Path, tally: Tally) -> None:
+    """Each is needed after some crash; others, of folders in which nothing happened, are for all cases."""
+    checker = Checker(RECOVERED, tmp_path, enough=1)
+    # With the earlier commit out of the way, no sync is made for its sake that would stand in for another.
+    settled = checker.disk(checker.start)
+    with checker.lock(settled) as lock:
+        explicit(lock)
+    checker.start = Volume(settled.volume.image())
+    states = {state.volume.key(): state for state in checker.crashed(checker.run(), EITHER, NEW)}
+    wanted = set(NEEDED_BY_RECOVERY)
+    for state in states.values():
+        healthy = forgetful(checker, state.volume, -1)
+        checker.recovered(healthy, state, explicit)
+        for ignored, path in enumerate(healthy.synced):
+            sync = path, healthy.synced[:ignored].count(path)
+            if sync in wanted and can_lose(checker, state, ignored):
+                wanted.discard(sync)
+    tally(ROW, points=len(NEEDED_BY_RECOVERY), states=len(states))
+
+    assert wanted == set()
+
+
+def can_lose(checker: Checker, state: State, ignored: int) -> bool:
+    """Whether a recovery from that state that ignores one sync, or a crash of it, ends in a violation."""
+    disk = forgetful(checker, state.volume, ignored)
+    outcome, problems = checker.recovered(disk, state, explicit)
+    if problems or outcome is None:
+        return True
+    crashed = checker.crashed(disk, state.may_be, outcome, state.crashes)
+    return bool(checker.check_states(crashed, depth=0).violations)
 
 
 def exchange_blindly(state: RootState, target: Target) -> None:
