@@ -18,6 +18,7 @@ from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source, sha256_hex
+from mdplan.tick import Tick, unheard
 from mdplan.wire import Limits
 
 BACKUP_SUFFIX: Final = ".bak"
@@ -49,18 +50,20 @@ class Documents:
             return source
         return Outline(source, document_format(str(name), source.text, given_format))
 
-    def snapshot(self, batch: Batch) -> tuple[list[SnapshotFile], list[Diagnostic]]:
+    def snapshot(self, batch: Batch, tick: Tick = unheard) -> tuple[list[SnapshotFile], list[Diagnostic]]:
         """Every file of `batch`, parsed, and what is wrong with the others.
 
-        Behind them stand the other files that edits write into. Errors: those of opening; INVALID_ARGUMENT
-        for a file that is named twice, and for several roots; STALE_BASE; those of `Workspace.write_refusal`.
+        Behind them stand the other files that edits write into. `tick` hears of each file. Errors: those of
+        opening; INVALID_ARGUMENT for a file that is named twice, and for several roots; STALE_BASE; those of
+        `Workspace.write_refusal`.
         """
         files: list[SnapshotFile] = []
         problems: list[Diagnostic] = []
         names: set[FileName] = set()
         renamed_to: set[str] = set()
         first_edit = 0
-        for requested in batch.files:
+        for number, requested in enumerate(batch.files):
+            tick(number, len(batch.files))
             name = self.workspace.locate(requested.file)
             file = name if isinstance(name, Diagnostic) else self._snapshot_file(name, requested, first_edit)
             if isinstance(name, FileName) and (name in names or str(name) in renamed_to):

@@ -7,6 +7,7 @@ Every surface is a thin adapter onto this class; none of them edits text by itse
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,6 +44,7 @@ from mdplan.storage.root import Root
 from mdplan.storage.workspace import Workspace
 from mdplan.stored_plans import StoredPlans
 from mdplan.text.source import Source
+from mdplan.tick import Tick, unheard
 from mdplan.undoing import PlannedUndo, Undoing
 from mdplan.wire import read_batch
 
@@ -110,18 +112,21 @@ class Engine:
         """A file, decoded. Errors: those of locating and of reading it."""
         return self.reader.source(file, encoding)
 
-    def search(self, request: SearchRequest) -> SearchReport:
-        """Matches of a pattern in files, by section; the totals are exact."""
-        return self.reader.search(request)
+    def search(self, request: SearchRequest, tick: Tick = unheard) -> SearchReport:
+        """Matches of a pattern in files, by section; the totals are exact. `tick` hears of each file."""
+        return self.reader.search(request, tick)
 
-    def plan(self, data: object) -> PlanReport:
-        """Plan of a batch (decoded JSON), stored under its ID. Nothing is written to its files."""
-        return self.draft(data).report
+    def plan(self, data: object, tick: Tick = unheard) -> PlanReport:
+        """Plan of a batch (decoded JSON), stored under its ID. Nothing is written to its files.
 
-    def draft(self, data: object) -> Draft:
+        `tick` hears of each file that is read, and then of each that is planned.
+        """
+        return self.draft(data, tick).report
+
+    def draft(self, data: object, tick: Tick = unheard) -> Draft:
         """The same, with the exact bytes of the diff and the plan document."""
         batch = read_batch(data, self.settings.batch)
-        planned = self._plan(batch) if isinstance(batch, Batch) else batch
+        planned = self.planner.plan(batch, tick) if isinstance(batch, Batch) else batch
         if not isinstance(planned, Planned):
             return Draft(self.recovery.beside(refusal(PlanReport, planned)))
         report = PlanReport(ok=True, stored=self._save(planned.plan), **planned.report_fields())
@@ -142,16 +147,17 @@ class Engine:
         """The exact diff of a stored plan. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE."""
         return self.stored.diff_bytes(plan_id)
 
-    def apply(self, data: object) -> ApplyReport:
+    def apply(self, data: object, tick: Tick = unheard) -> ApplyReport:
         """Commit a plan (``{planId}``, or its document) or a batch that is pinned (decoded JSON).
 
-        Beside a plan `baseSha256` (which must be the plan's), `dryRun`, `accept` and `onStale` count. Errors:
-        those of planning; PRECONDITION_REQUIRED, STALE_BASE, PLAN_NOT_FOUND, PLAN_TAMPERED; those of storage.
+        `tick` hears of the planning of a batch. Beside a plan `baseSha256` (which must be the plan's),
+        `dryRun`, `accept` and `onStale` count. Errors: those of planning; PRECONDITION_REQUIRED, STALE_BASE,
+        PLAN_NOT_FOUND, PLAN_TAMPERED; those of storage.
         """
         try:
             if isinstance(data, Mapping) and (is_document(data) or data.keys() & {"planId", "plan_id"}):
                 return self._apply_plan(data)
-            return self._apply_batch(data)
+            return self._apply_batch(data, tick)
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
@@ -220,13 +226,14 @@ class Engine:
 
     # From a plan to a receipt.
 
-    def _apply_batch(self, data: object) -> ApplyReport:
+    def _apply_batch(self, data: object, tick: Tick) -> ApplyReport:
         batch = read_batch(data, self.settings.batch)
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         if batch.dry_run:
-            return _as_apply_report(self.plan(data))
-        return self._commit_batch(lambda: self._repeated(batch) or plan_pinned(self._plan, batch))
+            return _as_apply_report(self.plan(data, tick))
+        plan = partial(self.planner.plan, tick=tick)
+        return self._commit_batch(lambda: self._repeated(batch) or plan_pinned(plan, batch))
 
     def _commit_batch(self, plan_it: Callable[[], Planned | ApplyReport | Problems]) -> ApplyReport:
         """Commit what `plan_it` plans, before the lock so that a refusal leaves no trace."""

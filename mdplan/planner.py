@@ -18,6 +18,7 @@ from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.subset import accepted_batch, needs_rejected
 from mdplan.planning.summary import plan_of
 from mdplan.planning.verify import verify, verify_paths
+from mdplan.tick import Tick, unheard
 from mdplan.wire import Limits
 
 
@@ -29,9 +30,12 @@ class Planner:
         self._documents = documents
         self._limits = limits
 
-    def plan(self, batch: Batch) -> Planned | Problems:
-        """The plan of `batch`, or of the edits of it that are accepted; or all problems."""
-        built = self._build(batch)
+    def plan(self, batch: Batch, tick: Tick = unheard) -> Planned | Problems:
+        """The plan of `batch`, or of the edits of it that are accepted; or all problems.
+
+        `tick` hears of each file that was read, and then of each that was planned.
+        """
+        built = self._build(batch, tick)
         if not isinstance(built, Built):
             return built
         if batch.accept is None:
@@ -47,11 +51,13 @@ class Planner:
         rejected = tuple(sorted(set(range(batch.edit_count)) - set(accepted)))
         return Planned(Chosen(plan_of(chosen, chosen_batch), accepted, rejected), chosen.files)
 
-    def _build(self, batch: Batch) -> Built | Problems:
+    def _build(self, batch: Batch, tick: Tick = unheard) -> Built | Problems:
         """Every file of `batch` decoded, parsed, resolved, checked, built and verified, and links derived."""
-        snapshot, problems = self._documents.snapshot(batch)
+        total = 2 * len(batch.files)
+        snapshot, problems = self._documents.snapshot(batch, lambda done, _: tick(done, total))
         built_files: list[BuiltFile] = []
         for built in _build_in_sequence(snapshot, batch) if batch.sequential else _build(snapshot, batch):
+            tick(len(batch.files) + len(built_files), total)
             if isinstance(built, BuiltFile):
                 built_files.append(built)
             else:

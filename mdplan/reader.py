@@ -23,6 +23,7 @@ from mdplan.storage.file_name import FileName
 from mdplan.text.line_end_view import LineEndView
 from mdplan.text.source import Source
 from mdplan.text.span import Span
+from mdplan.tick import Tick, unheard
 
 _Outlines: TypeAlias = dict[tuple[FileName, str | None, str | None], Outline | Diagnostic]
 _PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE})
@@ -81,9 +82,10 @@ class Reader:
         name = self.workspace.locate(file)
         return name if isinstance(name, Diagnostic) else self.documents.read(name, encoding)
 
-    def search(self, request: SearchRequest) -> SearchReport:
+    def search(self, request: SearchRequest, tick: Tick = unheard) -> SearchReport:
         """Matches of a pattern in one file, or in those of a folder or glob; the totals are exact.
 
+        `tick` hears of each file that was searched.
         A file that cannot be read is a warning, unless it was asked for by its name. Errors: INVALID_REGEX,
         REGEX_TIMEOUT, BATCH_TOO_LARGE; INVALID_ARGUMENT for a cursor that is none; those of listing.
         """
@@ -101,6 +103,7 @@ class Reader:
             ):
                 return refusal(SearchReport, (found,))
             search.add(found)
+            tick(search.searched, None)
         return search.report()
 
     def _searched(self, request: SearchRequest) -> Iterable[FileName] | Diagnostic:
@@ -166,7 +169,7 @@ class _Search:
         self._needed = request.needed_bytes if request.encoding is None else None
         self._files: list[SearchedFile] = []
         self._warnings: list[Diagnostic] = []
-        self._searched = self._matches = self._listed = 0
+        self.searched = self._matches = self._listed = 0
 
     @property
     def window(self) -> Window:
@@ -179,7 +182,7 @@ class _Search:
 
     def add(self, found: SearchedFile | Diagnostic | None) -> None:
         """Take what one file gave."""
-        self._searched += 1
+        self.searched += 1
         if isinstance(found, Diagnostic):
             self._warnings.append(replace(found, severity=Severity.WARNING))
         elif found is not None and found.matches:
@@ -196,7 +199,7 @@ class _Search:
             pattern=self.request.pattern,
             total_matches=self._matches,
             total_files=len(self._files),
-            searched_files=self._searched,
+            searched_files=self.searched,
             files=tuple(found for found in self._files if found.groups),
             truncated=True if is_cut else None,
             next_cursor=str(end) if is_cut else None,

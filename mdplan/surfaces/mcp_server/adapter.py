@@ -8,15 +8,19 @@ import functools
 import json
 import os
 import signal
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 from anyio.abc import TaskGroup
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.prompts.base import Prompt
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp.server.stdio import stdio_server
@@ -25,21 +29,25 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations, jsonrpc_mess
 from pydantic import ValidationError
 
 from mdplan.diagnostics import Exit
-from mdplan.surfaces.mcp_server.tool import ResourceDefinition, ToolDefinition
+from mdplan.surfaces.mcp_server.progress import heard_by
+from mdplan.surfaces.mcp_server.tool import PromptDefinition, ResourceDefinition, ToolDefinition
 
 # The thread that waits for the next line of standard input.
 _READER: Final = 1
 _POLL_SECONDS: Final = 0.02
+# Progress of a call is told when it takes longer than this, and again after as long.
+PROGRESS_SECONDS: Final = 1.0
 
 
 def build(
     tools: Sequence[ToolDefinition],
     resources: Sequence[ResourceDefinition],
+    prompts: Sequence[PromptDefinition],
     *,
     version: str,
     instructions: str,
 ) -> MCPServer[Any]:
-    """Server with `tools` and `resources`, published as they are."""
+    """Server with `tools`, `resources` and `prompts`, published as they are."""
     server: MCPServer[Any] = MCPServer(
         "mdplan",
         title="mdplan",
@@ -50,6 +58,8 @@ def build(
     )
     for resource in resources:
         _add_resource(server, resource)
+    for prompt in prompts:
+        server.add_prompt(_prompt(prompt))
     return server
 
 
@@ -76,6 +86,7 @@ def _tool(definition: ToolDefinition) -> Tool:
         parameters=dict(definition.input_schema),
         fn_metadata=_AnyArguments(arg_model=ArgModelBase, output_schema=dict(definition.output_schema)),
         is_async=False,
+        context_kwarg="context",
         annotations=ToolAnnotations(
             title=definition.title,
             read_only_hint=not definition.writes,
@@ -86,12 +97,47 @@ def _tool(definition: ToolDefinition) -> Tool:
     )
 
 
-def _call(definition: ToolDefinition, arguments: Mapping[str, Any]) -> CallToolResult:
-    answer = definition.call(arguments)
+def _call(
+    definition: ToolDefinition, arguments: Mapping[str, Any], context: Context[Any, Any]
+) -> CallToolResult:
+    with heard_by(_Progress(context)):
+        answer = definition.call(arguments)
     return CallToolResult(
         content=[TextContent(type="text", text=answer.text)],
         structured_content=dict(answer.structured),
         is_error=answer.is_refusal,
+    )
+
+
+class _Progress:
+    """Tells the client how far a call is, once it takes long; called in the thread of the call.
+
+    A client that did not ask hears nothing. When the call is cancelled, the SDK raises here, which ends the
+    work: all of it that says how far it is comes before anything is written.
+    """
+
+    def __init__(self, context: Context[Any, Any]) -> None:
+        self._context = context
+        self._told = 0
+        self._next = time.monotonic() + PROGRESS_SECONDS
+
+    def __call__(self, done: int, total: int | None) -> None:
+        # The protocol wants numbers that grow; a plan that is made a second time starts again.
+        if done <= self._told or time.monotonic() < self._next:
+            return
+        self._told = done
+        # A client that went away is no reason to stop.
+        with suppress(Exception):
+            anyio.from_thread.run(self._context.report_progress, done, total)
+        self._next = time.monotonic() + PROGRESS_SECONDS
+
+
+def _prompt(definition: PromptDefinition) -> Prompt:
+    def text() -> str:
+        return definition.text
+
+    return Prompt.from_function(
+        text, name=definition.name, title=definition.title, description=definition.description
     )
 
 

@@ -4,6 +4,7 @@ Many clients show no resources; all that they hold can be had through the tools 
 """
 
 import json
+from collections.abc import Mapping
 
 from mdplan.engine import Engine
 from mdplan.schema import batch_schema
@@ -12,8 +13,8 @@ from mdplan.surfaces.mcp_server.report_text import diff_uri
 from mdplan.surfaces.mcp_server.tool import ResourceDefinition
 
 
-def resources(engine: Engine) -> tuple[ResourceDefinition, ...]:
-    """All resources, over `engine`."""
+def resources(engine: Engine, paragraphs: Mapping[str, str]) -> tuple[ResourceDefinition, ...]:
+    """All resources, over `engine`; `paragraphs` are those of the active toolsets, by their names."""
     return (
         ResourceDefinition(
             uri=diff_uri("{plan_id}"),
@@ -27,9 +28,9 @@ def resources(engine: Engine) -> tuple[ResourceDefinition, ...]:
             uri="mdplan://guide",
             name="guide",
             title="Guide for agents",
-            description="The way of working, and every operation with an example.",
+            description="The way of working with these tools, and every operation with an example.",
             mime_type="text/markdown",
-            read=guide,
+            read=lambda: guide(paragraphs),
         ),
         ResourceDefinition(
             uri="mdplan://schema/batch",

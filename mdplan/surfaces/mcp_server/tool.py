@@ -1,4 +1,4 @@
-"""A tool as a value: what is published of it, and what it answers. Knows nothing of the SDK."""
+"""Tools, resources and prompts as values: what is published of them, and what they give. No SDK here."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -43,3 +43,13 @@ class ResourceDefinition:
     description: str
     mime_type: str
     read: Callable[..., str | bytes | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptDefinition:
+    """One prompt: `text` is what the client puts before its model when a person asks for it."""
+
+    name: str
+    title: str
+    description: str
+    text: str

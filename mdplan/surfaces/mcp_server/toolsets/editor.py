@@ -36,9 +36,10 @@ NAMES: Final = tuple(_NAME_OF.values())
 # What `serve --mode claude-code` offers, which has file tools of its own.
 PATCH: Final = _NAME_OF[PatchRequest]
 INSTRUCTIONS: Final = """\
-The text editor tools edit by line numbers (1-based, inclusive) and check what stands there: read first with \
-get_text_file_contents, give old_string, context_line or expected_content as read. All files of one call \
-change together or not at all. Line numbers are of the file as read: read again after an edit."""
+The text editor tools edit by line numbers (1-based, inclusive) and check what stands there. Read first, \
+only the ranges that you need, and give old_string, context_line or expected_content as read. Prefer \
+patch_text_file_contents, and send all files and patches of one change in one call: they are made together \
+or not at all, and do not shift each other. Line numbers are of the file as read: read again after an edit."""
 
 _TRAILING: Final = "Blanks at line ends are ignored unless require_exact_match."
 _GET: Final = "Read text files, or lines of them: 1-based, inclusive; without ranges the whole file."

@@ -18,6 +18,7 @@ from mdplan.reading.stat_request import StatRequest
 from mdplan.report import refusal, to_wire
 from mdplan.surfaces.mcp_server.arguments import guarded
 from mdplan.surfaces.mcp_server.flat_schema import flat_report_schema
+from mdplan.surfaces.mcp_server.progress import tick
 from mdplan.surfaces.mcp_server.requests import Request, read_arguments, request_schema
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.text.pattern import MatchType
@@ -25,7 +26,8 @@ from mdplan.text.source import visible
 
 INSTRUCTIONS: Final = """\
 Find, then read: grep_content gives files and line numbers, and a hint where each section ends; read_files \
-reads from such a line, with read_to_next_pattern to the line before the next section."""
+reads from such a line, with read_to_next_pattern to the line before the next section. Read several places \
+in one call; after an edit search again, for its line numbers are others then."""
 
 NAMES: Final = ("read_files", "grep_content")
 SECTION_PATTERNS: Final = (r"^\[LOG-", r"^## ", r"^# ")
@@ -189,8 +191,14 @@ def _layout(result: ReadResult) -> str:
         return f"File: {result.file}\n{_RULE}\nError: {_told(result.problem)}\n{_RULE}"
     content = (result.content or "").removesuffix("\n")
     head = f"File: {result.file}, Lines: {result.start_line}-{result.end_line} of {result.total_lines}"
-    rest = f"\n(cut here: read on with start_line {(result.end_line or 0) + 1})" if result.truncated else ""
-    return f"{head}\n{_RULE}\n{content}\n{_RULE}{rest}"
+    return f"{head}\n{_RULE}\n{content}\n{_RULE}{_cut(result) if result.truncated else ''}"
+
+
+def _cut(result: ReadResult) -> str:
+    last = result.end_line or 0
+    if result.content and not result.content.endswith(("\n", "\r")):
+        return f"\n(cut inside of line {last}, which is too long)"
+    return f"\n(cut here: read on with start_line {last + 1})"
 
 
 def _grep_content(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
@@ -206,7 +214,8 @@ def _grep_content(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
             context=request.context_lines,
             limit=_MOST_MATCHES,
             section_patterns=request.section_patterns,
-        )
+        ),
+        tick,
     )
     if not report.ok:
         return _refused(report)

@@ -22,6 +22,7 @@ from mdplan.surfaces.mcp_server.flat_schema import (
     operation_table,
     request_properties,
 )
+from mdplan.surfaces.mcp_server.progress import tick
 from mdplan.surfaces.mcp_server.result import answer, plan_answer
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.wire import fold_names
@@ -128,7 +129,7 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
             input_schema=_validate_schema(),
             output_schema=flat_report_schema(PlanReport),
             writes=False,
-            call=guarded(PlanReport, lambda arguments: plan_answer(engine.plan(arguments))),
+            call=guarded(PlanReport, lambda arguments: plan_answer(engine.plan(arguments, tick))),
         ),
         ToolDefinition(
             name="md_apply",
@@ -157,13 +158,15 @@ def _read(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
 
 def _search(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     request = read_search_request(arguments)
-    report = engine.search(request) if isinstance(request, SearchRequest) else refusal(SearchReport, request)
+    report = (
+        engine.search(request, tick) if isinstance(request, SearchRequest) else refusal(SearchReport, request)
+    )
     return answer(report, search_text)
 
 
 def _apply(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     request = fold_names(arguments, {})
-    return plan_answer(engine.apply(request))
+    return plan_answer(engine.apply(request, tick))
 
 
 def _stat_schema() -> Schema:

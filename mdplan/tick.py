@@ -1,0 +1,11 @@
+"""How long work says how far it is."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+# Takes how many parts are done, and of how many where that is known. What it raises ends the work.
+Tick: TypeAlias = Callable[[int, int | None], None]
+
+
+def unheard(_done: int, _total: int | None) -> None:
+    """For callers that do not ask."""
