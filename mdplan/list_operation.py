@@ -62,8 +62,8 @@ class ListOperation(SectionTargeted):
     listing: ListField | None = Field(
         default=None,
         alias="list",
-        description="{index} of the list, 0-based, nested lists not counted: in the section's own body, "
-        "else in the file.",
+        description="{index} of the list, 0-based, nested lists not counted: in the section with its "
+        "subsections, else in the file.",
     )
     item_occurrence: Ordinal | None = Field(
         default=None, description="Which of several items of that text; 1-based."
@@ -147,11 +147,11 @@ def _within(found: Sequence[PlacedItem], area: Span) -> Sequence[PlacedItem]:
 
 def _lists_of(outline: Outline, section: Section | None) -> Sequence[MarkdownList]:
     lists = outline.lists
-    return lists.outermost if section is None else lists.outermost_in(section.body)
+    return lists.outermost if section is None else lists.outermost_in(section.span)
 
 
 def _not_found(lists: Sequence[MarkdownList], section: Section | None, wanted: int | None) -> Diagnostic:
-    place = "the file" if section is None else "the own body of the section"
+    place = "the file" if section is None else "the section"
     told = (
         f"lines {each.block.first_line}-{each.last_line}, marker `{each.sign}`, items: {len(each.items)}"
         for each in lists[:_MOST_LISTED]

@@ -28,10 +28,14 @@ class TableField(Wire):
 
 @dataclass(frozen=True, slots=True)
 class AddressedTable:
-    """A table, the section that it belongs to, and the 0-based column of its keys."""
+    """A table, and the 0-based column of its keys.
+
+    `section` is the one that the edit addresses, and `owner` the index of the one whose own body it is in.
+    """
 
     table: TableSource
     section: Section
+    owner: int
     key_column: int
 
 
@@ -43,8 +47,8 @@ class TableOperation(SectionTargeted):
 
     table: TableField | None = Field(
         default=None,
-        description="{index} of the table, 0-based: in the section's own body, else in the file. "
-        "Not needed where there is one table.",
+        description="{index} of the table, 0-based: in the section with its subsections, else in the "
+        "file. Not needed where there is one table.",
     )
     key_column: str = Field(description="Header of the column that holds the keys.")
     key: str = Field(description="Cell of the row in that column.")
@@ -74,7 +78,8 @@ class TableOperation(SectionTargeted):
         column = find_column(table, "keyColumn", self.key_column)
         if isinstance(column, Diagnostic):
             return (column,)
-        return AddressedTable(table, section or outline.section_at(table.block.span.start), column)
+        owner = outline.section_at(table.block.span.start)
+        return AddressedTable(table, section or owner, owner.index, column)
 
     def find_row(self, found: AddressedTable) -> TableRow | Diagnostic | None:
         """The row of the key; None where there is none. Errors: MATCH_COUNT_MISMATCH."""
@@ -91,7 +96,7 @@ class TableOperation(SectionTargeted):
         )
 
     def _table(self, outline: Outline, section: Section | None) -> TableSource | Diagnostic:
-        tables = outline.tables if section is None else outline.tables_in(section.body)
+        tables = outline.tables if section is None else outline.tables_in(section.span)
         wanted = self.table.index if self.table is not None else None
         if wanted is None and len(tables) == 1:
             return tables[0]
@@ -129,7 +134,7 @@ def find_column(table: TableSource, where: str, name: str) -> int | Diagnostic:
 def _not_found(
     outline: Outline, tables: Sequence[TableSource], section: Section | None, wanted: int | None
 ) -> Diagnostic:
-    place = "the file" if section is None else "the own body of the section"
+    place = "the file" if section is None else "the section"
     if wanted is None and tables:
         message = f"{place} has {len(tables)} tables, and the edit does not say which"
     else:

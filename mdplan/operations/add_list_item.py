@@ -33,7 +33,7 @@ class AddListItem(ListOperation):
     `unique: true` adds nothing where the list has an item of that text; boxes make no difference.
 
     `list` counts from 0 the lists that stand in no other list; with a section beside it, those in the
-    section's own body, that is before its first subsection. Without `list` there must be exactly one there.
+    section with its subsections. Without `list` there must be exactly one there.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -83,8 +83,10 @@ class AddListItem(ListOperation):
         known = self._known(outline, place.listing, item)
         if known is not None:
             start = known.item.block.span.start
-            section = scope.section or outline.section_at(start)
-            return Resolution(claims=(Claim(span=Span(start, start), owner=section.index),), section=section)
+            owner = outline.section_at(start)
+            return Resolution(
+                claims=(Claim(span=Span(start, start), owner=owner.index),), section=scope.section or owner
+            )
         inserted = insert_item(outline, place.listing, place.position, item)
         part = ("list item", place.listing.block.span.start, place.listing.block.depth, item.rendered)
         return self._resolution(outline, scope, inserted, part if self.unique and item.text else ())

@@ -15,8 +15,8 @@ class DeleteTableRow(TableOperation):
     The row is the one whose cell in `keyColumn` is `key`, as written or as a reader sees it. When it is the
     last one, the header and the row of dashes stay.
 
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section beside it, those in the
-    section's own body, that is before its first subsection. Without `table` there must be exactly one.
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section beside it, those
+    in the section with its subsections. Without `table` there must be exactly one.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -40,7 +40,7 @@ class DeleteTableRow(TableOperation):
             return (row,)
         span = outline.source.lines.span(row.line, row.line)
         return Resolution(
-            claims=(Claim(span=span, owner=found.section.index),), deletions=(span,), section=found.section
+            claims=(Claim(span=span, owner=found.owner),), deletions=(span,), section=found.section
         )
 
     def _not_found(self, found: AddressedTable) -> Diagnostic:

@@ -25,7 +25,7 @@ class RemoveListItem(ListOperation):
     included, just as it stands, proves what is removed.
 
     `list` counts from 0 the lists that stand in no other list; with a section beside it, those in the
-    section's own body, that is before its first subsection.
+    section with its subsections.
     """
 
     example: ClassVar[dict[str, object]] = {

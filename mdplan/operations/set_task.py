@@ -23,7 +23,7 @@ class SetTask(ListOperation):
     that most of its list has. A text as it is written, that one task has, proves which task is meant.
 
     `list` counts from 0 the lists that stand in no other list; with a section beside it, those in the
-    section's own body, that is before its first subsection.
+    section with its subsections.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "set_task", "item": "It has water.", "done": True}

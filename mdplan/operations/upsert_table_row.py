@@ -32,8 +32,8 @@ class UpsertTableRow(TableOperation):
     added in the style of the header row, padded to the width of the columns where the table is aligned.
     The cell of the key is never given another value: that would be another row.
 
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section beside it, those in the
-    section's own body, that is before its first subsection. Without `table` there must be exactly one.
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section beside it, those
+    in the section with its subsections. Without `table` there must be exactly one.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -63,10 +63,9 @@ class UpsertTableRow(TableOperation):
         return (*problems, *((row,) if isinstance(row, Diagnostic) else ()))
 
     def _change(self, found: AddressedTable, row: TableRow, values: Mapping[int, str]) -> Resolution:
-        owner = found.section.index
         return Resolution(
             claims=tuple(
-                Claim(span=span, owner=owner)
+                Claim(span=span, owner=found.owner)
                 for span in claimed_cells(row, sorted(values) or [found.key_column])
             ),
             edits=changed_cells(found.table, row, values),
@@ -78,7 +77,7 @@ class UpsertTableRow(TableOperation):
         key = heading_title(unescaped(self.key))
         part = ("table row", found.table.index, found.key_column, key)
         return Resolution(
-            claims=(Claim(span=edit.span, owner=found.section.index, part=part),),
+            claims=(Claim(span=edit.span, owner=found.owner, part=part),),
             edits=(edit,),
             section=found.section,
         )

@@ -47,7 +47,7 @@ def _has_evidence(item: ResolvedEdit) -> bool:
     part = item.outline.hashed_part(section, operation.section_sha256)
     spans = (*(edit.span for edit in item.resolution.edits), *item.resolution.deletions)
     removed = (_without_blanks(item.outline.source.text, span) for span in spans)
-    return part is not None and all(part.contains(span) for span in removed if len(span))
+    return part is not None and all(map(part.contains, removed))
 
 
 def _without_blanks(text: str, span: Span) -> Span:
