@@ -1,7 +1,10 @@
 """A batch on a real disk, and what a folder has to look like when its commit was cut off and recovered."""
 
 import hashlib
+import os
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -37,6 +40,14 @@ ELSEWHERE = {
     "file": "other.md",
     "edits": [{"op": "replace_match", "pattern": "Other", "replacement": "Same"}],
 }
+
+
+@contextmanager
+def in_memory() -> Iterator[Path]:
+    """A folder in memory, where there can be one: kills are the same there, and syncs do not wait."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        yield Path(folder)
 
 
 @contextmanager
@@ -106,13 +117,17 @@ class Saved:
 
     @classmethod
     def of(cls, folder: Path, copy: Path) -> "Saved":
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(folder, copy, symlinks=True)
+        _copy(folder, copy)
         return cls(folder, copy)
 
     def bring_back(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-        shutil.copytree(self.copy, self.folder, symlinks=True)
+        _copy(self.copy, self.folder)
+
+
+def _copy(folder: Path, to: Path) -> None:
+    """Make `to` the same as `folder`, with owners and times."""
+    shutil.rmtree(to, ignore_errors=True)
+    subprocess.run(["cp", "-a", folder, to], check=True)
 
 
 def outcome(found: Tree, old: Tree, new: Tree) -> str:

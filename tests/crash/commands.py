@@ -6,13 +6,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mdplan.storage.filesystem import Step
+
+Watch = Callable[[int], AbstractContextManager[object]]
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -43,23 +45,42 @@ class Commands:
     work: Path
     environment: Mapping[str, str] = field(default_factory=dict)
 
-    def run(self, folder: Path, *arguments: str, stdin: object = None, kill_at: int | None = None) -> Ended:
-        """Run `mdplan ARGUMENTS` in `folder`, to be killed before its disk operation `kill_at` (from 1)."""
+    def run(
+        self,
+        folder: Path,
+        *arguments: str,
+        stdin: object = None,
+        kill_at: int | None = None,
+        watch: Watch | None = None,
+    ) -> Ended:
+        """Run `mdplan ARGUMENTS` in `folder`, to be killed before its disk operation `kill_at` (from 1).
+
+        `watch` makes a block of the number of its process, in which the command runs.
+        """
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir()
         (self.work / "in").write_text("" if stdin is None else json.dumps(stdin))
+        for name in ("pid", "go") if watch else ():
+            os.mkfifo(self.work / name)
         request = {
             "folder": str(folder),
             "arguments": arguments,
             "work": str(self.work),
             "environment": {**self.environment, "MDPLAN_STATE_DIR": os.environ["MDPLAN_STATE_DIR"]},
             "killAt": kill_at,
+            "waits": watch is not None,
         }
         assert self.server.stdin is not None
         assert self.server.stdout is not None
         self.server.stdin.write(json.dumps(request) + "\n")
         self.server.stdin.flush()
-        answer = json.loads(self.server.stdout.readline())
+        with ExitStack() as stack:
+            if watch:
+                # Open for both, so that what is written waits for its reader, whom a tracer may interrupt.
+                go = stack.enter_context((self.work / "go").open("r+b", buffering=0))
+                stack.enter_context(watch(int((self.work / "pid").read_text())))
+                go.write(b"!")
+            answer = json.loads(self.server.stdout.readline())
         out, err = ((self.work / name).read_text() for name in ("out", "err"))
         steps = tuple(map(Step, answer["steps"]))
         return Ended(answer["killed"], answer["code"], out, err, steps)

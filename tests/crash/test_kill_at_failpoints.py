@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -14,20 +13,11 @@ import pytest
 
 from mdplan.storage.filesystem import FAILPOINT_VARIABLE, FileSystem, Step
 from tests.crash.aftermath import (
-    BEFORE,
-    ELSEWHERE,
-    NEW,
-    OLD,
-    STATE,
     Saved,
-    Tree,
     batch,
-    doctor_problems,
-    history_problems,
+    in_memory,
     make,
     make_with_history,
-    names,
-    outcome,
     result_of,
     torn,
     transactions_on,
@@ -35,6 +25,7 @@ from tests.crash.aftermath import (
 )
 from tests.crash.commands import Commands, commands
 from tests.crash.tally import Tally
+from tests.crash.trial import APPLY, RECOVER, Trial
 from tests.disk import tree
 
 # They leave the disk as it was, so a kill before one of them is like a kill before the next operation.
@@ -45,11 +36,9 @@ LOOKING = frozenset(
     }
 )
 PARTS = 4
-APPLY, RECOVER = ("apply", "-", "--json"), ("recover", "--json")
 STARTS = {"no history": make, "history": make_with_history}
 
-
-Way = Callable[["Trial"], Iterator[str]]
+Way = Callable[[Trial], Iterator[str]]
 
 
 @pytest.fixture(scope="module")
@@ -58,79 +47,10 @@ def mdplan() -> Iterator[Commands]:
         yield served
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One commit of the batch, from the same start again and again. `steps` are its disk operations."""
-
-    mdplan: Commands
-    start: Saved
-    old: Tree
-    new: Tree
-    steps: tuple[Step, ...]
-    earlier: int
-
-    @classmethod
-    def of(cls, mdplan: Commands, parent: Path, make: Callable[[Path], None]) -> "Trial":
-        folder = parent / "root"
-        folder.mkdir()
-        make(folder)
-        start, old = Saved.of(folder, parent / "start"), tree(folder)
-        # The user's key is made by the first of all commits; here that one is over.
-        mdplan.run(folder, *APPLY, stdin=batch())
-        start.bring_back()
-        ended = mdplan.run(folder, *APPLY, stdin=batch())
-        new = tree(folder)
-        assert (ended.code, ended.json["applied"], new) == (0, True, result_of(old)), ended
-        return cls(mdplan, start, old, new, ended.steps, earlier=int(make is make_with_history))
-
-    @property
-    def folder(self) -> Path:
-        return self.start.folder
-
-    def kill(self, point: int) -> list[str]:
-        """Bring the start back and kill the commit there; what a reader must not see in what is left."""
-        self.start.bring_back()
-        ended = self.mdplan.run(self.folder, *APPLY, stdin=batch(), kill_at=point)
-        assert ended.killed, f"the operation {point} was not reached"
-        return list(torn(self.folder, self.old, self.new))
-
-    def promised(self) -> str:
-        """What recovery has to come to: all new as soon as the record says that it is done."""
-        committed = [name for name in names(self.folder / STATE / "tx") if name.endswith((".done", ".kept"))]
-        return NEW if len(committed) > self.earlier else OLD
-
-    def left(self, promised: str) -> Iterator[str]:
-        """What is wrong where all should be as it was `promised`."""
-        found = outcome(tree(self.folder), self.old, self.new)
-        if found != promised:
-            yield f"all is {found} and not {promised}"
-        yield from unclean(self.folder)
-        new = int(promised == NEW)
-        paths = {"new/deep/made.md": new, "docs/name.md": new, "a.md": self.earlier + new}
-        yield from history_problems(self.folder, paths)
-        yield from doctor_problems(self.folder)
-
-    def apply(self, promised: str) -> Iterator[str]:
-        """Send the batch once more; what is wrong afterwards."""
-        ended = self.mdplan.run(self.folder, *APPLY, stdin=batch())
-        if ended.code != 0 or ended.json.get("alreadyApplied", False) is not (promised == NEW):
-            yield f"applied again: {ended}"
-        if promised == NEW:
-            # What is applied already commits nothing, so it leaves the cleaning to the next commit.
-            yield from self.change_another()
-        yield from self.left(NEW)
-
-    def change_another(self) -> Iterator[str]:
-        """Commit a change of another file, and take it back without a commit."""
-        ended = self.mdplan.run(self.folder, *APPLY, stdin=ELSEWHERE)
-        if ended.code != 0:
-            yield f"another commit: {ended}"
-        (self.folder / "other.md").write_text(BEFORE["other.md"])
-
-
 @pytest.fixture(params=STARTS)
-def trial(request: pytest.FixtureRequest, mdplan: Commands, tmp_path: Path) -> Trial:
-    return Trial.of(mdplan, tmp_path, STARTS[request.param])
+def trial(request: pytest.FixtureRequest, mdplan: Commands) -> Iterator[Trial]:
+    with in_memory() as folder:
+        yield Trial.of(mdplan, folder, STARTS[request.param])
 
 
 def by_a_person(trial: Trial) -> Iterator[str]:

@@ -1,0 +1,131 @@
+"""Each system call of a commit is the last one of its process, or fails: no mixture, and no false success."""
+
+import os
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from mdplan.diagnostics import Code, Exit
+from tests.crash.aftermath import MIXED, NEW, OLD, in_memory, make_with_history
+from tests.crash.commands import Commands, Ended, commands
+from tests.crash.strace import NO_FLAGS, Count, Fault, needs_strace
+from tests.crash.tally import Tally
+from tests.crash.trial import RECOVER, Trial
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+# By the calls that one system or another makes for the same thing.
+CALLS = {
+    "write": ("write",),
+    "fsync": ("fsync",),
+    "rename": ("rename", "renameat"),
+    "renameat2": ("renameat2",),
+    "unlink": ("unlinkat",),
+    "mkdir": ("mkdirat",),
+    "open": ("openat",),
+    "fchmod": ("fchmod",),
+    "fchown": ("fchown",),
+    "close": ("close",),
+}
+# The same where every file has to get a second name, because no two can change places.
+CALLS_WITHOUT_FLAGS = {"link": ("linkat",), "unlink": ("unlinkat",), "rename": ("rename", "renameat")}
+WAYS = [(each, ()) for each in CALLS.items()] + [(each, (NO_FLAGS,)) for each in CALLS_WITHOUT_FLAGS.items()]
+ERRORS = ("EIO", "ENOSPC", "EACCES", "EMFILE")
+NOBODY = 65534
+# What a program may end with that a failing disk stops.
+ENDS = frozenset({Exit.DONE, Exit.REFUSED, Exit.STALE, Exit.ENVIRONMENT})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _strace() -> None:
+    needs_strace()
+
+
+@pytest.fixture(scope="module")
+def mdplan() -> Iterator[Commands]:
+    with commands() as served:
+        yield served
+
+
+@pytest.fixture
+def trial(mdplan: Commands) -> Iterator[Trial]:
+    with in_memory() as folder:
+        yield Trial.of(mdplan, folder, make)
+
+
+def make(folder: Path) -> None:
+    """A file of another owner among them, where this user can make one."""
+    make_with_history(folder)
+    try:
+        os.chown(folder / "docs" / "name.md", NOBODY, NOBODY)
+    except PermissionError:
+        return
+
+
+def faults(trial: Trial, names: tuple[str, ...], beside: tuple[str, ...], error: str | None) -> list[Fault]:
+    """One for every call of the commit of one of these names; of errors also those that stay."""
+    log = Count(names, trial.start.copy.with_name("calls"), beside)
+    assert trial.run(watch=log).code == Exit.DONE
+    return [
+        Fault(name, nth, error, onward=onward, beside=beside)
+        for name, count in log.read().items()
+        for nth, onward in product(range(1, count + 1), (False, True) if error else (False,))
+    ]
+
+
+def promised(ended: Ended) -> set[str]:
+    """What all has to be when the answer was that."""
+    if ended.code == Exit.DONE:
+        return {NEW}
+    if not ended.out:
+        # It did whatever it did, and then could not say so.
+        return {OLD, NEW}
+    codes = {problem["code"] for problem in ended.json["diagnostics"]}
+    if Code.COMMIT_IN_DOUBT in codes:
+        return {NEW}
+    return {OLD, MIXED} if Code.RECOVERY_REQUIRED in codes else {OLD}
+
+
+def problems_of(trial: Trial, fault: Fault) -> Iterator[str]:
+    """What is wrong after a commit with that fault, and after its recovery."""
+    ended = trial.run(watch=fault)
+    yield from trial.torn()
+    if fault.error is None:
+        if not ended.killed:
+            yield f"it was not killed: {ended}"
+        allowed = {trial.promised()}
+    else:
+        if ended.code not in ENDS:
+            yield f"it ended in no way that it should: {ended}"
+            return
+        allowed = promised(ended)
+        if (found := trial.outcome()) not in allowed:
+            yield f"the answer was {ended.code}, and all is {found}: {ended}"
+    again = trial.mdplan.run(trial.folder, *RECOVER)
+    if again.code != Exit.DONE:
+        yield f"recovered: {again}"
+    left = trial.outcome()
+    if left not in allowed - {MIXED}:
+        yield f"after recovery all is {left}: {ended}"
+    yield from trial.left(left)
+
+
+@pytest.mark.parametrize("error", [None, *ERRORS])
+@pytest.mark.parametrize(
+    ("call", "beside"), WAYS, ids=[name + "-plain" * bool(beside) for (name, _), beside in WAYS]
+)
+def test_commit_with_a_fault_is_whole_and_tells_the_truth(
+    trial: Trial, call: tuple[str, tuple[str, ...]], beside: tuple[str, ...], error: str | None, tally: Tally
+) -> None:
+    name, names = call
+    if name == "fchown" and os.geteuid() != 0:
+        pytest.skip("needs root, to have a file of another owner")
+    every = faults(trial, names, beside, error)
+    violations = [f"{fault}: {problem}" for fault in every for problem in problems_of(trial, fault)]
+    row = "system calls that fail" if error else "system calls that are the last"
+    points = {"errnos" if error else "points": len(every)}
+    tally(row, **points, states=len(every), violations=len(violations))
+    assert every
+    assert violations == []

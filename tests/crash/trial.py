@@ -1,0 +1,108 @@
+"""One commit through the command line, from the same start again and again, and what is wrong after it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mdplan.storage.filesystem import Step
+from tests.crash.aftermath import (
+    BEFORE,
+    ELSEWHERE,
+    NEW,
+    OLD,
+    STATE,
+    Saved,
+    Tree,
+    batch,
+    doctor_problems,
+    history_problems,
+    names,
+    outcome,
+    result_of,
+    torn,
+    unclean,
+)
+from tests.crash.commands import Commands, Ended, Watch
+from tests.disk import tree
+
+APPLY, RECOVER = ("apply", "-", "--json"), ("recover", "--json")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One commit of the batch, from the same start again and again. `steps` are its disk operations."""
+
+    mdplan: Commands
+    start: Saved
+    old: Tree
+    new: Tree
+    steps: tuple[Step, ...]
+    earlier: int
+
+    @classmethod
+    def of(cls, mdplan: Commands, parent: Path, make: Callable[[Path], None]) -> "Trial":
+        folder = parent / "root"
+        folder.mkdir()
+        make(folder)
+        start, old = Saved.of(folder, parent / "start"), tree(folder)
+        # The user's key is made by the first of all commits; here that one is over.
+        mdplan.run(folder, *APPLY, stdin=batch())
+        start.bring_back()
+        ended = mdplan.run(folder, *APPLY, stdin=batch())
+        new = tree(folder)
+        assert (ended.code, ended.json["applied"], new) == (0, True, result_of(old)), ended
+        return cls(mdplan, start, old, new, ended.steps, len(names(start.copy / STATE / "tx")))
+
+    @property
+    def folder(self) -> Path:
+        return self.start.folder
+
+    def run(self, *, kill_at: int | None = None, watch: Watch | None = None) -> Ended:
+        """Bring the start back and commit the batch, killed or watched as `Commands.run` does it."""
+        self.start.bring_back()
+        return self.mdplan.run(self.folder, *APPLY, stdin=batch(), kill_at=kill_at, watch=watch)
+
+    def kill(self, point: int) -> list[str]:
+        """Kill the commit before that disk operation; what a reader must not see in what is left."""
+        assert self.run(kill_at=point).killed, f"the operation {point} was not reached"
+        return self.torn()
+
+    def torn(self) -> list[str]:
+        """What no reader may see, not even before recovery."""
+        return list(torn(self.folder, self.old, self.new))
+
+    def outcome(self) -> str:
+        """Whether all is old, all is new, or mixed."""
+        return outcome(tree(self.folder), self.old, self.new)
+
+    def promised(self) -> str:
+        """What recovery has to come to: all new as soon as the record says that it is done."""
+        committed = [name for name in names(self.folder / STATE / "tx") if name.endswith((".done", ".kept"))]
+        return NEW if len(committed) > self.earlier else OLD
+
+    def left(self, promised: str) -> Iterator[str]:
+        """What is wrong where all should be as it was `promised`."""
+        if (found := self.outcome()) != promised:
+            yield f"all is {found} and not {promised}"
+        yield from unclean(self.folder)
+        new = int(promised == NEW)
+        paths = {"new/deep/made.md": new, "docs/name.md": new, "a.md": self.earlier + new}
+        yield from history_problems(self.folder, paths)
+        yield from doctor_problems(self.folder)
+
+    def apply(self, promised: str) -> Iterator[str]:
+        """Send the batch once more; what is wrong afterwards."""
+        ended = self.mdplan.run(self.folder, *APPLY, stdin=batch())
+        if ended.code != 0 or ended.json.get("alreadyApplied", False) is not (promised == NEW):
+            yield f"applied again: {ended}"
+        if promised == NEW:
+            # What is applied already commits nothing, so it leaves the cleaning to the next commit.
+            yield from self.change_another()
+        yield from self.left(NEW)
+
+    def change_another(self) -> Iterator[str]:
+        """Commit a change of another file, and take it back without a commit."""
+        ended = self.mdplan.run(self.folder, *APPLY, stdin=ELSEWHERE)
+        if ended.code != 0:
+            yield f"another commit: {ended}"
+        (self.folder / "other.md").write_text(BEFORE["other.md"])
