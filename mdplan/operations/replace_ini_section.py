@@ -46,7 +46,7 @@ class ReplaceIniSection(IniOperation):
         if isinstance(place, Diagnostic) or problems:
             return problems
         if isinstance(place, str):
-            edit = add_section(ini, place, payload.lines)
+            edit, _ = add_section(ini, place, payload.lines)
             return Resolution(
                 claims=(Claim(span=edit.span, owner=0, part=(place,)),), edits=(edit,), comes_last=True
             )

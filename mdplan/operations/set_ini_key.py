@@ -19,9 +19,10 @@ class SetIniKey(IniKeyOperation):
     """Set a key of an INI file; a missing one is added to its section.
 
     Comments, order and spacing stay. A new key stands behind the last one of its section and is written as
-    those before it are; with `createIfMissing` a missing section is added at the end of the file. The name of
-    a key counts in any case where none fits by the letter. A comment begins at `;` or `#` behind white space:
-    one behind the old value stays, and a new value that would be read as one is refused.
+    those before it are; with `createIfMissing` a missing section is added at the end of the file, once for
+    all of its keys in a batch. The name of a key counts in any case where none fits by the letter. A comment
+    begins at `;` or `#` behind white space: one behind the old value stays, and a new value that would be
+    read as one is refused.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -89,9 +90,12 @@ class SetIniKey(IniKeyOperation):
                     is_evidence=self.section_sha256 is not None,
                 )
             case str():
-                edit = add_section(ini, place, [new_key_line(ini, self.key, self.value)])
+                edit, header = add_section(ini, place, [new_key_line(ini, self.key, self.value)])
                 return Resolution(
-                    claims=(Claim(span=edit.span, owner=0, part=(place,)),), edits=(edit,), comes_last=True
+                    claims=(Claim(span=edit.span, owner=0, part=(place, self.key.casefold())),),
+                    edits=(edit,),
+                    comes_last=True,
+                    shared_start=header,
                 )
 
 
