@@ -30,6 +30,8 @@ class Change:
 class Scenario:
     """One commit of `changes`, and `earlier` ones before it. `others` is there before and after.
 
+    `removed_folders` are empty after the commit, which removes them.
+
     Without `synced_bases` whoever wrote the files has not synced them; without `synced_earlier` a loss of
     power can still take what the earlier commits left to chance. With `tries_exchange` each process begins by
     trying whether the disk can exchange files.
@@ -38,6 +40,7 @@ class Scenario:
     name: str
     changes: tuple[Change, ...]
     earlier: tuple[tuple[Change, ...], ...] = ()
+    removed_folders: tuple[str, ...] = ()
     others: Mapping[str, bytes] = field(default_factory=lambda: {"other.md": b"other\n"})
     exchange: bool = True
     links: bool = True
@@ -54,8 +57,11 @@ class Scenario:
         """
         attributes = (("user.note", b"kept"),) if self.links else ()
         files: dict[str, bytes | Content] = dict(self.others)
+        first: dict[str, Change] = {}
         for change in [change for changes in (*self.earlier, self.changes) for change in changes]:
-            if change.old is not None and change.path not in files:
+            first.setdefault(change.path, change)
+        for change in first.values():
+            if change.old is not None:
                 files[change.path] = own(change.old, PRIVATE)._replace(attributes=attributes)
         return files
 

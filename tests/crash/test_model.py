@@ -38,6 +38,12 @@ MIXED = (
 FIRST, SECOND, THIRD = b"first\n", b"the second\n", b"this is the third\n"
 
 LINKED = Scenario("rename-by-link", renamed("d/from.md", "to.md"), BEFORE, exchange=False)
+UNDONE = Scenario(
+    "undo-of-creation",
+    tuple(Change(change.path, change.new, None) for change in created("x/y/new.md")),
+    (created("x/y/new.md"),),
+    removed_folders=("x", "x/y"),
+)
 SMALL = (
     Scenario("replace", replaced("a.md"), BEFORE),
     Scenario("create", created("new.md"), BEFORE),
@@ -47,6 +53,7 @@ SMALL = (
     # What is staged is in the history already, as what the commit before has displaced.
     Scenario("back", (Change("a.md", SECOND, FIRST),), ((Change("a.md", FIRST, SECOND),),)),
     Scenario("replace-by-link", replaced("a.md"), BEFORE, exchange=False),
+    UNDONE,
     LINKED,
     Scenario("replace-by-copy", replaced("a.md"), BEFORE, exchange=False, links=False),
     Scenario("rename-by-copy", renamed("d/from.md", "to.md"), BEFORE, exchange=False, links=False),
@@ -97,7 +104,7 @@ def check(found: Found, tally: Tally, row: str = "model checker", errnos: int = 
     assert not violations, "\n".join(found.violations)
 
 
-@scenarios(*(each for each in SMALL if each is not LINKED), slow=(LINKED,))
+@scenarios(*(each for each in SMALL if each not in (LINKED, UNDONE)), slow=(LINKED, UNDONE))
 def test_crashes_of_crashes_end_all_old_or_all_new(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
     checker = Checker(scenario, tmp_path)
     check(checker.check(checker.run()), tally)
@@ -111,7 +118,7 @@ def test_crashes_of_crashes_end_the_same_when_commits_recover(
     check(checker.check(checker.run(), recovery=before_commit), tally)
 
 
-@scenarios(*SMALL, slow=LARGE)
+@scenarios(*(each for each in SMALL if each is not UNDONE), slow=(UNDONE, *LARGE))
 def test_next_commit_goes_on_after_every_crash(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
     checker = Checker(scenario, tmp_path)
     disk = checker.run()
