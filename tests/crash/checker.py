@@ -236,7 +236,7 @@ class Checker:
         disk = self.disk(state.volume)
         facts = self.commit(disk, (NEXT_CHANGE,), NEXT)
         left, old, new = (dict(tree) for tree in (documents(disk.volume.image()), self.old, self.new))
-        changed = [tree.pop(NEXT_CHANGE.path).data for tree in (left, old, new)][0]
+        changed, *_ = [tree.pop(NEXT_CHANGE.path).data for tree in (left, old, new)]
         fits = any(left == {OLD: old, NEW: new}[outcome] for outcome in state.may_be)
         if not fits or changed != NEXT_CHANGE.new or not facts.undoable:
             return [f"the next commit leaves {mixture(left, old, new)}; {state.crashes[-1]}"]
