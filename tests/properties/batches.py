@@ -133,4 +133,4 @@ def _has_place(outline: Outline, strategy: Edits) -> bool:
         return bool(outline.tree.fences)
     if strategy in {region_edits, toc_edits}:
         return bool(find_regions(outline).by_name)
-    return True
+    return strategy not in {section_edits, section_targets} or len(outline.sections) > 1

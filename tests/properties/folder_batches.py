@@ -72,7 +72,11 @@ def folder_batches(draw: DrawFn, folder: Folder) -> dict[str, Any]:
         path = draw(st.sampled_from(["new.md", "docs/d.md", "a/new.ini", "a.md"]))
         if path not in paths:
             files.append({"file": path, "edits": [{"op": "create_file"} | draw(_fields("create_file"))]})
-    return {"files": files} | draw(batch_options())
+    options = draw(batch_options())
+    if any("toFile" in edit for file in files for edit in file["edits"]):
+        # Files have no order between them, so such edits are refused with it.
+        options.pop("sequential", None)
+    return {"files": files} | options
 
 
 @st.composite

@@ -22,6 +22,27 @@ _BLOCKS = (
     "See [use](#use) and [a].\n",
     "",
 )
+# A section of what operations name besides headings.
+_EVERY_KIND = """## Kinds
+
+- [ ] task
+- one
+
+| a | b |
+|---|---|
+| k | `v` |
+
+```py
+run
+```
+
+<!-- q:start -->
+text
+<!-- q:end -->
+<!-- toc:start -->
+- [x](#x)
+<!-- toc:end -->
+"""
 _ENDINGS = (
     "",
     "",
@@ -61,9 +82,11 @@ def _sections(draw: DrawFn) -> str:
 @st.composite
 def documents(draw: DrawFn) -> str:
     """Sections, with hostile lines among some of them; every kind of line end, and some without the last."""
-    parts = _sections() | _sections() | _sections() | _few_hostile_lines
+    parts = _sections() | _sections() | _sections() | _few_hostile_lines | st.just(_EVERY_KIND)
     text = draw(st.sampled_from(_FRONT_MATTER)) + draw(st.sampled_from(["", "Before all.\n\n"]))
-    text += "".join(draw(st.lists(parts, max_size=5))) + draw(st.sampled_from(_ENDINGS))
+    text += "".join(draw(st.lists(parts, min_size=draw(st.integers(0, 2)), max_size=5))) + draw(
+        st.sampled_from(_ENDINGS)
+    )
     if draw(st.integers(0, 7)) == 0:
         text = text.removesuffix("\n")
     return text.replace("\n", draw(st.sampled_from(_LINE_ENDS)))

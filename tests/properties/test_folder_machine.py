@@ -37,7 +37,7 @@ from tests.properties.plan_laws import check_wire, spliced
 pytestmark = pytest.mark.timeout(7200 if FULL else 240)
 
 SETTINGS = settings(
-    max_examples=600 if FULL else 25,
+    max_examples=800 if FULL else 40,
     stateful_step_count=6 if FULL else 4,
     suppress_health_check=list(HealthCheck),
 )
@@ -89,6 +89,8 @@ class FolderMachine(RuleBasedStateMachine):
                 return
             batch = smaller
             plan = self.plan(batch)
+        for each in (edit for file in batch["files"] for edit in file["edits"]):
+            event(f"planned {each['op']}{' to a file' if 'toFile' in each else ''}")
         result = self.check_plan(plan, batch)
         if data.draw(st.integers(0, 3)) == 0:
             check_git(base, self.engine.diff_bytes(plan.plan_id), result)

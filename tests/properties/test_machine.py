@@ -39,7 +39,7 @@ pytestmark = pytest.mark.timeout(7200 if FULL else 240)
 
 NAMES = ("doc.md", "doc.md", "doc.md", "doc.ini")
 SETTINGS = settings(
-    max_examples=2000 if FULL else 80,
+    max_examples=1000 if FULL else 80,
     stateful_step_count=12 if FULL else 8,
     suppress_health_check=list(HealthCheck),
 )
@@ -95,6 +95,8 @@ class Machine(RuleBasedStateMachine):
                 return
             batch = batch | {"edits": rest}
             plan = self.plan(batch)
+        for each in batch["edits"]:
+            event(f"planned {each['op']}")
         result = self.check_plan(plan, batch, outline)
         check_single_edits(self, batch, outline)
         self.check_apply(plan, batch, result)
