@@ -1,5 +1,6 @@
 """All blocks of a document, looked into only where somebody asks."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -22,6 +23,9 @@ class BlockParts(Protocol):
 
     def holding(self, kind: BlockKind) -> Iterator[int]:
         """Indexes of the parts in which there can be a block of `kind`, in order; in others there is none."""
+
+    def shows(self, part: int, sign: re.Pattern[str]) -> bool:
+        """Whether `sign` may be found in the lines of that part; False is certain."""
 
 
 class BlockTree:
@@ -57,20 +61,31 @@ class BlockTree:
         """Blocks that hold no other blocks, in document order."""
         return tuple(block for block in self.blocks if block.kind not in CONTAINERS)
 
+    def of_kinds(self, *kinds: BlockKind) -> tuple[Block, ...]:
+        """Blocks of these kinds and of every depth, in document order."""
+        parts = sorted({part for kind in kinds for part in self._parts.holding(kind)})
+        return tuple(block for part in parts for block in self._blocks_of(part) if block.kind in kinds)
+
+    def around(self, kind: BlockKind, sign: re.Pattern[str]) -> Iterator[Block]:
+        """Every block of `kind` with `sign` in its lines, and those near it: all of the same root block."""
+        for part in self._parts.holding(kind):
+            if self._parts.shows(part, sign):
+                yield from self._blocks_of(part)
+
     @cached_property
     def headings(self) -> tuple[Block, ...]:
         """Headings of every depth, in document order."""
-        return self._of_kind(BlockKind.HEADING)
+        return self.of_kinds(BlockKind.HEADING)
 
     @cached_property
     def fences(self) -> tuple[Block, ...]:
         """Fenced code blocks of every depth, in document order: the index of each is what callers count."""
-        return self._of_kind(BlockKind.FENCE)
+        return self.of_kinds(BlockKind.FENCE)
 
     @cached_property
     def definitions(self) -> tuple[Block, ...]:
         """Link reference definitions of every depth, in document order."""
-        return self._of_kind(BlockKind.DEFINITION)
+        return self.of_kinds(BlockKind.DEFINITION)
 
     def fences_in(self, span: Span) -> tuple[Block, ...]:
         """Fenced code blocks that start in `span`."""
@@ -82,10 +97,13 @@ class BlockTree:
         """Root block behind all others."""
         return next(self.roots_backwards(), None)
 
-    def roots_backwards(self) -> Iterator[Block]:
-        """Root blocks, the last one first."""
-        for part in reversed(range(self._count)):
-            yield from reversed(self._index(part).roots)
+    def roots_backwards(self, end: int | None = None) -> Iterator[Block]:
+        """Root blocks that end at the offset `end` or before it, or all of them; the last one first."""
+        last = self._count if end is None else bisect_left(self._parts.starts, end)
+        for part in reversed(range(last)):
+            for root in reversed(self._index(part).roots):
+                if end is None or root.span.end <= end:
+                    yield root
 
     def leaf_at(self, offset: int) -> Block | None:
         """Block without blocks in it whose lines hold the code point at `offset`."""
@@ -134,10 +152,6 @@ class BlockTree:
             self._indexes[part] = BlockIndex(self._blocks_of(part))
         return self._indexes[part]
 
-    def _of_kind(self, kind: BlockKind) -> tuple[Block, ...]:
-        parts = self._parts.holding(kind)
-        return tuple(block for part in parts for block in self._blocks_of(part) if block.kind is kind)
-
     def _parts_in(self, span: Span, end: int) -> Iterator[int]:
         """Parts that hold something of `span`, up to those that start before `end`."""
         starts = self._parts.starts
@@ -168,6 +182,9 @@ class _KnownBlocks:
     def blocks(self, part: int) -> tuple[Block, ...]:
         assert part == 0
         return self._blocks
+
+    def shows(self, _part: int, _sign: re.Pattern[str]) -> bool:
+        return True
 
     def holding(self, kind: BlockKind) -> Iterator[int]:
         if any(block.kind is kind for block in self._blocks):

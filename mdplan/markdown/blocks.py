@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-def parse_blocks(text: str, lines: LineIndex, start: int = 0, *, reference: bool = True) -> BlockTree:
+def parse_blocks(text: str, lines: LineIndex, start: int = 0, *, reference: bool = False) -> BlockTree:
     """Blocks of `text` from the line start at offset `start` on (what stands before is front matter).
 
     They come from the scanner or, with `reference`, from one pass of markdown-it-py over all of the text.

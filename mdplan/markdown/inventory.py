@@ -10,6 +10,7 @@ from mdplan.markdown.lists import TASK_BOX
 from mdplan.markdown.outline import Outline
 
 _SPACES: Final = re.compile(r"[ \t]+")
+_BOX: Final = re.compile(r"\[[ xX]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +51,18 @@ def find_code_blocks(outline: Outline) -> tuple[CodeBlock, ...]:
     """All code blocks in document order."""
     found: list[CodeBlock] = []
     fences = 0
-    for block in outline.blocks:
+    for block in outline.tree.of_kinds(BlockKind.FENCE, BlockKind.INDENTED_CODE):
         if block.kind is BlockKind.FENCE:
             found.append(CodeBlock(block, fences, fence_language(block)))
             fences += 1
-        elif block.kind is BlockKind.INDENTED_CODE:
+        else:
             found.append(CodeBlock(block, None, None))
     return tuple(found)
 
 
 def find_tables(outline: Outline) -> tuple[Table, ...]:
     """All tables in document order."""
-    tables = (block for block in outline.blocks if block.kind is BlockKind.TABLE)
+    tables = outline.tree.of_kinds(BlockKind.TABLE)
     return tuple(
         Table(block, index, block.cells, block.last_line - block.first_line - 1)
         for index, block in enumerate(tables)
@@ -71,7 +72,7 @@ def find_tables(outline: Outline) -> tuple[Table, ...]:
 def find_tasks(outline: Outline) -> tuple[Task, ...]:
     """All task list items in document order: items that begin with a paragraph that begins with a box."""
     found: list[Task] = []
-    for item, first in pairwise(outline.blocks):
+    for item, first in pairwise(outline.tree.around(BlockKind.LIST_ITEM, _BOX)):
         if (
             item.kind is BlockKind.LIST_ITEM
             and first.kind is BlockKind.PARAGRAPH

@@ -1,6 +1,5 @@
 """Matches of a pattern in a document, without those that lie in excluded nodes."""
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -126,17 +125,13 @@ def _protected_blocks(outline: Outline, match: Span, kinds: frozenset[NodeKind])
     front_matter = outline.front_matter
     if front_matter and NodeKind.FRONT_MATTER in kinds:
         yield _lines(outline, NodeKind.FRONT_MATTER, front_matter.span, 0)
-    leaves = outline.tree.leaves
-    index = bisect_left(leaves, match.start, key=lambda block: block.span.end)
-    while index < len(leaves) and leaves[index].span.start <= match.end:
-        block = leaves[index]
+    for block in outline.tree.leaves_in(Span(max(match.start - 1, 0), match.end + 1)):
         kind = _BLOCKS.get(block.kind)
         if kind in kinds:
             text = outline.source.lines.content(block.first_line)
             # The indentation is what delimits indented code; elsewhere a pattern may leave it out.
             indentation = 0 if block.kind is BlockKind.INDENTED_CODE else len(text) - len(text.lstrip(" \t"))
             yield _lines(outline, kind, block.span, indentation)
-        index += 1
 
 
 def _lines(outline: Outline, kind: NodeKind, span: Span, indentation: int) -> _Protected:

@@ -252,9 +252,7 @@ class Outline:
         """Start of the trailing run of definitions, or the end of the text."""
         end = len(self.source.text)
         may_belong_to_footnote = False
-        for block in reversed(self.blocks):
-            if block.depth:
-                continue
+        for block in self.tree.roots_backwards():
             is_footnote = _FOOTNOTE.match(self.text_of(block.span).lstrip(" ")) is not None
             if is_footnote or (block.kind is BlockKind.DEFINITION and not may_belong_to_footnote):
                 end = block.span.start
@@ -266,7 +264,7 @@ class Outline:
         return end
 
     def _sections(self) -> tuple[tuple[Section, ...], tuple[Section, ...]]:
-        headings = [block for block in self.blocks if block.kind is BlockKind.HEADING]
+        headings = self.tree.headings
         titles = [heading_title(block.content) for block in headings]
         # GitHub keeps in an anchor the space that an HTML tag beside the text leaves.
         anchors = list(heading_anchors(render_text(block.content) for block in headings))

@@ -90,6 +90,11 @@ class ScannedBlocks:
             if sign and sign.search(self._text, start, end + 1):
                 yield part
 
+    def shows(self, part: int, sign: re.Pattern[str]) -> bool:
+        """Whether `sign` is found in the lines of the stretch with this index."""
+        _, start, end = self._stretches[part]
+        return sign.search(self._text, start, end) is not None
+
     def blocks(self, part: int) -> tuple[Block, ...]:
         """All blocks of the stretch with this index."""
         form, start, end = self._stretches[part]

@@ -31,7 +31,7 @@ class AppendToFile(Operation):
         """One insertion at the end of the text. Errors: EMPTY_CONTENT, OUTLINE_CHANGED."""
         if not self.markdown:
             return (_EMPTY,)
-        last = outline.tree.roots[-1] if outline.tree.roots else None
+        last = outline.tree.last_root
         if last is not None and is_left_open(last, outline.source.text):
             return (_swallowing(last),)
         source = outline.source

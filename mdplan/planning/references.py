@@ -6,7 +6,6 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, warning
 from mdplan.document_format import DocumentFormat
-from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.links import LocalLink, footnote_links, reference_labels, reference_uses
 from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile
@@ -80,9 +79,7 @@ def _labels(built: BuiltFile) -> Iterator[Diagnostic]:
 
 
 def _definitions(outline: Outline) -> set[str]:
-    return {
-        outline.text_of(block.span).strip() for block in outline.blocks if block.kind is BlockKind.DEFINITION
-    }
+    return {outline.text_of(block.span).strip() for block in outline.tree.definitions}
 
 
 def _footnote_warning(built: BuiltFile, link: LocalLink) -> Diagnostic:

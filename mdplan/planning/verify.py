@@ -209,10 +209,10 @@ def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
 
 
 def _left_open(built: BuiltFile) -> Iterator[Diagnostic]:
-    last = built.result.tree.roots[-1] if built.result.tree.roots else None
+    last = built.result.tree.last_root
     if last is None or not is_left_open(last, built.result.source.text):
         return
-    base_last = built.base.tree.roots[-1] if built.base.tree.roots else None
+    base_last = built.base.tree.last_root
     if base_last is not None and is_left_open(base_last, built.base.source.text):
         return
     yield Diagnostic(

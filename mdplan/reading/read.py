@@ -79,12 +79,11 @@ def _hash(outline: Outline, place: Place) -> str | None:
 def _cut(outline: Outline, start: int, budget: int) -> int:
     """The last place behind `start`, at most `budget` characters on, at which a text can be cut."""
     limit = start + budget
-    blocks = outline.tree.roots
-    index = bisect_right(blocks, limit, key=lambda block: block.span.end) - 1
-    while index >= 0 and blocks[index].kind is BlockKind.HEADING:
-        index -= 1  # A heading stays with its text.
-    if index >= 0 and blocks[index].span.end > start:
-        return blocks[index].span.end
+    blocks = outline.tree.roots_backwards(limit)
+    # A heading stays with its text.
+    last = next((block for block in blocks if block.kind is not BlockKind.HEADING), None)
+    if last is not None and last.span.end > start:
+        return last.span.end
     lines = outline.source.lines
     line_start = lines.start(lines.line_at(limit))
     return line_start if line_start > start else limit

@@ -73,7 +73,7 @@ def test_the_examples_of_the_specification_have_the_same_blocks(corpus: Path, wr
 
 
 def mutated(dice: Random, texts: list[str]) -> str:
-    """A piece of a real document in which lines go, are repeated or changed, or that hostile ones come into."""
+    """A piece of a real document in which lines go, come twice or change, or that hostile ones come into."""
     lines = dice.choice(texts).split("\n")
     first = dice.randrange(len(lines))
     lines = lines[first : first + dice.randint(2, 30)]
