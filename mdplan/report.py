@@ -16,11 +16,15 @@ from mdplan.text.source import visible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The part that all reports share. `error` is the first of the `diagnostics` that are errors."""
+    """The part that all reports share. `error` is the first of the `diagnostics` that are errors.
+
+    `left_out` says how many entries long lists have lost to keep the report short, by the names of the lists.
+    """
 
     ok: bool
     error: Diagnostic | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
+    left_out: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

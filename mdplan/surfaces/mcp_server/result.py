@@ -1,12 +1,12 @@
 """Reports as answers: the same shape for success and refusal, and within the size that clients take."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from mdplan.report import PlanReport, Report, to_wire
 from mdplan.surfaces.mcp_server.report_text import plan_text, refusal_text
+from mdplan.surfaces.mcp_server.short_report import size_of, within
 from mdplan.surfaces.mcp_server.tool import Answer
 
 # Clients put a longer result into a file, and the model sees a path instead of it.
@@ -18,10 +18,15 @@ AnyReport = TypeVar("AnyReport", bound=Report)
 
 
 def answer(report: AnyReport, text_of: Callable[[AnyReport], str]) -> Answer:
-    """Answer that holds `report` as data and as text; `text_of` gives the text of a success."""
+    """Answer that holds `report` as data and as text; `text_of` gives the text of a success.
+
+    What grows with a batch is cut to fit; what others report keeps within its own limits.
+    """
+    wire = to_wire(report)
+    is_of_a_batch = isinstance(report, PlanReport) or not report.ok
     return Answer(
         text=text_of(report) if report.ok else refusal_text(report),
-        structured=to_wire(report),
+        structured=within(wire, MOST_CHARACTERS) if is_of_a_batch else wire,
         is_refusal=not report.ok,
     )
 
@@ -34,8 +39,10 @@ def plan_answer(report: PlanReport) -> Answer:
 def _with_short_diff(report: PlanReport) -> PlanReport:
     if report.diff is None:
         return report
-    rest: Any = to_wire(replace(report, diff=None))
-    room = max(MOST_CHARACTERS - len(json.dumps(rest, ensure_ascii=False)), _LEAST_FOR_DIFF)
+    # As JSON a diff is longer than it is: its line ends take two characters.
+    as_json = size_of(report.diff) / max(len(report.diff), 1)
+    rest = size_of(to_wire(replace(report, diff=None, diff_truncated=True)))
+    room = max(int((MOST_CHARACTERS - rest) / as_json), _LEAST_FOR_DIFF)
     if len(report.diff) <= room:
         return report
     return replace(report, diff=cut_diff(report.diff, room), diff_truncated=True)

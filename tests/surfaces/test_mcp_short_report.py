@@ -1,0 +1,100 @@
+"""Reports of huge batches keep within what clients take, and say what they leave out."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdplan.diagnostics import Candidate, Code, Diagnostic, warning
+from mdplan.plan import EditResult
+from mdplan.report import ApplyReport, FileReport, PlanReport, Receipt, refusal
+from mdplan.surfaces.mcp_server.result import MOST_CHARACTERS, answer, plan_answer
+from mdplan.surfaces.mcp_server.short_report import size_of, within
+
+FILE = FileReport(
+    file="a.md", base_sha256="b" * 64, result_sha256="c" * 64, changed=True, lines_added=2, lines_removed=1
+)
+FILES = tuple(replace(FILE, file=f"{number}.md") for number in range(2_000))
+EDITS = tuple(
+    EditResult(edit_index=number, op="replace_match", file="a.md", no_op=False) for number in range(20_000)
+)
+PROBLEMS = tuple(
+    Diagnostic(code=Code.SECTION_NOT_FOUND, message="no section", edit_index=number)
+    for number in range(5_000)
+)
+RECEIPT = Receipt(transaction="0" * 16, plan_id="sha256-p", files=FILES, committed_at=0.0, durability="full")
+PLAN = PlanReport(ok=True, plan_id="sha256-p", files=FILES, edit_results=EDITS)
+DIFF = "diff --git a/a b/a\n--- a/a\n+++ b/a\n" + "@@ -1,1 +1,1 @@\n-a\n+b\n" * 9_000
+CANDIDATES = tuple(
+    Candidate(section_id=f"sha256-{line:016}", heading_path=("A",), start_line=line, end_line=line)
+    for line in range(1, 4_000)
+)
+
+
+@pytest.mark.parametrize(
+    ("report", "cut"),
+    [
+        (PLAN, {"files", "editResults"}),
+        (replace(PLAN, files=(FILE,), diff=DIFF), {"editResults"}),
+        (replace(PLAN, edit_results=(), warnings=PROBLEMS), {"files", "warnings"}),
+        (
+            replace(PLAN, edit_results=(), files=(), accepted=(0,), rejected=tuple(range(50_000))),
+            {"rejected"},
+        ),
+        (ApplyReport(ok=True, applied=True, files=FILES, receipt=RECEIPT), {"files", "receipt.files"}),
+        (refusal(PlanReport, PROBLEMS), {"diagnostics"}),
+        (refusal(PlanReport, [replace(PROBLEMS[0], candidates=CANDIDATES)]), {"candidates"}),
+    ],
+)
+def test_report_of_a_huge_batch_is_cut_to_fit(report: PlanReport, cut: set[str]) -> None:
+    structured = plan_answer(report).structured
+
+    assert len(json.dumps(structured, ensure_ascii=False)) <= MOST_CHARACTERS
+    assert len(json.dumps(structured, ensure_ascii=False)) > 0.9 * MOST_CHARACTERS or cut == {"candidates"}
+    assert set(structured["leftOut"]) == cut
+
+
+def test_short_lists_stay_whole_beside_a_long_one() -> None:
+    notice = warning(Code.BROKEN_LINK, "a link breaks")
+    report = replace(PLAN, files=(FILE,), warnings=(notice,) * 20)
+
+    structured = plan_answer(report).structured
+
+    assert len(structured["files"]) == 1
+    assert len(structured["warnings"]) == 20
+    assert len(structured["editResults"]) + structured["leftOut"]["editResults"] == 20_000
+
+
+def test_report_that_fits_is_left_as_it_is() -> None:
+    assert "leftOut" not in plan_answer(replace(PLAN, files=(FILE,), edit_results=EDITS[:5])).structured
+
+
+def test_refusal_keeps_its_error() -> None:
+    structured = answer(refusal(PlanReport, PROBLEMS), str).structured
+
+    assert structured["error"]["editIndex"] == 0
+    assert structured["diagnostics"][0] == structured["error"]
+
+
+ENTRIES = st.lists(st.text(max_size=30), max_size=60)
+
+
+@given(ENTRIES, ENTRIES, ENTRIES, st.integers(500, 4_000))
+def test_lists_lose_only_their_end_and_count_it(
+    files: list[str], warnings: list[str], receipt: list[str], most: int
+) -> None:
+    wire = {"ok": True, "files": files, "warnings": warnings, "receipt": {"files": receipt}}
+
+    short = within(wire, most)
+
+    assert size_of(short) <= most
+    left_out = short.get("leftOut", {})
+    for whole, kept, name in (
+        (files, short["files"], "files"),
+        (warnings, short["warnings"], "warnings"),
+        (receipt, short["receipt"]["files"], "receipt.files"),
+    ):
+        assert kept == whole[: len(kept)]
+        assert len(whole) - len(kept) == left_out.get(name, 0)
