@@ -144,8 +144,13 @@ class Engine:
         return self.stored.export(plan_id)
 
     def diff_bytes(self, plan_id: str) -> bytes | Problems:
-        """The exact diff of a stored plan. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE."""
-        return self.stored.diff_bytes(plan_id)
+        """The exact diff of a plan; where its files are its bases no more, of the commit that applied it.
+
+        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE; NOT_UNDOABLE where the history lacks old content.
+        """
+        diff = self.stored.diff_bytes(plan_id)
+        past = None if isinstance(diff, bytes) else self.past.of_plan(plan_id)
+        return diff if past is None else self.undoing.diff(past)
 
     def apply(self, data: object, tick: Tick = unheard) -> ApplyReport:
         """Commit a plan (``{planId}``, or its document) or a batch that is pinned (decoded JSON).

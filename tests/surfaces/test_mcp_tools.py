@@ -353,6 +353,20 @@ def test_huge_text_is_written(calls: Calls, root: Path) -> None:
     assert len(applied.text) < LIMIT
 
 
+def test_diff_of_a_plan_is_the_same_resource_after_it_was_applied_and_the_file_changed(
+    calls: Calls, root: Path
+) -> None:
+    preview = calls.call("md_validate", {"file": "guide.md", "edits": [EDIT]})
+    uri = f"mdplan://plans/{preview.data['planId']}/diff"
+    calls.call("md_apply", {"planId": preview.data["planId"]})
+    after_apply = calls.read(uri).text
+    with (root / "guide.md").open("a") as guide:
+        guide.write("\nTheirs.\n")
+
+    assert after_apply == preview.data["diff"]
+    assert calls.read(uri).text == preview.data["diff"]
+
+
 def test_guide_and_schema_can_be_read(calls: Calls) -> None:
     guide = calls.read("mdplan://guide").text
     schema = json.loads(calls.read("mdplan://schema/batch").text)

@@ -20,7 +20,7 @@ def resources(engine: Engine, paragraphs: Mapping[str, str]) -> tuple[ResourceDe
             uri=diff_uri("{plan_id}"),
             name="plan-diff",
             title="Diff of a plan",
-            description="The whole unified diff of a plan that was not applied yet.",
+            description="The whole unified diff of a plan, also after it was applied.",
             mime_type="text/x-diff",
             read=lambda plan_id: _diff(engine, plan_id),
         ),
