@@ -131,18 +131,21 @@ def _copy(folder: Path, to: Path) -> None:
 
 
 def outcome(found: Tree, old: Tree, new: Tree) -> str:
-    """Whether all is old, all is new, or neither."""
-    return OLD if found == old else NEW if found == new else MIXED
+    """Whether all is old, all is new, or neither; what lies beside the files does not count."""
+    seen = {path: file for path, file in found.items() if not is_temporary(path)}
+    return OLD if seen == old else NEW if seen == new else MIXED
+
+
+def is_temporary(path: str) -> bool:
+    """Whether it is a file of a commit."""
+    return TEMPORARY_NAME.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def torn(folder: Path, old: Tree, new: Tree) -> Iterator[str]:
     """What no reader may see, not even before recovery: a file that is neither old nor new, or is missing."""
     found = tree(folder)
     for path in old.keys() | new.keys() | found.keys():
-        name = path.rpartition("/")[2]
-        if TEMPORARY_NAME.fullmatch(name):
-            continue
-        if found.get(path) not in (old.get(path), new.get(path)):
+        if not is_temporary(path) and found.get(path) not in (old.get(path), new.get(path)):
             yield f"{path} is neither old nor new"
     if not found.keys() & {"docs/name.md", "docs/renamed.md"}:
         yield "the renamed file has no name"
@@ -151,7 +154,7 @@ def torn(folder: Path, old: Tree, new: Tree) -> Iterator[str]:
 def unclean(folder: Path) -> Iterator[str]:
     """What should not be there after a recovery: files of the commit, unsettled records, false images."""
     for path in folder.rglob("*"):
-        if TEMPORARY_NAME.fullmatch(path.name):
+        if is_temporary(path.name):
             yield f"{path.name} stayed"
     state = folder / STATE
     if not state.exists():

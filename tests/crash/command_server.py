@@ -31,7 +31,8 @@ def main() -> None:
         log = Path(request["work"], "log")
         steps, modules = json.loads(log.read_text()) if log.exists() else ([], [])
         for module in modules:
-            with suppress(ImportError):
+            # Only so that the next child need not: one that is broken fails there, and tells.
+            with suppress(Exception):
                 importlib.import_module(module)
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
@@ -59,11 +60,15 @@ def run(request: dict[str, Any], work: Path) -> NoReturn:
         code = ended.code if isinstance(ended.code, int) else BROKEN
     except BaseException:  # noqa: BLE001 - The child must not return into the loop of its parent.
         traceback.print_exc()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    modules = [name for name in sys.modules if name not in known]
-    (work / "log").write_text(json.dumps([steps, modules]))
-    os._exit(code)
+    finally:
+        # Whoever watches may let anything fail, this too.
+        with suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        if not request["waits"]:
+            modules = [name for name in sys.modules if name not in known]
+            (work / "log").write_text(json.dumps([steps, modules]))
+        os._exit(code)
 
 
 def count_steps(steps: list[Step], kill_at: int | None) -> None:

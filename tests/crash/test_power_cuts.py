@@ -1,0 +1,106 @@
+"""The power fails on a real file system: what lies on the disk then is all old or all new after recovery.
+
+The disk is a file. While it is mounted, a copy of that file holds what was flushed and nothing else, like a
+disk whose power was cut.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mdplan.diagnostics import Exit
+from mdplan.storage.filesystem import Step
+from tests.crash.aftermath import MIXED, NEW, batch, make_with_history, outcome, result_of, unclean
+from tests.crash.commands import Commands, commands
+from tests.crash.mounts import disk_in, image
+from tests.crash.tally import Tally
+from tests.crash.test_kill_at_failpoints import LOOKING
+from tests.crash.trial import APPLY, RECOVER
+from tests.disk import tree
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+KINDS = ("ext4", "xfs")
+PARTS = 4
+# What was made durable by a sync is seen by a cut before the operation after it.
+SYNCS = frozenset({Step.SYNC, Step.SYNC_DIRECTORY})
+
+
+@pytest.fixture(scope="module")
+def mdplan() -> Iterator[Commands]:
+    with commands() as served:
+        yield served
+
+
+def copy(disk: Path, to: Path) -> None:
+    subprocess.run(["cp", "--sparse=always", disk, to], check=True)
+
+
+def points_of(steps: tuple[Step, ...]) -> list[int]:
+    """Before each operation that changes something, and after each sync."""
+    return [
+        number
+        for number, (before, step) in enumerate(zip((None, *steps), steps, strict=False), 1)
+        if step not in LOOKING or before in SYNCS
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_copy_of_a_disk_lacks_what_was_not_synced(tmp_path: Path, kind: str) -> None:
+    """Else the next test would not test anything."""
+    running, cut, mount = (tmp_path / name for name in ("running", "cut", "mount"))
+    image(kind, running)
+    with disk_in(running, mount, kind):
+        for name in ("synced.md", "written.md"):
+            (mount / name).write_bytes(b"text" * 1000)
+            if name == "synced.md":
+                os.sync()
+        copy(running, cut)
+    with disk_in(cut, mount, kind):
+        sizes = {path.name: path.stat().st_size for path in mount.glob("*.md")}
+
+    assert sizes["synced.md"] == 4000
+    assert not sizes.get("written.md")
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("kind", KINDS)
+def test_commit_is_whole_after_a_power_cut(
+    mdplan: Commands, tmp_path: Path, kind: str, part: int, tally: Tally
+) -> None:
+    start, running, cut, mount = (tmp_path / name for name in ("start", "running", "cut", "mount"))
+    image(kind, start)
+    with disk_in(start, mount, kind):
+        make_with_history(mount / "root")
+        old = tree(mount / "root")
+    new = result_of(old)
+
+    def crashed(kill_at: int | None) -> tuple[str, list[str], tuple[Step, ...]]:
+        """Commit, cut the power, recover: what all is then, what is wrong, the steps of the commit."""
+        copy(start, running)
+        with disk_in(running, mount, kind):
+            ended = mdplan.run(mount / "root", *APPLY, stdin=batch(), kill_at=kill_at)
+            copy(running, cut)
+        assert ended.killed is (kill_at is not None)
+        assert ended.killed or ended.json["durable"]
+        with disk_in(cut, mount, kind):
+            again = mdplan.run(mount / "root", *RECOVER)
+            left = outcome(tree(mount / "root"), old, new)
+            problems = [] if again.code == Exit.DONE else [f"recovered: {again}"]
+            return left, [*problems, *unclean(mount / "root")], ended.steps
+
+    left, violations, steps = crashed(None)
+    if left != NEW:
+        violations.append(f"after success all is {left}")
+    points = points_of(steps)[part::PARTS]
+    for point in points:
+        left, problems, _ = crashed(point)
+        if left == MIXED:
+            problems.append("files are mixed")
+        violations += (f"cut before {steps[point - 1]}, {point} of {len(steps)}: {each}" for each in problems)
+    tally(f"power cuts on {kind}", points=len(points) + 1, states=len(points) + 1, violations=len(violations))
+    assert points
+    assert violations == []
