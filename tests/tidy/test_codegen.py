@@ -9,6 +9,7 @@ import pytest
 from mdplan import codegen
 from mdplan.diagnostics import Code
 from mdplan.operations import OPERATIONS
+from mdplan.surfaces.mcp_server.toolsets import TOOLSETS, tool_names
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -32,12 +33,14 @@ def test_file_that_is_stale_missing_or_left_over_is_found(copy: Path) -> None:
     assert codegen.problems(copy) == []
     (copy / "schemas" / "batch.schema.json").write_text("{}\n")
     (copy / "schemas" / "old.schema.json").write_text("{}\n")
+    (copy / "schemas" / "tools" / "old.json").write_text("{}\n")
     (copy / "docs" / "reference" / "errors.md").unlink()
 
     assert codegen.problems(copy) == [
         "schemas/batch.schema.json is stale",
         "docs/reference/errors.md is missing",
         "schemas/old.schema.json is left over",
+        "schemas/tools/old.json is left over",
     ]
     assert codegen.write(copy) == ["schemas/batch.schema.json", "docs/reference/errors.md"]
 
@@ -62,6 +65,14 @@ def test_every_code_and_operation_has_its_place() -> None:
 
     assert [code for code in Code if f"\n## `{code.value}`\n" not in files["docs/reference/errors.md"]] == []
     assert [op for op in OPERATIONS if f"\n## `{op}`\n" not in files["docs/reference/operations.md"]] == []
+
+
+def test_every_tool_of_every_toolset_has_its_schemas() -> None:
+    files = codegen.generated_files()
+    tools = [json.loads(text) for name, text in files.items() if name.startswith("schemas/tools/")]
+
+    assert [tool["name"] for tool in tools] == tool_names(list(TOOLSETS))
+    assert all(tool["inputSchema"] and tool["outputSchema"] for tool in tools)
 
 
 def test_golden_case_illustrates_its_code(copy: Path) -> None:
