@@ -248,6 +248,9 @@ def touches_headings(edit: dict[str, Any]) -> bool:
 def shares_a_block(batch: dict[str, Any], outline: Outline, singles: list[EditList]) -> bool:
     """Whether an edit that keeps the style of a block stands in one that another edit changes."""
     styled = [bool(set(edit) & {"list", "item", "table", "key", "values"}) for edit in batch["edits"]]
+    if outline.format is DocumentFormat.INI:
+        # A key is written as those around it are, which may be in another section.
+        return any(styled)
     for block in (*outline.tree.roots, *filter(None, [outline.front_matter])):
         inside = [
             index
