@@ -52,8 +52,7 @@ def run(request: dict[str, Any], work: Path) -> NoReturn:
         if request["waits"]:
             # For whoever looks over the shoulder of this process; what it did until here does not count.
             (work / "pid").write_text(str(os.getpid()))
-            with (work / "go").open("rb", buffering=0) as go:
-                go.read(1)
+            os.read(os.open(work / "go", os.O_RDONLY), 1)
         count_steps(steps, request["killAt"])
         program.main(request["arguments"], prog_name="mdplan")
     except SystemExit as ended:

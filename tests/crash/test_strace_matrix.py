@@ -75,17 +75,17 @@ def faults(trial: Trial, names: tuple[str, ...], beside: tuple[str, ...], error:
     ]
 
 
-def promised(ended: Ended) -> set[str]:
-    """What all has to be when the answer was that."""
+def promised(ended: Ended) -> tuple[set[str], set[str]]:
+    """What all has to be when the answer was that: now, and after recovery."""
     if ended.code == Exit.DONE:
-        return {NEW}
+        return {NEW}, {NEW}
     if not ended.out:
         # It did whatever it did, and then could not say so.
-        return {OLD, NEW}
+        return {OLD, NEW}, {OLD, NEW}
     codes = {problem["code"] for problem in ended.json["diagnostics"]}
     if Code.COMMIT_IN_DOUBT in codes:
-        return {NEW}
-    return {OLD, MIXED} if Code.RECOVERY_REQUIRED in codes else {OLD}
+        return {NEW}, {NEW}
+    return {OLD, MIXED, NEW} if Code.RECOVERY_REQUIRED in codes else {OLD}, {OLD}
 
 
 def problems_of(trial: Trial, fault: Fault) -> Iterator[str]:
@@ -95,19 +95,19 @@ def problems_of(trial: Trial, fault: Fault) -> Iterator[str]:
     if fault.error is None:
         if not ended.killed:
             yield f"it was not killed: {ended}"
-        allowed = {trial.promised()}
+        after = {trial.promised()}
     else:
         if ended.code not in ENDS:
             yield f"it ended in no way that it should: {ended}"
             return
-        allowed = promised(ended)
-        if (found := trial.outcome()) not in allowed:
+        now, after = promised(ended)
+        if (found := trial.outcome()) not in now:
             yield f"the answer was {ended.code}, and all is {found}: {ended}"
     again = trial.mdplan.run(trial.folder, *RECOVER)
     if again.code != Exit.DONE:
         yield f"recovered: {again}"
     left = trial.outcome()
-    if left not in allowed - {MIXED}:
+    if left not in after:
         yield f"after recovery all is {left}: {ended}"
     yield from trial.left(left)
 
