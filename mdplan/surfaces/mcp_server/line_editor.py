@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine import Engine
 from mdplan.operation import Ordinal
-from mdplan.surfaces.mcp_server.requests import Request
+from mdplan.surfaces.mcp_server.requests import Request, hint_of
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.source import Source
 
@@ -158,8 +158,8 @@ def told(problem: Diagnostic, encoding: str | None = None) -> Failure:
         reason = f"Failed to decode file with {encoding or 'utf-8'} encoding"
         return Failure(reason, hint="Try specifying the correct encoding for this file")
     if problem.code is Code.CONFLICTING_EDITS:
-        return Failure("Overlapping ranges in one file", hint="Patches must not have overlapping ranges")
-    return Failure(f"{problem.code}: {problem.message}", hint=problem.hint or None)
+        return Failure("Overlapping ranges in one file", hint="The ranges of one file must not overlap")
+    return Failure(f"{problem.code}: {problem.message}", hint=hint_of(problem) or None)
 
 
 def failures_by_file(problems: Problems, files: Mapping[str, str]) -> Iterator[tuple[str, Failure]]:

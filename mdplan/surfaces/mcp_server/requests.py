@@ -1,11 +1,12 @@
 """Requests of the toolsets whose names and shapes are those of a document: models, read strictly."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from mdplan.diagnostics import Problems
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.schema import Schema
 from mdplan.surfaces.mcp_server.arguments import not_unicode
 from mdplan.surfaces.mcp_server.flat_schema import object_schema, request_properties
@@ -13,6 +14,7 @@ from mdplan.wire import unknown_fields, validated, wire_names, with_decoded_fiel
 
 # Longer than any path that a file system takes.
 MOST_PATH: Final = 4096
+_OTHER_TOOLS: Final = re.compile(r"\bmd_[a-z]+\b|\ba stat of\b")
 # Names of the field that names a file, as models mix them up; without underscores, in lower case.
 _PATHS: Final = frozenset({"file", "path", "filepath"})
 
@@ -52,6 +54,11 @@ def request_schema(model: type[Request]) -> Schema:
     """Published schema of a request."""
     required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
     return object_schema(request_properties(model), required)
+
+
+def hint_of(problem: Diagnostic) -> str:
+    """The hint of `problem`, unless it sends to what only the toolset `md` has."""
+    return "" if _OTHER_TOOLS.search(problem.hint) else problem.hint
 
 
 def _folded(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
+from mdplan.surfaces.mcp_server.requests import hint_of
 from mdplan.surfaces.mcp_server.tool import Answer
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source, visible
@@ -97,9 +98,8 @@ def _suggestions(problem: Diagnostic, source: Source | None) -> Iterator[str]:
     if problem.code in _ADVICE:
         yield _ADVICE[problem.code]
         return
-    if problem.hint and not listed:
-        # Hints name the tools of another set.
-        yield problem.hint.replace("md_stat", "TextInspect").replace("md_read", "TextRead")
+    if hint_of(problem) and not listed:
+        yield hint_of(problem)
     if problem.code in _ABOUT_PLACES:
         yield _LOOK
 

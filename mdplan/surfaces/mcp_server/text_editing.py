@@ -67,7 +67,9 @@ def _operation_problem(request: PatchRequest, target: str) -> Answer | None:
     if not request.content:
         return failed(
             f"content must not be empty with operation {request.operation}",
-            "Use operation delete to remove text",
+            "Give the text to insert"
+            if request.operation == "insert"
+            else "Use operation delete to remove text",
         )
     return None
 

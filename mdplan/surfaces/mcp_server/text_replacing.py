@@ -47,6 +47,8 @@ def replace(engine: Engine, request: ReplaceRequest) -> Answer:
     facts = done.to_json(
         Change(start=start, removed=end - start + 1, new_start=start, added=end - start + 1 + delta)
     )
+    if done.report.applied:
+        facts["linesChanged"] = sum(last - first + 1 for first, last in touched)
     others = [source.lines.line_at(span.start) for span in found if span not in set(replaced)]
     if others:
         facts["note"] = ". ".join([_note(others), *([facts["note"]] if "note" in facts else [])])
@@ -57,7 +59,6 @@ def replace(engine: Engine, request: ReplaceRequest) -> Answer:
             "occurrencesFound": len(found),
             "occurrencesReplaced": len(replaced),
             **facts,
-            "linesChanged": sum(last - first + 1 for first, last in touched),
         }
     )
 

@@ -28,7 +28,7 @@ class Written:
         """The fields that every answer about an edit has; `change` is where it was."""
         facts = written(self.before, self.after, change)
         if not self.report.applied:
-            facts["note"] = "Nothing changed: the text stands there already"
+            facts |= {"linesChanged": 0, "note": "Nothing changed: the text stands there already"}
         return {**facts, **({"warnings": list(self.warnings)} if self.warnings else {})}
 
 

@@ -19,7 +19,7 @@ from mdplan.report import refusal, to_wire
 from mdplan.surfaces.mcp_server.arguments import guarded
 from mdplan.surfaces.mcp_server.flat_schema import flat_report_schema
 from mdplan.surfaces.mcp_server.progress import tick
-from mdplan.surfaces.mcp_server.requests import Request, read_arguments, request_schema
+from mdplan.surfaces.mcp_server.requests import Request, hint_of, read_arguments, request_schema
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.text.pattern import MatchType
 from mdplan.text.source import visible
@@ -253,4 +253,5 @@ def _refused(report: ReadReport | SearchReport) -> Answer:
 
 
 def _told(problem: Diagnostic) -> str:
-    return f"{problem.code}: {problem.message}" + (f"; {problem.hint}" if problem.hint else "")
+    hint = hint_of(problem)
+    return f"{problem.code}: {problem.message}" + (f"; {hint}" if hint else "")
