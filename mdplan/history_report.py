@@ -34,13 +34,14 @@ class HistoryReport(Report):
     """Of `history`: transactions, the newest first. `more` says that there are older ones.
 
     `diff` is that of a single transaction that was asked for; `diff_exact` is false where its bytes are not
-    Unicode and it shows them escaped.
+    Unicode and it shows them escaped, `diff_truncated` true where it is cut off.
     """
 
     transactions: tuple[TransactionEntry, ...] = ()
     more: bool | None = None
     diff: str | None = None
     diff_exact: bool | None = None
+    diff_truncated: bool | None = None
     warnings: tuple[Diagnostic, ...] = ()
 
 

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, warning
+from mdplan.history_report import HistoryReport, TransactionEntry
 from mdplan.plan import EditResult
-from mdplan.report import ApplyReport, FileReport, PlanReport, Receipt, refusal
-from mdplan.surfaces.mcp_server.result import MOST_CHARACTERS, answer, plan_answer
+from mdplan.report import ApplyReport, FileReport, PlanReport, Receipt, refusal, to_wire
+from mdplan.surfaces.mcp_server.result import MOST_CHARACTERS, answer, plan_answer, with_short_diff
 from mdplan.surfaces.mcp_server.short_report import size_of, within
 
 FILE = FileReport(
@@ -45,14 +46,19 @@ CANDIDATES = tuple(
         ),
         (ApplyReport(ok=True, applied=True, files=FILES, receipt=RECEIPT), {"files", "receipt.files"}),
         (refusal(PlanReport, PROBLEMS), {"diagnostics"}),
-        (refusal(PlanReport, [replace(PROBLEMS[0], candidates=CANDIDATES)]), {"candidates"}),
+        (
+            refusal(PlanReport, [replace(PROBLEMS[0], candidates=CANDIDATES)]),
+            {"error.candidates", "diagnostics.candidates"},
+        ),
     ],
 )
 def test_report_of_a_huge_batch_is_cut_to_fit(report: PlanReport, cut: set[str]) -> None:
     structured = plan_answer(report).structured
 
     assert len(json.dumps(structured, ensure_ascii=False)) <= MOST_CHARACTERS
-    assert len(json.dumps(structured, ensure_ascii=False)) > 0.9 * MOST_CHARACTERS or cut == {"candidates"}
+    assert (
+        len(json.dumps(structured, ensure_ascii=False)) > 0.9 * MOST_CHARACTERS or "error.candidates" in cut
+    )
     assert set(structured["leftOut"]) == cut
 
 
@@ -98,3 +104,21 @@ def test_lists_lose_only_their_end_and_count_it(
     ):
         assert kept == whole[: len(kept)]
         assert len(whole) - len(kept) == left_out.get(name, 0)
+
+
+def test_history_of_huge_commits_names_some_files_of_each() -> None:
+    entry = TransactionEntry(transaction="0" * 16, state="committed", undoable=True, files=FILES)
+    report = HistoryReport(ok=True, transactions=(entry,) * 3, more=False)
+
+    structured = answer(report, str).structured
+
+    assert size_of(structured) <= MOST_CHARACTERS
+    assert [len(each["files"]) for each in structured["transactions"]] == [50, 50, 50]
+    assert structured["leftOut"] == {"transactions.files": 3 * 1_950}
+
+
+def test_diff_of_a_past_transaction_is_cut_too() -> None:
+    report = with_short_diff(HistoryReport(ok=True, diff=DIFF, diff_exact=True))
+
+    assert report.diff_truncated is True
+    assert size_of(to_wire(report)) <= MOST_CHARACTERS

@@ -13,14 +13,18 @@ from mdplan.report import ApplyReport, refusal
 from mdplan.schema import Schema
 from mdplan.surfaces.mcp_server.arguments import guarded
 from mdplan.surfaces.mcp_server.flat_schema import flat_report_schema, object_schema, request_properties
+from mdplan.surfaces.mcp_server.report_text import diff_uri
 from mdplan.surfaces.mcp_server.requests import read_arguments
-from mdplan.surfaces.mcp_server.result import answer, plan_answer
+from mdplan.surfaces.mcp_server.result import answer, plan_answer, with_short_diff
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.text.source import visible
 from mdplan.wire import fold_names
 
 NAME: Final = "md_history"
 _LIST: Final = "Past commits, newest first (file: of one file); with transaction the diff of that one."
+_NOTHING: Final = "the history has no commit here"
+# Files that one line of the text names.
+_MOST_FILES: Final = 10
 _UNDO: Final = """\
  action undo takes one back (the last one without transaction): all its files, unless one was changed since; \
 undo the undo to redo."""
@@ -78,7 +82,7 @@ def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[[dict[str,
             rebases = request.on_stale == "rebase"
             return plan_answer(engine.undo(request.transaction, dry_run=request.dry_run, rebases=rebases))
         if request.transaction is not None:
-            return answer(engine.transaction(request.transaction), _text)
+            return answer(with_short_diff(engine.transaction(request.transaction)), _text)
         return answer(engine.history(request.limit, request.file), _text)
 
     return call
@@ -93,9 +97,12 @@ def _output_schema() -> Schema:
 
 def _text(report: HistoryReport) -> str:
     """One line for each transaction, then the diff where one was asked for."""
-    lines = [_line(entry) for entry in report.transactions] or ["nothing was committed here yet"]
+    lines = [_line(entry) for entry in report.transactions] or [_NOTHING]
     lines += ["(there are older ones: raise limit)"] if report.more else []
     lines += [f"{warning.code}: {warning.message}" for warning in report.warnings]
+    if report.diff_truncated:
+        plan_id = report.transactions[0].plan_id or ""
+        lines.append(f"The diff is cut. All of it: resource {diff_uri(plan_id)}")
     return visible("".join(f"{line}\n" for line in lines) + (report.diff or ""))
 
 
@@ -105,7 +112,9 @@ def _line(entry: TransactionEntry) -> str:
         if entry.committed_at is not None
         else "unknown time"
     )
-    files = ", ".join(f"{file.file} +{file.lines_added} -{file.lines_removed}" for file in entry.files)
+    named = entry.files[:_MOST_FILES]
+    files = ", ".join(f"{file.file} +{file.lines_added} -{file.lines_removed}" for file in named)
+    files += f" and {len(entry.files) - len(named)} more files" if len(named) < len(entry.files) else ""
     remarks = (
         ("" if entry.state == "committed" else entry.state),
         ("" if entry.undoable or entry.state != "committed" else "cannot be undone"),

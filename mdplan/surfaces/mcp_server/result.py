@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, TypeVar
 
+from mdplan.history_report import HistoryReport
 from mdplan.report import PlanReport, Report, to_wire
 from mdplan.surfaces.mcp_server.report_text import plan_text, refusal_text
 from mdplan.surfaces.mcp_server.short_report import size_of, within
@@ -15,6 +16,7 @@ MOST_CHARACTERS: Final = 50_000
 _LEAST_FOR_DIFF: Final = 10_000
 
 AnyReport = TypeVar("AnyReport", bound=Report)
+WithDiff = TypeVar("WithDiff", PlanReport, HistoryReport)
 
 
 def answer(report: AnyReport, text_of: Callable[[AnyReport], str]) -> Answer:
@@ -23,7 +25,7 @@ def answer(report: AnyReport, text_of: Callable[[AnyReport], str]) -> Answer:
     What grows with a batch is cut to fit; what others report keeps within its own limits.
     """
     wire = to_wire(report)
-    is_of_a_batch = isinstance(report, PlanReport) or not report.ok
+    is_of_a_batch = isinstance(report, PlanReport | HistoryReport) or not report.ok
     return Answer(
         text=text_of(report) if report.ok else refusal_text(report),
         structured=within(wire, MOST_CHARACTERS) if is_of_a_batch else wire,
@@ -33,15 +35,16 @@ def answer(report: AnyReport, text_of: Callable[[AnyReport], str]) -> Answer:
 
 def plan_answer(report: PlanReport) -> Answer:
     """Answer of a plan or an apply, its diff cut between hunks where it is too long."""
-    return answer(_with_short_diff(report), plan_text)
+    return answer(with_short_diff(report), plan_text)
 
 
-def _with_short_diff(report: PlanReport) -> PlanReport:
+def with_short_diff(report: WithDiff) -> WithDiff:
+    """`report` with its diff cut between hunks where it is too long."""
     if report.diff is None:
         return report
     # As JSON a diff is longer than it is: its line ends take two characters.
     as_json = size_of(report.diff) / max(len(report.diff), 1)
-    rest = size_of(to_wire(replace(report, diff=None, diff_truncated=True)))
+    rest = size_of(to_wire(replace(report, diff="", diff_truncated=True)))
     room = max(int((MOST_CHARACTERS - rest) / as_json), _LEAST_FOR_DIFF)
     if len(report.diff) <= room:
         return report

@@ -6,6 +6,7 @@ from typing import Any, Final
 # The lists that grow with a batch, by their names on the wire.
 _LISTS: Final = frozenset(
     {
+        "transactions",
         "diagnostics",
         "warnings",
         "files",
@@ -18,8 +19,8 @@ _LISTS: Final = frozenset(
         "finished",
     }
 )
-# Candidates of one problem; the lists that hold problems are cut after those.
-_MOST_CANDIDATES: Final = 20
+# How much of them an entry of a list may hold: candidates of one problem, files of one past transaction.
+_MOST_INSIDE: Final = {"candidates": 20, "files": 50}
 # Names and numbers of what is left out.
 _SPACE_TO_SAY_SO: Final = 400
 
@@ -32,7 +33,10 @@ def within(wire: dict[str, Any], most: int) -> dict[str, Any]:
     if size_of(wire) <= most:
         return wire
     left_out: dict[str, int] = {}
-    short = _with_few_candidates(wire, left_out)
+    short = {
+        name: _with_short_entries(each, name, left_out) if isinstance(each, list) or name == "error" else each
+        for name, each in wire.items()
+    }
     lists = _lists_of(short, "")
     room = most - size_of(short) + sum(map(size_of, lists.values())) - _SPACE_TO_SAY_SO
     # The short lists are kept whole, and what they leave is for the long ones.
@@ -51,17 +55,19 @@ def size_of(value: object) -> int:
     return len(json.dumps(value, ensure_ascii=False))
 
 
-def _with_few_candidates(value: Any, left_out: dict[str, int]) -> Any:  # noqa: ANN401 (any JSON)
-    """`value` with few candidates for each problem; `left_out` counts the others."""
+def _with_short_entries(value: Any, name: str, left_out: dict[str, int]) -> Any:  # noqa: ANN401 (any JSON)
+    """`value`, called `name`, with little in each of its entries; `left_out` counts what is gone."""
     if isinstance(value, list):
-        return [_with_few_candidates(each, left_out) for each in value]
+        return [_with_short_entries(each, name, left_out) for each in value]
     if not isinstance(value, dict):
         return value
-    short = {name: _with_few_candidates(each, left_out) for name, each in value.items()}
-    candidates = short.get("candidates", ())
-    if len(candidates) > _MOST_CANDIDATES:
-        left_out["candidates"] = left_out.get("candidates", 0) + len(candidates) - _MOST_CANDIDATES
-        short["candidates"] = candidates[:_MOST_CANDIDATES]
+    short = dict(value)
+    for inside, most in _MOST_INSIDE.items():
+        entries = value.get(inside, ())
+        if len(entries) > most:
+            short[inside] = entries[:most]
+            counted = f"{name}.{inside}"
+            left_out[counted] = left_out.get(counted, 0) + len(entries) - most
     return short
 
 
