@@ -76,7 +76,7 @@ class Undoing:
         stale = stale_files(plan, found)
         if not stale:
             return PlannedUndo(plan, bases_of(plan, found))
-        carried = _carried(undone, found) if rebases else stale
+        carried = _carried(undone, found) if rebases else tuple(map(_with_way_out, stale))
         if isinstance(carried, list):
             plan = undo_plan(past.id, carried)
             return PlannedUndo(plan, bases_of(plan, found), rebased=True)
@@ -151,6 +151,14 @@ def _carried(undone: Sequence[UndoneFile], found: Sequence[FoundFile]) -> list[U
             else:
                 problems += carried
     return tuple(problems) or files
+
+
+def _with_way_out(problem: Diagnostic) -> Diagnostic:
+    """What keeps an undo from files that moved on, with the next step where there is one."""
+    if problem.code is not Code.STALE_BASE:
+        return problem
+    hint = '`"onStale": "rebase"` (`--on-stale rebase`) undoes it beside changes of other lines'
+    return replace(problem, hint=hint)
 
 
 def _unknown(transaction: str | None) -> Diagnostic:

@@ -70,11 +70,11 @@ def test_dry_run_is_not_rebased(project: Path) -> None:
     assert mdplan("apply", "--check", "--rebase", plan_id_of()).code == 2
 
 
-@pytest.mark.parametrize("stdin", [True, False], ids=["standard input", "file"])
-def test_pinned_batch_is_applied(project: Path, stdin: bool) -> None:
-    name = write_batch(project, PINNED)
+@pytest.mark.parametrize("arguments", [["batch.json"], ["-"], []], ids=["file", "dash", "piped in"])
+def test_pinned_batch_is_applied(project: Path, arguments: list[str]) -> None:
+    write_batch(project, PINNED)
 
-    run = mdplan("apply", "-", stdin=PINNED) if stdin else mdplan("apply", name)
+    run = mdplan("apply", *arguments, stdin=PINNED)
 
     assert (run.code, run.out) == (0, b"")
     assert (project / "guide.md").read_text() == RESULT

@@ -82,6 +82,7 @@ def test_file_that_moved_on_ends_with_the_code_of_stale_bases(project: Path) -> 
     refused = mdplan("undo", transaction)
     assert (refused.code, refused.out) == (4, b"")
     assert refused.err.startswith("error: STALE_BASE: ")
+    assert "--on-stale rebase" in refused.err
 
     carried = mdplan("undo", transaction, "--on-stale", "rebase")
     assert carried.code == 0
@@ -176,6 +177,22 @@ def test_empty_history_is_no_problem(project: Path) -> None:
     run = mdplan("history")
 
     assert (run.code, run.out.decode()) == (0, "Nothing was committed here yet.\n")
+
+
+def test_file_that_no_commit_changed_is_said_to_be_so(project: Path) -> None:
+    commit()
+
+    assert mdplan("history", "notes.md").out == b"No commit in the history changed `notes.md`.\n"
+
+
+def test_undo_of_an_undo_is_called_a_redo(project: Path) -> None:
+    commit()
+    undone, redone = mdplan("undo"), mdplan("undo")
+
+    assert "Undone: 1 file" in undone.err
+    assert "To redo: mdplan undo " in undone.err
+    assert "Redone: 1 file" in redone.err
+    assert "To undo: mdplan undo " in redone.err
 
 
 @pytest.mark.parametrize("by", ["option", "environment"])

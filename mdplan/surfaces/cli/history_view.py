@@ -9,10 +9,13 @@ from mdplan.surfaces.cli.report_view import counted
 _FILES_NAMED = 2
 
 
-def history_text(report: HistoryReport, ink: Ink) -> str:
-    """One line for each transaction of `report`."""
+def history_text(report: HistoryReport, file: str | None, ink: Ink) -> str:
+    """One line for each transaction of `report`, which are those of `file` alone, if it is given."""
     if not report.transactions:
-        return "Nothing was committed here yet.\n"
+        what = (
+            f"No commit in the history changed `{shown(file)}`" if file else "Nothing was committed here yet"
+        )
+        return f"{what}.\n"
     lines = [transaction_text(entry, ink) for entry in report.transactions]
     if report.more:
         lines.append(f"There are older ones: --limit {2 * len(lines)} shows more.")

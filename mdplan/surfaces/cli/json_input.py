@@ -21,14 +21,14 @@ _OVERRIDES: Final = {
 }
 
 
-def batch_argument(function: Decorated) -> Decorated:
-    """Give a command its BATCH: a file, or standard input when it is - or left out."""
+def batch_argument(name: str = "batch") -> Callable[[Decorated], Decorated]:
+    """Give a command its BATCH, or what `name` says: a file, or standard input when it is - or left out."""
     return click.argument(
-        "batch",
+        name,
         type=click.Path(readable=False, allow_dash=True),
         default=STANDARD_INPUT,
         callback=_not_a_keyboard,
-    )(function)
+    )
 
 
 def override_options(function: Decorated) -> Decorated:
@@ -81,7 +81,7 @@ def _not_a_keyboard(context: click.Context, parameter: click.Parameter, value: s
     """Nobody types a batch: without an argument, and with nothing piped in, the argument was forgotten."""
     is_default = context.get_parameter_source(str(parameter.name)) is ParameterSource.DEFAULT
     if is_default and sys.stdin is not None and sys.stdin.isatty():
-        raise click.UsageError("Name the file of the batch, or pipe it in.", context)
+        raise click.UsageError(f"Name the file of the {parameter.name}, or pipe it in.", context)
     return value
 
 

@@ -87,20 +87,22 @@ def print_applied(session: Session, report: ApplyReport) -> None:
         console.note("Nothing to change: the files have this text already.")
 
 
-def print_undone(session: Session, report: ApplyReport) -> None:
-    """Say what an undo did, and how to take it back."""
+def print_undone(session: Session, report: ApplyReport, *, is_redo: bool) -> None:
+    """Say what an undo did, and how to take it back; `is_redo` says that it took back an undo."""
     console = session.console
     if report.already_applied:
-        console.note(f"Undone already, nothing written: {plan_size(report)}.")
+        what = "Redone" if is_redo else "Undone"
+        console.note(f"{what} already, nothing written: {plan_size(report)}.")
         return
     print_warnings(session, report)
     listed = file_list(report.files, console.err)
     if listed:
         console.note(listed)
     rebased = ", carried over what was changed since" if report.rebased else ""
-    console.note(f"{console.err.bold('Undone', 'green')}: {plan_size(report)}{rebased}.")
+    done, back = ("Redone", "undo") if is_redo else ("Undone", "redo")
+    console.note(f"{console.err.bold(done, 'green')}: {plan_size(report)}{rebased}.")
     if report.receipt is not None:
-        console.note(f"To redo: {session.command_line('undo', report.receipt.transaction)}")
+        console.note(f"To {back}: {session.command_line('undo', report.receipt.transaction)}")
 
 
 def print_recovered(session: Session, report: ApplyReport) -> None:
@@ -109,7 +111,8 @@ def print_recovered(session: Session, report: ApplyReport) -> None:
     if recovered is not None and recovered.rolled_back:
         transactions = counted(len(recovered.rolled_back), "commit")
         files = counted(len(recovered.files), "file")
-        session.console.note(f"Recovered first: {transactions} that was cut off, {files} put back.")
+        were = "was" if len(recovered.rolled_back) == 1 else "were"
+        session.console.note(f"Recovered first: {transactions} that {were} cut off, {files} put back.")
 
 
 def write_document(document: bytes, path: Path) -> Problems:

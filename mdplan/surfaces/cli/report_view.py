@@ -1,12 +1,16 @@
 """Problems and plans in words, for people."""
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
-from mdplan.diagnostics import Diagnostic, Severity
+from mdplan.diagnostics import Candidate, Diagnostic, Severity
 from mdplan.report import FileReport, PlanReport
 from mdplan.surfaces.cli.console import Ink, shown
 
 _FILES_LISTED = 20
+# Hints name what an agent would call; here it has the name of a command.
+_TOOL: Final = re.compile(r"\bmd_(stat|read|search|validate|apply|history)\b")
 
 
 def problem_text(problem: Diagnostic, ink: Ink) -> str:
@@ -18,16 +22,18 @@ def problem_text(problem: Diagnostic, ink: Ink) -> str:
     if place:
         lines.append(f"  {ink.paint('at:', 'cyan')} {place}")
     if problem.hint:
-        lines.append(f"  {ink.paint('hint:', 'cyan')} {shown(problem.hint)}")
+        hint = _TOOL.sub(r"`mdplan \1`", problem.hint)
+        lines.append(f"  {ink.paint('hint:', 'cyan')} {shown(hint)}")
     if problem.candidates:
         what = "sections:" if problem.candidates[0].section_id else "places:"
         lines.append(f"  {ink.paint(what, 'cyan')}")
-    lines += [
-        f"    {f'{candidate.section_id}  ' if candidate.section_id else ''}lines {candidate.start_line}-{candidate.end_line}"
-        f"  {shown(' / '.join(candidate.heading_path))}"
-        for candidate in problem.candidates
-    ]
-    return "\n".join(lines)
+    return "\n".join([*lines, *map(_candidate, problem.candidates)])
+
+
+def _candidate(candidate: Candidate) -> str:
+    named = f"{candidate.section_id}  " if candidate.section_id else ""
+    lines = f"lines {candidate.start_line}-{candidate.end_line}"
+    return f"    {named}{lines}  {shown(' / '.join(candidate.heading_path))}"
 
 
 def plan_size(report: PlanReport) -> str:

@@ -7,7 +7,7 @@ import click
 
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.report import ApplyReport
-from mdplan.surfaces.cli.json_input import override_options, read_json, with_overrides
+from mdplan.surfaces.cli.json_input import batch_argument, override_options, read_json, with_overrides
 from mdplan.surfaces.cli.plan_view import print_applied, print_diff, print_recovered, print_summary
 from mdplan.surfaces.cli.session import Session, engine_command
 
@@ -17,7 +17,7 @@ _PLAN_FIELDS: Final = {"planId", "plan_id", "mdplanPlan"}
 
 
 @click.command()
-@click.argument("plan", metavar="PLAN")
+@batch_argument("plan")
 @click.option("--check", is_flag=True, help="Apply nothing; exit with 1 if anything would change.")
 @click.option(
     "--rebase", is_flag=True, help="Go on where files moved on, if all edits still do the same there."
@@ -29,7 +29,7 @@ def apply(session: Session, *, plan: str, check: bool, rebase: bool, **overrides
 
     PLAN is a plan ID, or the beginning of one with at least 12 of its hex digits; a file that
     `mdplan plan --output` wrote; or a batch as a JSON file, or - for standard input, in which a base hash or
-    other evidence pins each edit to the text that its author saw.
+    other evidence pins each edit to the text that its author saw. Without PLAN it is standard input.
     """
     data = {"planId": plan} if _PLAN_ID.fullmatch(plan) else read_json(plan)
     if isinstance(data, Diagnostic):

@@ -32,7 +32,7 @@ def history(session: Session, *, file: str | None, limit: int, transaction: str 
     if report.ok and not session.console.as_json:
         print_warnings(session, report)
         if transaction is None:
-            session.console.text(history_text(report, session.console.out))
+            session.console.text(history_text(report, file, session.console.out))
         else:
             exact = engine.transaction_diff(transaction)
             if not isinstance(exact, bytes):

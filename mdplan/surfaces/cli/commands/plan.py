@@ -12,7 +12,7 @@ from mdplan.surfaces.cli.session import Session, engine_command
 
 
 @click.command()
-@batch_argument
+@batch_argument()
 @click.option(
     "--output",
     "-o",

@@ -4,7 +4,7 @@ from typing import Literal
 
 import click
 
-from mdplan.diagnostics import Exit
+from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.report import ApplyReport
 from mdplan.surfaces.cli.plan_view import print_diff, print_recovered, print_summary, print_undone, write_diff
 from mdplan.surfaces.cli.session import Session, engine_command
@@ -32,6 +32,8 @@ def undo(
     TX is an ID from `mdplan history`, or the beginning of one.
     """
     engine = session.open_engine()
+    past = engine.undoing.find(transaction)
+    is_redo = not isinstance(past, Diagnostic) and past.undoes is not None
     report = engine.undo(transaction, dry_run=dry_run, rebases=on_stale == "rebase")
     print_recovered(session, report)
     if not report.ok:
@@ -46,7 +48,7 @@ def undo(
             return session.refuse(*problems)
     session.finish(report)
     if report.applied:
-        print_undone(session, report)
+        print_undone(session, report, is_redo=is_redo)
     else:
         print_summary(session, report)
     return Exit.DONE

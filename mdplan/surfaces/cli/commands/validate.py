@@ -11,7 +11,7 @@ from mdplan.surfaces.cli.session import Session, engine_command
 
 
 @click.command()
-@batch_argument
+@batch_argument()
 @override_options
 @engine_command(PlanReport)
 def validate(session: Session, *, batch: str, **overrides: bool) -> Exit:
