@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -49,7 +49,7 @@ class BlockTree:
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """Every block."""
-        return tuple(block for part in range(self._count) for block in self._blocks_of(part))
+        return self._blocks_between(0, self._count)
 
     @cached_property
     def roots(self) -> tuple[Block, ...]:
@@ -63,7 +63,9 @@ class BlockTree:
 
     def of_kinds(self, *kinds: BlockKind) -> tuple[Block, ...]:
         """Blocks of these kinds and of every depth, in document order."""
-        parts = sorted({part for kind in kinds for part in self._parts.holding(kind)})
+        parts: Iterable[int] = self._parts.holding(kinds[0])
+        if len(kinds) > 1:
+            parts = sorted({part for kind in kinds for part in self._parts.holding(kind)})
         return tuple(block for part in parts for block in self._blocks_of(part) if block.kind in kinds)
 
     def around(self, kind: BlockKind, sign: re.Pattern[str]) -> Iterator[Block]:
@@ -139,24 +141,52 @@ class BlockTree:
             yield from self._index(part).inside(span)
 
     @property
+    def is_scanned(self) -> bool:
+        """Whether the blocks come from the scanner, and not from the reference pass."""
+        return not isinstance(self._parts, _KnownBlocks)
+
+    def neighbourhoods(self, spans: Iterable[Span]) -> Iterator[tuple[tuple[Block, ...], int | None]]:
+        """Blocks of the parts that hold something of `spans`, and of those beside them.
+
+        Each part is in one of them at most. With each comes the start of the block behind it; None where
+        there is none. Spans and neighbourhoods are in document order.
+        """
+        found: list[tuple[int, int]] = []
+        for span in spans:
+            parts = self._parts_in(span, span.end + 1)
+            first, stop = max(parts.start - 1, 0), min(parts.stop + 1, self._count)
+            if found and first <= found[-1][1]:
+                first, before = found.pop()
+                stop = max(stop, before)
+            found.append((first, stop))
+        for first, stop in found:
+            if first < stop:
+                behind = self._parts.starts[stop] if stop < self._count else None
+                yield self._blocks_between(first, stop), behind
+
+    @property
     def _count(self) -> int:
         return len(self._parts.starts)
 
     def _blocks_of(self, part: int) -> tuple[Block, ...]:
-        if part not in self._blocks:
-            self._blocks[part] = self._parts.blocks(part)
-        return self._blocks[part]
+        blocks = self._blocks.get(part)
+        if blocks is None:
+            blocks = self._blocks[part] = self._parts.blocks(part)
+        return blocks
 
     def _index(self, part: int) -> BlockIndex:
         if part not in self._indexes:
             self._indexes[part] = BlockIndex(self._blocks_of(part))
         return self._indexes[part]
 
-    def _parts_in(self, span: Span, end: int) -> Iterator[int]:
+    def _parts_in(self, span: Span, end: int) -> range:
         """Parts that hold something of `span`, up to those that start before `end`."""
         starts = self._parts.starts
         first = max(bisect_right(starts, span.start) - 1, 0)
-        yield from range(first, bisect_left(starts, end))
+        return range(first, bisect_left(starts, end))
+
+    def _blocks_between(self, first: int, stop: int) -> tuple[Block, ...]:
+        return tuple(block for part in range(first, stop) for block in self._blocks_of(part))
 
     def _last_leaf(self, offset: int) -> tuple[BlockIndex | None, int]:
         """The last leaf that starts at `offset` or before it: the index of its part, and its number there."""

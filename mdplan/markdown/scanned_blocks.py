@@ -57,7 +57,7 @@ class ScannedBlocks:
         if start and start == len(text):
             before = lines.count
         self._lines = lines
-        self._length = len(text)
+        self._length, self._last_line = len(text), lines.count
         # As the reference pass has it: one more line end, before line ends are made one.
         unified, text = lines, text + "\n"
         if "\r" in text:
@@ -75,8 +75,8 @@ class ScannedBlocks:
     def starts(self) -> list[int]:
         """Offset in the text at which each stretch starts."""
         if self._has_one_line_end:
-            return [stretch.start + self._start for stretch in self._stretches]
-        return [self._lines.start(self._line(stretch.start)) for stretch in self._stretches]
+            return [start + self._start for _, start, _ in self._stretches]
+        return [self._lines.start(self._line(start)) for _, start, _ in self._stretches]
 
     def holding(self, kind: BlockKind) -> Iterator[int]:
         """Indexes of the stretches that can hold a block of `kind`, in order; the others hold none."""
@@ -206,7 +206,7 @@ class ScannedBlocks:
 
     def _line(self, offset: int) -> int:
         """Number of the line that holds the code point at `offset`."""
-        return min(bisect_right(self._line_starts, offset + self._start), self._lines.count)
+        return min(bisect_right(self._line_starts, offset + self._start), self._last_line)
 
     def _span(self, start: int, end: int) -> Span:
         """Span of these lines in the text that was given."""

@@ -10,7 +10,8 @@ It is exact: the blocks are those of the reference pass, or there is no scan (`N
 
 import re
 from enum import Enum, auto
-from typing import Final, NamedTuple
+from functools import lru_cache
+from typing import Final, TypeAlias
 
 from mdplan.markdown.block import BlockKind
 from mdplan.markdown.block_pass import pass_roots
@@ -51,12 +52,8 @@ class Form(Enum):
     UNKNOWN = auto()
 
 
-class Stretch(NamedTuple):
-    """Lines of one form, half-open. Offsets are those of `scan`; blank lines may stand at its end."""
-
-    form: Form
-    start: int
-    end: int
+# Form, start and end (half-open) of some lines, as offsets of `scan`; blank lines may stand at its end.
+Stretch: TypeAlias = tuple[Form, int, int]
 
 
 def scan(text: str) -> list[Stretch] | None:
@@ -66,6 +63,13 @@ def scan(text: str) -> list[Stretch] | None:
     those of line ends in it, each of which stands for the line behind it.
     """
     return _Scan(text).run()
+
+
+# A document can hold as many lengths of fences as it likes.
+@lru_cache(maxsize=64)
+def _closing_of(fence: str) -> re.Pattern[str]:
+    """The line that closes `fence` (section 4.5)."""
+    return re.compile(rf"\n {{0,3}}{fence[0]}{{{len(fence)},}}+[ \t]*+(?=\n)")
 
 
 class _Scan:
@@ -112,8 +116,7 @@ class _Scan:
         return self._take(Form.RULE, start.start(), start.end())
 
     def _take_fence(self, start: re.Match[str]) -> int:
-        fence = start["fence"]
-        closing = re.compile(rf"\n {{0,3}}{fence[0]}{{{len(fence)},}}+[ \t]*+(?=\n)")
+        closing = _closing_of(start["fence"])
         end = closing.search(self._text, self._text.find("\n", start.end()))
         return self._take(Form.FENCE, start.start(), end.end() if end else self._end)
 
@@ -174,7 +177,7 @@ class _Scan:
 
     def _take(self, form: Form, start: int, end: int) -> int:
         self._close_text(start)
-        self._stretches.append(Stretch(form, start, end))
+        self._stretches.append((form, start, end))
         self._done = end
         return end
 
@@ -183,7 +186,7 @@ class _Scan:
         first = _TEXT.search(self._text, self._done, end)
         if first:
             start = self._text.rfind("\n", self._done, first.start())
-            self._stretches.append(Stretch(Form.TEXT, start, end))
+            self._stretches.append((Form.TEXT, start, end))
             self._done = end
 
     # Paragraphs.

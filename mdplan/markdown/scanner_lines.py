@@ -72,10 +72,11 @@ TRIMMED: Final = "\t\n\x0b\x0c\r \xa0\u1680\u202f\u205f\u3000\u2028\u2029" + "".
     chr(code) for code in range(0x2000, 0x200B)
 )
 
-# Lines in quotes and lists.
-_MARKS: Final = r"[ \t>+*.)0-9]*+"
-# Marks of containers, then what may be a heading: a number sign, or an underline.
-NESTED_HEADING: Final = re.compile(rf"\n{_MARKS}(?:-[ \t>+*.)0-9-]*+(?:[\n#=])|[#=])")
+# In quotes and lists: marks of containers, then what may be a heading, its own marks or an underline. A mark
+# can be an underline, too.
+NESTED_HEADING: Final = re.compile(
+    rf"\n(?:[ \t>]|[-+*](?=[ \t])|[0-9]{{1,9}}[.)](?=[ \t]))*(?:{_ATX}|{_UNDERLINE})"
+)
 # So many marks that the parser could reach the limit of its nesting.
 DEEP: Final = re.compile(r"\n[ \t>+*.)0-9-]{80}")
 # So many blanks that code can stand behind them, in a container: behind a mark, or at the start of a line.

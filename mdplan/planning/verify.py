@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from mdplan.batch import Batch
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.block_proof import first_unproven
 from mdplan.markdown.blocks import BlockKind, is_left_open
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.regions import find_regions
@@ -39,6 +40,7 @@ def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
         *_headings_gained(built, places),
         *_swallowed(built),
         *_frame_changed(built),
+        *_unproven(built),
     )
     return tuple(problem.at(file=built.file.path) for problem in problems)
 
@@ -206,6 +208,19 @@ def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
                     edit_index=item.index,
                 )
     yield from _left_open(built)
+
+
+def _unproven(built: BuiltFile) -> Iterator[Diagnostic]:
+    """Blocks around new text that the scanner and the parser see differently: nothing here would hold."""
+    result = built.result
+    block = first_unproven(result.tree, result.source.text, result.source.lines, built.edits.result_spans())
+    if block is not None:
+        yield Diagnostic(
+            code=Code.OUTLINE_CHANGED,
+            message=f"what the {block.kind} at line {block.first_line} of the result is cannot be proven",
+            hint="put blank lines around the new text, and report this document as a bug",
+            place=result.source.lines.position(block.span.start),
+        )
 
 
 def _left_open(built: BuiltFile) -> Iterator[Diagnostic]:

@@ -1,0 +1,86 @@
+"""Blocks around new text are compared with those of the reference pass."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from mdplan.diagnostics import Code
+from mdplan.markdown import scanned_blocks
+from mdplan.markdown.block import Block
+from mdplan.markdown.block_proof import first_unproven
+from mdplan.markdown.block_tree import BlockTree
+from mdplan.markdown.blocks import parse_blocks
+from mdplan.markdown.scanned_blocks import ScannedBlocks
+from mdplan.markdown.scanner import Form, Stretch, scan
+from mdplan.text.lines import LineIndex
+from mdplan.text.span import Span
+from tests.edit_trials import Document
+from tests.properties.hostile_markdown import random_document
+
+TEXT = "# A\n\none\n\n- two\n\n~~~\nthree\n~~~\n\nfour\n\n# B\n"
+
+
+class Lying:
+    """Stretches of `TEXT` of which one gives other blocks than there are."""
+
+    def __init__(self, part: int) -> None:
+        self._honest = ScannedBlocks(TEXT, LineIndex(TEXT), 0)
+        self._part = part
+        self.starts = self._honest.starts
+        self.holding = self._honest.holding
+        self.shows = self._honest.shows
+
+    def blocks(self, part: int) -> tuple[Block, ...]:
+        first, *others = self._honest.blocks(part)
+        return (replace(first, last_line=99) if part == self._part else first, *others)
+
+
+def unproven(tree: BlockTree, *words: str) -> Block | None:
+    places = sorted(TEXT.index(word) for word in words)
+    return first_unproven(tree, TEXT, LineIndex(TEXT), [Span(at, at + 1) for at in places])
+
+
+@pytest.mark.parametrize("word", ["two", "three", "four"])
+def test_a_false_block_beside_new_text_is_found(word: str) -> None:
+    found = unproven(BlockTree(Lying(3)), "# A", word)
+
+    assert found is not None
+    assert (found.first_line, found.last_line) == (7, 99)
+
+
+def test_a_false_block_far_from_all_new_text_is_not_looked_at() -> None:
+    assert unproven(BlockTree(Lying(3)), "# A", "# B") is None
+
+
+def test_blocks_of_the_reference_pass_need_no_proof() -> None:
+    tree = parse_blocks(TEXT, LineIndex(TEXT), reference=True)
+
+    assert not tree.is_scanned
+    assert unproven(tree, "two") is None
+
+
+def test_true_blocks_are_proven_wherever_text_is_written() -> None:
+    dice = Random(3)
+    for _ in range(1_000):
+        text = random_document(dice)
+        lines = LineIndex(text)
+        spans = sorted(Span(at, min(at + 5, len(text))) for at in dice.choices(range(len(text) + 1), k=3))
+
+        assert first_unproven(parse_blocks(text, lines), text, lines, spans) is None
+
+
+def test_a_plan_is_refused_where_the_scanner_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(text: str) -> list[Stretch] | None:
+        found = scan(text)
+        return found and [(Form.HTML if form is Form.FENCE else form, *span) for form, *span in found]
+
+    edit = {"op": "replace_match", "pattern": "four", "replacement": "five"}
+    assert not isinstance(Document("a.md", TEXT.encode()).plan(edit), tuple)
+    monkeypatch.setattr(scanned_blocks, "scan", wrong)
+    problems = Document("a.md", TEXT.encode()).plan(edit)
+
+    assert isinstance(problems, tuple)
+    assert [(each.code, each.message) for each in problems] == [
+        (Code.OUTLINE_CHANGED, "what the html at line 7 of the result is cannot be proven")
+    ]
