@@ -219,8 +219,8 @@ _ALL_OPERATIONS: Final = "md_apply and `mdplan help` list them all"
 def _unknown_operation(op: object) -> Diagnostic:
     if not isinstance(op, str):
         return _invalid("the edit has no op", f'name one, such as "replace_section"; {_ALL_OPERATIONS}')
-    near = difflib.get_close_matches(op, OPERATIONS, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else _ALL_OPERATIONS
+    near = difflib.get_close_matches(op, OPERATIONS, n=3)
+    hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else _ALL_OPERATIONS
     return _invalid(f"there is no operation `{_short(op)}`", hint)
 
 

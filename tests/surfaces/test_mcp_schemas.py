@@ -18,7 +18,7 @@ from mdplan.surfaces.mcp_server.server import build_server
 from tests.surfaces.mcp_calls import calls_to, compact
 
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots" / "tools"
-TOOLS = ("md_stat", "md_validate", "md_apply")
+TOOLS = ("md_stat", "md_read", "md_search", "md_validate", "md_apply", "md_history")
 KEYWORDS = {"type", "enum", "items", "properties", "required", "description"}
 TYPES = ("string", "integer", "number", "boolean", "array", "object")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")

@@ -59,7 +59,11 @@ def test_plan_outlives_its_server(root: Path) -> None:
 
 def test_read_only_server_has_no_tool_that_writes(root: Path) -> None:
     with calls_to(process("--root", str(root), "--read-only"), "auto") as calls:
-        assert [tool["name"] for tool in calls.tools()] == ["md_stat", "md_validate"]
+        names = [tool["name"] for tool in calls.tools()]
+        history = next(tool for tool in calls.tools() if tool["name"] == "md_history")
+
+    assert names == ["md_stat", "md_read", "md_search", "md_validate", "md_history"]
+    assert "action" not in history["inputSchema"]["properties"], "it only lists"
 
 
 def test_allow_and_deny_limit_what_is_seen(root: Path) -> None:

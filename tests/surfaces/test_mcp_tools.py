@@ -388,7 +388,7 @@ def test_read_only_server_has_no_tool_that_writes(engine: Engine, root: Path, mo
         preview = calls.call("md_validate", {"file": "guide.md", "edits": [EDIT]})
         refused = calls.call("md_apply", {"planId": preview.data["planId"]})
 
-        assert names == ["md_stat", "md_validate"]
+        assert names == ["md_stat", "md_read", "md_search", "md_validate", "md_history"]
         assert "read-only" in calls.client.instructions
         assert refused.is_error
         assert (root / "guide.md").read_text() == GUIDE
