@@ -16,7 +16,7 @@ from mdplan.wire import unknown_fields, validated, wire_names, with_decoded_fiel
 MOST_PATH: Final = 4096
 _OTHER_TOOLS: Final = re.compile(r"\bmd_[a-z]+\b|\ba stat of\b")
 # Names of the field that names a file, as models mix them up; without underscores, in lower case.
-_PATHS: Final = frozenset({"file", "path", "filepath"})
+_PATHS: Final = frozenset({"file", "path", "filepath", "searchpath"})
 
 
 class Request(BaseModel):

@@ -1,0 +1,406 @@
+"""The toolset `editor` through a client: requirement 04."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mdplan.engine import Engine
+from mdplan.surfaces.mcp_server.server import build_server
+from mdplan.text.source import Source
+from tests.surfaces.awkward_files import AWKWARD, NEW, TARGET, AwkwardFile
+from tests.surfaces.mcp_calls import Calls, calls_to, process
+from tests.surfaces.tool_case import cases_of, check_case, lay_out, served, tree_of
+
+NOT_APPLIED = "Nothing was applied, because another file of this call failed"
+TOOLS = [
+    "get_text_file_contents",
+    "patch_text_file_contents",
+    "create_text_file",
+    "append_text_file_contents",
+    "insert_text_file_contents",
+    "delete_text_file_contents",
+]
+
+
+@pytest.mark.parametrize("case", cases_of("editor"))
+def test_response_is_that_of_its_case(case: str, tmp_path: Path) -> None:
+    check_case("editor", case, tmp_path)
+
+
+# The usage examples of the requirement, on files that they fit.
+APP = "".join(f"line {number}\n" for number in range(1, 10)) + "debug = False\n"
+CONFIG = "".join(f"line {number}\n" for number in range(1, 15)) + 'def old_function():\n    return "old"\n'
+LOG = "Started\nPrevious log entry here"
+FUNCTIONS = "".join(f"line {number}\n" for number in range(1, 25)) + "# End of existing functions\n"
+OLD = (
+    "".join(f"line {number}\n" for number in range(1, 50))
+    + "def deprecated_function():\n    # This function is no longer used\n    pass\n"
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    texts = {"app.py": APP, "config.py": CONFIG, "log.txt": LOG, "functions.py": FUNCTIONS, "old.py": OLD}
+    lay_out(tmp_path, {name: text.encode() for name, text in texts.items()})
+    return tmp_path
+
+
+@pytest.fixture
+def calls(root: Path) -> Iterator[Calls]:
+    with served(root, "editor") as connected:
+        yield connected
+
+
+def patched(path: str, old: str, new: str, *ranges: tuple[int, int]) -> dict[str, Any]:
+    lines = [{"start": start, "end": end} for start, end in ranges]
+    return {"file_path": path, "patches": [{"old_string": old, "new_string": new, "ranges": lines}]}
+
+
+def test_whole_file_is_read_by_its_absolute_path(calls: Calls, root: Path) -> None:
+    path = str(root / "config.py")
+    request = {"file_path": path, "ranges": [{"start": 1, "end": None}]}
+
+    assert calls.call("get_text_file_contents", {"files": [request]}).data == {
+        path: {
+            "ranges": [
+                {
+                    "content": CONFIG,
+                    "start": 1,
+                    "end": 16,
+                    "total_lines": 16,
+                    "content_size": len(CONFIG),
+                }
+            ]
+        }
+    }
+
+
+def test_one_line_is_patched(calls: Calls, root: Path) -> None:
+    path = str(root / "app.py")
+    answer = calls.call(
+        "patch_text_file_contents", {"files": [patched(path, "debug = False", "debug = True", (10, 10))]}
+    )
+
+    assert answer.data == {path: {"result": "ok"}}
+    assert (root / "app.py").read_text() == APP.replace("False", "True")
+
+
+def test_several_lines_are_patched(calls: Calls, root: Path) -> None:
+    old = 'def old_function():\n    return "old"'
+    new = 'def new_function():\n    return "updated"'
+    path = str(root / "config.py")
+    answer = calls.call("patch_text_file_contents", {"files": [patched(path, old, new, (15, 16))]})
+
+    assert answer.data == {path: {"result": "ok"}}
+    assert (root / "config.py").read_text() == CONFIG.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "arguments", "after"),
+    [
+        (
+            "create_text_file",
+            "new_config.py",
+            {"contents": "# Configuration file\nDEBUG = True\nPORT = 8000\n"},
+            "# Configuration file\nDEBUG = True\nPORT = 8000\n",
+        ),
+        (
+            "append_text_file_contents",
+            "log.txt",
+            {
+                "content_to_append": "\nNew log entry: Operation completed\n",
+                "expected_file_ending": "Previous log entry here",
+            },
+            LOG + "\nNew log entry: Operation completed\n",
+        ),
+        (
+            "insert_text_file_contents",
+            "functions.py",
+            {
+                "insertions": [
+                    {
+                        "content_to_insert": "def new_helper_function():\n    pass\n\n",
+                        "position": "after",
+                        "context_line": "# End of existing functions",
+                        "line_number": 25,
+                    }
+                ]
+            },
+            FUNCTIONS + "def new_helper_function():\n    pass\n\n",
+        ),
+        (
+            "delete_text_file_contents",
+            "old.py",
+            {
+                "deletions": [
+                    {
+                        "expected_content": "def deprecated_function():\n"
+                        "    # This function is no longer used\n    pass\n",
+                        "ranges": [{"start": 50, "end": 52}],
+                    }
+                ]
+            },
+            OLD.partition("def ")[0],
+        ),
+    ],
+)
+def test_other_usage_examples_work(
+    calls: Calls, root: Path, tool: str, name: str, arguments: dict[str, Any], after: str
+) -> None:
+    answer = calls.call(tool, {"file_path": str(root / name), **arguments})
+
+    assert answer.data == {"result": "ok"}
+    assert (root / name).read_text() == after
+
+
+def test_files_change_together_or_not_at_all(calls: Calls, root: Path) -> None:
+    before = tree_of(root)
+    files = [
+        patched("app.py", "debug = False", "debug = True", (10, 10)),
+        patched("config.py", "no such line", "x", (1, 1)),
+        patched("old.py", "line 1", "first", (1, 1)),
+    ]
+    refused = calls.call("patch_text_file_contents", {"files": files})
+
+    assert refused.is_error
+    assert refused.data["app.py"] == refused.data["old.py"] == {"result": "error", "reason": NOT_APPLIED}
+    assert refused.data["config.py"]["reason"] == "Content mismatch at lines 1-1"
+    assert tree_of(root) == before
+
+
+def test_file_that_changes_between_check_and_write_keeps_all_from_being_written(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine.open([root])
+    source = engine.source
+
+    def read_then_change(file: str, encoding: str | None = None) -> Source:
+        found = source(file, encoding)
+        if file == "app.py":
+            (root / file).write_text("changed meanwhile\n")
+        return found
+
+    monkeypatch.setattr(engine, "source", read_then_change)
+    files = [
+        patched("app.py", "debug = False", "debug = True", (10, 10)),
+        patched("old.py", "line 1", "first", (1, 1)),
+    ]
+    with calls_to(build_server(engine, toolsets=["editor"]), "auto") as calls:
+        refused = calls.call("patch_text_file_contents", {"files": files})
+
+    assert refused.data == {
+        "app.py": {
+            "result": "error",
+            "reason": "Content validation failed - file was modified",
+            "suggestion": "check_content",
+            "hint": "Use get_text_file_contents to verify current content",
+        },
+        "old.py": {"result": "error", "reason": NOT_APPLIED},
+    }
+    assert (root / "app.py").read_text() == "changed meanwhile\n"
+    assert (root / "old.py").read_text() == OLD
+
+
+def test_all_files_of_a_call_are_one_transaction(root: Path) -> None:
+    engine = Engine.open([root])
+    before = tree_of(root)
+    files = [
+        patched("app.py", "debug = False", "debug = True", (10, 10)),
+        patched("old.py", "line 1", "first", (1, 1)),
+    ]
+    with calls_to(build_server(engine, toolsets=["editor"]), "auto") as calls:
+        assert not calls.call("patch_text_file_contents", {"files": files}).is_error
+    (transaction,) = engine.history().transactions
+
+    assert [file.file for file in transaction.files] == ["app.py", "old.py"]
+    assert engine.undo().ok
+    assert tree_of(root) == before
+
+
+def test_patches_of_one_call_do_not_shift_each_other(calls: Calls, root: Path) -> None:
+    patches = [
+        {"old_string": f"line {n}", "new_string": f"line {n}\nmore\nmore", "ranges": [{"start": n, "end": n}]}
+        for n in (2, 9, 5)
+    ]
+    calls.call("patch_text_file_contents", {"files": [{"file_path": "app.py", "patches": patches}]})
+    expected = APP
+    for n in (2, 9, 5):
+        expected = expected.replace(f"line {n}\n", f"line {n}\nmore\nmore\n")
+
+    assert (root / "app.py").read_text() == expected
+
+
+def test_what_was_read_can_be_given_back_to_be_patched(calls: Calls, root: Path) -> None:
+    data = "one  \r\ntwo\u2028more\r\nthree".encode()
+    (root / "x.txt").write_bytes(data)
+    read = calls.call(
+        "get_text_file_contents", {"files": [{"file_path": "x.txt", "ranges": [{"start": 1, "end": 2}]}]}
+    )
+    content = read.data["x.txt"]["ranges"][0]["content"]
+    answer = calls.call(
+        "patch_text_file_contents",
+        {"files": [{**patched("x.txt", content, "new\n", (1, 2)), "require_exact_match": True}]},
+    )
+
+    assert not answer.is_error, answer.text
+    assert (root / "x.txt").read_bytes() == b"new\r\nthree"
+
+
+def test_created_folders_go_with_an_undo(root: Path) -> None:
+    engine = Engine.open([root])
+    with calls_to(build_server(engine, toolsets=["editor"]), "auto") as calls:
+        calls.call("create_text_file", {"file_path": "a/b/c.txt", "contents": "x"})
+    assert (root / "a" / "b" / "c.txt").read_text() == "x"
+
+    assert engine.undo().ok
+    assert not (root / "a").exists()
+
+
+@pytest.mark.parametrize(
+    ("tool", "request_"),
+    [
+        ("get_text_file_contents", {"files": '[{"path": "app.py", "ranges": null}]'}),
+        ("get_text_file_contents", {"files": [{"filePath": "app.py", "encoding": None}]}),
+        (
+            "append_text_file_contents",
+            {"file": "app.py", "contentToAppend": "x", "expected_file_ending": "debug = False"},
+        ),
+        (
+            "delete_text_file_contents",
+            {
+                "file_path": "app.py",
+                "deletions": '[{"expected_content": "line 1", "ranges": "[{\\"start\\": 1, \\"end\\": 1}]"}]',
+                "require_exact_match": None,
+            },
+        ),
+    ],
+)
+def test_spellings_that_models_use_are_understood(calls: Calls, tool: str, request_: dict[str, Any]) -> None:
+    answer = calls.call(tool, request_)
+
+    assert not answer.is_error, answer.text
+
+
+def test_claude_code_mode_has_the_patch_tool_alone(root: Path) -> None:
+    with calls_to(process("--root", str(root), "--mode", "claude-code"), "auto") as calls:
+        names = [tool["name"] for tool in calls.tools()]
+        answer = calls.call(
+            "patch_text_file_contents", {"files": [patched("app.py", "line 1", "\u2028", (1, 1))]}
+        )
+
+    assert names == ["patch_text_file_contents"]
+    assert answer.data == {"app.py": {"result": "ok"}}
+    assert (root / "app.py").read_text().startswith("\u2028\nline 2\n")
+
+
+def test_all_six_tools_are_offered_unless_nothing_may_be_written(root: Path) -> None:
+    with served(root, "editor") as calls:
+        assert [tool["name"] for tool in calls.tools()] == TOOLS
+    with served(root, "editor", read_only=True) as calls:
+        assert [tool["name"] for tool in calls.tools()] == TOOLS[:1]
+        assert calls.call("create_text_file", {"file_path": "x", "contents": ""}).is_error
+    assert not (root / "x").exists()
+
+
+def test_denied_file_is_neither_read_nor_written(root: Path) -> None:
+    before = tree_of(root)
+    append = {"file_path": "log.txt", "content_to_append": "x", "expected_file_ending": "x"}
+    with served(root, "editor", deny=["*.txt"]) as calls:
+        answers = [
+            calls.call("get_text_file_contents", {"files": [{"file_path": "log.txt"}]}),
+            calls.call("patch_text_file_contents", {"files": [patched("log.txt", "Started", "x", (1, 1))]}),
+            calls.call("create_text_file", {"file_path": "new.txt", "contents": "x"}),
+            calls.call("append_text_file_contents", append),
+        ]
+
+    assert [answer.is_error for answer in answers] == [True] * 4
+    assert all("*.txt" in answer.text for answer in answers)
+    assert tree_of(root) == before
+
+
+Edit = Callable[[AwkwardFile], tuple[str, dict[str, Any], bytes]]
+
+
+def patch(file: AwkwardFile) -> tuple[str, dict[str, Any], bytes]:
+    files = [patched("a.txt", TARGET, NEW, (file.line, file.line))]
+    return "patch_text_file_contents", {"files": files}, file.with_line(NEW)
+
+
+def insert(file: AwkwardFile) -> tuple[str, dict[str, Any], bytes]:
+    insertion = {
+        "content_to_insert": NEW + "\n",
+        "position": "before",
+        "context_line": TARGET,
+        "line_number": file.line,
+    }
+    after = file.with_line(NEW + file.line_end + TARGET)
+    return "insert_text_file_contents", {"file_path": "a.txt", "insertions": [insertion]}, after
+
+
+def delete(file: AwkwardFile) -> tuple[str, dict[str, Any], bytes]:
+    ranges = [{"start": file.line, "end": file.line}]
+    deletions = [{"expected_content": TARGET, "ranges": ranges}]
+    request = {"file_path": "a.txt", "deletions": deletions}
+    return "delete_text_file_contents", request, file.without_line()
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+@pytest.mark.parametrize("edit", [patch, insert, delete])
+def test_no_byte_outside_of_the_edit_changes(tmp_path: Path, edit: Edit, name: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(AWKWARD[name].data)
+    path.chmod(0o755)
+    tool, request, after = edit(AWKWARD[name])
+    with served(tmp_path, "editor") as calls:
+        answer = calls.call(tool, request)
+
+    assert not answer.is_error, answer.text
+    assert path.read_bytes() == after
+    assert path.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_text_is_appended_and_nothing_before_it_changes(tmp_path: Path, name: str) -> None:
+    file = AWKWARD[name]
+    path = tmp_path / "a.txt"
+    path.write_bytes(file.data)
+    with served(tmp_path, "editor") as calls:
+        read = calls.call("get_text_file_contents", {"files": [{"file_path": "a.txt"}]}).data["a.txt"]
+        exact = read["ranges"][0].get("content_exact", True)
+        lines = read["ranges"][0]["content"].replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        ending = lines[-1] or lines[-2]
+        request = {"file_path": "a.txt", "content_to_append": f"{NEW}\n", "expected_file_ending": ending}
+        answer = calls.call("append_text_file_contents", request)
+
+    after = path.read_bytes()
+    if exact:
+        assert not answer.is_error, answer.text
+        assert after.startswith(file.data)
+        line_end = after.removeprefix(file.data).decode(file.encoding.replace("16", "16-le"))
+        assert line_end.strip("\r\n") == NEW
+    else:
+        assert answer.is_error, "bytes that are shown escaped are no evidence"
+        assert after == file.data
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        ("patch_text_file_contents", {"files": [patched("link.md", "# A", "# B", (1, 1))]}),
+        (
+            "append_text_file_contents",
+            {"file_path": "link.md", "content_to_append": "x", "expected_file_ending": "# A"},
+        ),
+        ("create_text_file", {"file_path": "link.md", "contents": "x"}),
+    ],
+)
+def test_link_is_not_followed_and_stays(tmp_path: Path, request_: tuple[str, dict[str, Any]]) -> None:
+    (tmp_path / "real.md").write_text("# A\n")
+    (tmp_path / "link.md").symlink_to("real.md")
+    with served(tmp_path, "editor") as calls:
+        assert calls.call(*request_).is_error
+
+    assert (tmp_path / "real.md").read_text() == "# A\n"
+    assert (tmp_path / "link.md").is_symlink()

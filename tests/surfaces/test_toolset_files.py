@@ -1,0 +1,210 @@
+"""The toolset `files` through a client: requirement 03."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.surfaces.mcp_calls import Calls, calls_to, process
+from tests.surfaces.tool_case import cases_of, check_case, lay_out, served
+
+
+def numbered(count: int, starts: dict[int, str]) -> str:
+    """A text of `count` lines, of which some are given by their numbers."""
+    return "".join(starts.get(number, f"line {number}") + "\n" for number in range(1, count + 1))
+
+
+# As the examples of the requirement have them.
+WORK = numbered(
+    210,
+    {
+        1: "## 1. Current understanding",
+        31: "## 2. Key Events Index",
+        100: "[LOG-014] - [NOTE]",
+        120: "[LOG-015] - [2026-01-27 10:00] - [DECISION] - Task: MODEL-A",
+        145: "[LOG-016] - [NOTE]",
+        170: "[LOG-017] - [NOTE]",
+        200: "[LOG-018] - [NOTE]",
+    },
+)
+CONTEXT = numbered(
+    200, {1: "# Context", 7: "## Phase Boundary", 15: "### Within", 23: "## Next", 189: "## Deferred Ideas"}
+)
+README = numbered(40, {1: "# Readme", 9: "", 13: "", 20: "## Use"})
+
+
+@pytest.mark.parametrize("case", cases_of("files"))
+def test_response_is_that_of_its_case(case: str, tmp_path: Path) -> None:
+    check_case("files", case, tmp_path)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    texts = {"WORK.md": WORK, "CONTEXT.md": CONTEXT, "README.md": README}
+    lay_out(tmp_path, {name: text.encode() for name, text in texts.items()})
+    return tmp_path
+
+
+@pytest.fixture
+def calls(root: Path) -> Iterator[Calls]:
+    with served(root, "files") as connected:
+        yield connected
+
+
+def lines_of(text: str, first: int, last: int) -> str:
+    return "\n".join(text.split("\n")[first - 1 : last])
+
+
+def read(calls: Calls, path: str, **fields: object) -> tuple[int, int]:
+    """First and last line of what is read, which is held against the file."""
+    answer = calls.call("read_files", {"files": [{"path": path, **fields}]})
+    assert not answer.is_error, answer.text
+    header, content = answer.text.removesuffix("\n---").split("\n---\n", 1)
+    found = re.fullmatch(rf"File: {re.escape(path)}, Lines: (\d+)-(\d+) of \d+", header)
+    assert found is not None, header
+    first, last = int(found[1]), int(found[2])
+    text = {"WORK.md": WORK, "CONTEXT.md": CONTEXT, "README.md": README}[path]
+    assert content == lines_of(text, first, last)
+    return first, last
+
+
+@pytest.mark.parametrize(
+    ("path", "start", "pattern", "lines"),
+    [
+        ("WORK.md", 120, r"^\[LOG-", (120, 144)),
+        ("WORK.md", 200, r"^\[LOG-", (200, 210)),
+        ("CONTEXT.md", 7, "^## ", (7, 22)),
+        ("CONTEXT.md", 189, "^## ", (189, 200)),
+        ("CONTEXT.md", 1, "^## ", (1, 6)),
+        ("CONTEXT.md", 7, "^#+ ", (7, 14)),
+        ("README.md", 10, "^$", (10, 12)),
+        ("WORK.md", 1, r"^## 2\.", (1, 30)),
+        ("WORK.md", 144, r"^\[LOG-", (144, 144)),
+        ("WORK.md", 1, r"\[DECISION\]", (1, 210)),
+    ],
+    ids=[
+        "a log entry",
+        "the last entry is read to the end",
+        "a markdown section",
+        "the last section",
+        "from the first line",
+        "any heading",
+        "a paragraph",
+        "without a search before",
+        "the next line",
+        "a pattern matches at the start of a line",
+    ],
+)
+def test_place_is_read_to_the_line_before_the_next_match(
+    calls: Calls, path: str, start: int, pattern: str, lines: tuple[int, int]
+) -> None:
+    assert read(calls, path, start_line=start, read_to_next_pattern=pattern) == lines
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({}, "start_line is required when using read_to_next_pattern"),
+        ({"start_line": 1, "end_line": 9}, "Cannot specify both end_line and read_to_next_pattern"),
+        ({"start_line": 1, "head": 9}, "Cannot mix head/tail with read_to_next_pattern"),
+        ({"start_line": 1, "tail": 9}, "Cannot mix head/tail with read_to_next_pattern"),
+        ({"start_line": 211}, "line 211 is not in the file"),
+    ],
+)
+def test_what_does_not_go_with_a_pattern_is_refused(
+    calls: Calls, fields: dict[str, Any], message: str
+) -> None:
+    request = {"path": "WORK.md", "read_to_next_pattern": "^## ", **fields}
+    refused = calls.call("read_files", {"files": [request]})
+
+    assert refused.is_error
+    assert message in refused.text
+
+
+def test_search_then_read_takes_two_calls(calls: Calls) -> None:
+    found = calls.call("grep_content", {"pattern": r"\[DECISION\]", "search_path": "WORK.md"})
+    line = int(re.search(r"Line: (\d+)", found.text)[1])
+
+    assert found.text == (
+        "File: WORK.md, Line: 120, Section-End-Hint: 144 (next: ^\\[LOG-)\n---\n"
+        "[LOG-015] - [2026-01-27 10:00] - [DECISION] - Task: MODEL-A\n---"
+    )
+    assert read(calls, "WORK.md", start_line=line, read_to_next_pattern=r"^\[LOG-") == (120, 144)
+    assert read(calls, "WORK.md", start_line=line, end_line=144) == (120, 144)
+
+
+def test_hint_is_by_the_first_pattern_that_matches_later(calls: Calls) -> None:
+    within = calls.call("grep_content", {"pattern": "^### Within", "search_path": "CONTEXT.md"})
+    last = calls.call("grep_content", {"pattern": "^## Deferred", "search_path": "CONTEXT.md"})
+
+    assert "Section-End-Hint: 22 (next: ^## )" in within.text
+    assert "Section-End-Hint" not in last.text
+
+
+def test_fallbacks_without_a_pattern_work(calls: Calls) -> None:
+    assert read(calls, "WORK.md", start_line=120, end_line=170) == (120, 170)
+    assert read(calls, "WORK.md", start_line=120) == (120, 210)
+    assert read(calls, "WORK.md", head=3) == (1, 3)
+    assert read(calls, "WORK.md", tail=3) == (208, 210)
+
+
+@pytest.mark.parametrize("name", ["data.json", "data.YAML", "data.yml"])
+def test_large_data_file_is_not_read_whole_unless_asked(calls: Calls, root: Path, name: str) -> None:
+    (root / name).write_text("# 1234567\n" * 10_001)
+    refused = calls.call("read_files", {"files": [{"path": name}]})
+    whole = calls.call("read_files", {"files": [{"path": name}], "large_file_passthrough": True})
+    part = calls.call("read_files", {"files": [{"path": name, "head": 2}]})
+
+    assert refused.is_error
+    assert "large_file_passthrough: true" in refused.text
+    assert whole.text.startswith(f"File: {name}, Lines: 1-")
+    assert part.text == f"File: {name}, Lines: 1-2 of 10001\n---\n# 1234567\n# 1234567\n---"
+
+
+def test_long_file_is_cut_and_says_where_to_go_on(calls: Calls, root: Path) -> None:
+    (root / "long.md").write_text("word " * 10 + "\n" + ("word " * 10 + "\n") * 2_000)
+    answer = calls.call("read_files", {"files": [{"path": "long.md"}]})
+    rest = int(re.search(r"read on with start_line (\d+)\)$", answer.text)[1])
+    more = calls.call("read_files", {"files": [{"path": "long.md", "start_line": rest}]})
+
+    assert len(answer.text) < 51_000
+    assert f"Lines: 1-{rest - 1} of 2001\n" in answer.text
+    assert f"Lines: {rest}-" in more.text
+
+
+def test_line_that_is_too_long_is_cut_inside(calls: Calls, root: Path) -> None:
+    (root / "one.txt").write_text("x" * 60_000)
+
+    assert "cut inside of line 1" in calls.call("read_files", {"files": [{"path": "one.txt"}]}).text
+
+
+def test_descriptions_guide_from_grep_to_read(calls: Calls) -> None:
+    described = {tool["name"]: tool["description"] for tool in calls.tools()}
+
+    assert "grep -> read" in described["read_files"]
+    assert "grep -> read" in described["grep_content"]
+    for pattern in ("^#+ ", "^## ", "^\\[LOG-", "</section>", "^$"):
+        assert f'"{pattern}"' in described["read_files"]
+
+
+def test_spellings_that_models_use_are_understood(calls: Calls) -> None:
+    as_text = calls.call("read_files", {"files": '[{"file_path": "WORK.md", "startLine": 1, "endLine": 1}]'})
+    one = calls.call("grep_content", {"pattern": "Task", "path": "WORK.md", "section_patterns": "^## "})
+
+    assert "Lines: 1-1 of 210" in as_text.text
+    assert "Line: 120" in one.text
+
+
+def test_both_tools_are_there_when_nothing_may_be_written(root: Path) -> None:
+    options = ("--root", str(root), "--toolsets", "files", "--read-only", "--deny", "CONTEXT*")
+    with calls_to(process(*options), "auto") as calls:
+        names = [tool["name"] for tool in calls.tools()]
+        denied = calls.call("read_files", {"files": [{"path": "CONTEXT.md"}]})
+        found = calls.call("grep_content", {"pattern": "^## "})
+
+    assert names == ["read_files", "grep_content"]
+    assert "CONTEXT*" in denied.text
+    assert "WORK.md" in found.text
+    assert "CONTEXT.md" not in found.text
