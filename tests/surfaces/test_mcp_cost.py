@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.engine import Engine
+from mdplan.surfaces.mcp_server.result import MOST_CHARACTERS
 from mdplan.surfaces.mcp_server.server import build_server
 from tests.surfaces.mcp_calls import calls_to, compact
 
@@ -52,3 +53,15 @@ def test_brief_structure_of_a_large_document_costs_few_tokens(manual: Path) -> N
 
     assert stat.text.count(" ## Section ") == SECTIONS
     assert len(stat.text) / CHARACTERS_PER_TOKEN <= 3_000
+
+
+def test_full_structure_of_a_large_document_comes_in_pages_that_clients_take(manual: Path) -> None:
+    with calls_to(build_server(Engine.open([manual.parent])), "auto") as calls:
+        request: dict[str, object] = {"file": "manual.md", "detail": "full", "limit": 1_000}
+        pages = [calls.call("md_stat", request)]
+        while pages[-1].data is not None and "nextCursor" in pages[-1].data:
+            pages.append(calls.call("md_stat", request | {"cursor": pages[-1].data["nextCursor"]}))
+
+    assert len(pages) > 1
+    assert all(len(compact(page.data)) <= MOST_CHARACTERS for page in pages)
+    assert sum(len(page.data["sections"]) for page in pages if page.data) == SECTIONS + 1

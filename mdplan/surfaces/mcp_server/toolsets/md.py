@@ -1,6 +1,7 @@
 """The toolset `md`: look at a file's structure, preview edits, apply them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from mdplan.engine import Engine
@@ -10,7 +11,7 @@ from mdplan.reading.read_text import read_text, search_text
 from mdplan.reading.search_request import SearchRequest, read_search_request
 from mdplan.reading.stat_request import DETAILS, INVENTORIES, StatRequest, read_stat_request
 from mdplan.reading.stat_text import stat_text
-from mdplan.report import ApplyReport, PlanReport, StatReport, refusal
+from mdplan.report import ApplyReport, PlanReport, StatReport, refusal, to_wire
 from mdplan.schema import Schema
 from mdplan.surfaces.mcp_server import history_tool
 from mdplan.surfaces.mcp_server.arguments import guarded
@@ -23,7 +24,8 @@ from mdplan.surfaces.mcp_server.flat_schema import (
     request_properties,
 )
 from mdplan.surfaces.mcp_server.progress import tick
-from mdplan.surfaces.mcp_server.result import answer, plan_answer
+from mdplan.surfaces.mcp_server.result import MOST_CHARACTERS, answer, plan_answer
+from mdplan.surfaces.mcp_server.short_report import size_of
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.wire import fold_names
 
@@ -147,6 +149,12 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
 def _stat(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     request = read_stat_request(arguments)
     report = engine.stat(request) if isinstance(request, StatRequest) else refusal(StatReport, request)
+    wire = to_wire(report)
+    size = size_of(wire)
+    if size > MOST_CHARACTERS and isinstance(request, StatRequest):
+        # A shorter page, whose cursor goes on where it ends.
+        rows = max(len(rows) for rows in wire.values() if isinstance(rows, list))
+        report = engine.stat(replace(request, limit=max(1, rows * MOST_CHARACTERS * 9 // (size * 10))))
     return answer(report, stat_text)
 
 
