@@ -1,5 +1,6 @@
 """upsert_section: write a section, and make it where it is missing."""
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -62,9 +63,12 @@ class UpsertSection(PayloadOperation):
         payload = self.read_payload()
         if isinstance(payload, Diagnostic):
             is_missing = isinstance(section, Diagnostic) and self._may_create(section)
-            return (section, payload) if isinstance(section, Diagnostic) and not is_missing else (payload,)
+            if isinstance(section, Diagnostic) and not is_missing:
+                return (self._with_way_to_create(section), payload)
+            return (payload,)
         if isinstance(section, Diagnostic):
-            return self._create(outline, payload) if self._may_create(section) else (section,)
+            is_missing = self._may_create(section)
+            return self._create(outline, payload) if is_missing else (self._with_way_to_create(section),)
         if self.mode == "replace":
             return replace_section(self, outline, section, payload, self.keep_subsections)
         to = Addressed(section, payload)
@@ -73,9 +77,16 @@ class UpsertSection(PayloadOperation):
         return self.write_into(outline, to, "firstChild", "start")
 
     def _may_create(self, problem: Diagnostic) -> bool:
+        return self.create_if_missing and self._could_create(problem)
+
+    def _could_create(self, problem: Diagnostic) -> bool:
         named = self.heading_path or ((self.heading,) if self.heading is not None else ())
-        may_create = self.create_if_missing and self.section_sha256 is None
-        return may_create and bool(named) and problem.code is Code.SECTION_NOT_FOUND
+        return self.section_sha256 is None and bool(named) and problem.code is Code.SECTION_NOT_FOUND
+
+    def _with_way_to_create(self, problem: Diagnostic) -> Diagnostic:
+        if self.create_if_missing or not self._could_create(problem):
+            return problem
+        return replace(problem, hint=f'{problem.hint}; `"createIfMissing": true` would make it')
 
     def _create(self, outline: Outline, payload: Payload) -> Resolution | Problems:
         path = self.heading_path if self.heading_path is not None else (self.heading or "",)
