@@ -12,9 +12,9 @@ from mdplan.operation import FileEffect, Operation, Resolution
 class RenameFile(Operation):
     """Give the file another name, or put it into another folder; missing folders are made.
 
-    Other edits of the file may go with it: they name it by its old path. Links to the file, and relative links
-    in it, follow with `updateReferences`. Nothing is overwritten: a file of
-    the new name must not exist. Mode, owner and attributes of the file stay.
+    Other edits of the file may go with it: they name it by its old path. Links to the file, and relative
+    links in it, follow with `updateReferences`. Nothing is overwritten: a file of the new name must not
+    exist. Mode, owner and attributes of the file stay.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "rename_file", "newFile": "docs/kettle.md"}
