@@ -23,8 +23,10 @@ class UpdateToc(Operation):
     gives another name than `toc`. The list is made last, of the result of all edits of the batch, with the
     anchors that GitHub gives: the second of two equal headings gets ``-1``. Headings before the region,
     inside of it, in quotes and in lists are left out, and so are those above `minLevel` or below
-    `maxLevel`; the default leaves out the title of the document.  What stood in the region is replaced, and
-    nothing needs to pin that. Where the list is right already, nothing changes.
+    `maxLevel`; the default leaves out the title of the document.
+
+    What stood in the region is replaced, and nothing needs to pin that. Where the list is right already,
+    nothing changes.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "update_toc", "maxLevel": 3}
