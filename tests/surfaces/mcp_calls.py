@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from mcp.types import BlobResourceContents, TextResourceContents
 REPOSITORY = Path(__file__).parents[2]
 GENERATIONS = {"auto": "2026-07-28", "legacy": "2025-11-25"}
 _SECONDS = 30
+Progress = tuple[float, float | None]
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,26 @@ class Calls:
             data=result.structured_content,
             is_error=bool(result.is_error),
         )
+
+    def call_with_progress(self, tool: str, arguments: dict[str, Any]) -> tuple[Result, list[Progress]]:
+        """The same, and what was told meanwhile."""
+        told: list[Progress] = []
+
+        async def hear(done: float, total: float | None, message: str | None) -> None:
+            told.append((done, total))
+
+        call = partial(self.client.call_tool, tool, arguments, progress_callback=hear)
+        result = self.portal.call(call)
+        text = "".join(block.text for block in result.content)
+        return Result(text, result.structured_content, bool(result.is_error)), told
+
+    def prompts(self) -> list[str]:
+        return [prompt.name for prompt in self.portal.call(self.client.list_prompts).prompts]
+
+    def prompt(self, name: str) -> str:
+        """The one message of a prompt."""
+        (message,) = self.portal.call(self.client.get_prompt, name).messages
+        return message.content.text
 
     def tools(self) -> list[dict[str, Any]]:
         listed = self.portal.call(self.client.list_tools)

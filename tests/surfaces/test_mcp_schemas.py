@@ -15,9 +15,11 @@ from mdplan.engine import Engine
 from mdplan.operations import OPERATIONS
 from mdplan.reading.stat_request import StatRequest
 from mdplan.surfaces.mcp_server.server import build_server
+from mdplan.surfaces.mcp_server.toolsets import DEFAULT_TOOLSETS, TOOLSETS, tool_names
 from tests.surfaces.mcp_calls import calls_to, compact
 
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots" / "tools"
+ALL_TOOLS = tool_names(list(TOOLSETS))
 TOOLS = ("md_stat", "md_read", "md_search", "md_validate", "md_apply", "md_history")
 KEYWORDS = {"type", "enum", "items", "properties", "required", "description"}
 TYPES = ("string", "integer", "number", "boolean", "array", "object")
@@ -57,22 +59,24 @@ def lint_root(schema: dict[str, Any]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """The tools of all toolsets."""
     root = tmp_path_factory.mktemp("root")
-    with calls_to(build_server(Engine.open([root])), "auto") as calls:
+    with calls_to(build_server(Engine.open([root]), toolsets=list(TOOLSETS)), "auto") as calls:
         return {tool["name"]: tool for tool in calls.tools()}
 
 
-def test_the_toolset_is_small(tools: dict[str, Any]) -> None:
-    assert tuple(tools) == TOOLS
+def test_every_toolset_offers_its_tools(tools: dict[str, Any]) -> None:
+    assert list(tools) == ALL_TOOLS
+    assert tuple(tool_names(DEFAULT_TOOLSETS)) == TOOLS
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", ALL_TOOLS)
 @pytest.mark.parametrize("side", ["inputSchema", "outputSchema"])
 def test_schema_is_one_that_every_client_takes(tools: dict[str, Any], tool: str, side: str) -> None:
     assert lint_root(tools[tool][side]) == []
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", ALL_TOOLS)
 def test_schema_is_valid_json_schema(tools: dict[str, Any], tool: str) -> None:
     Draft202012Validator.check_schema(tools[tool]["inputSchema"])
     Draft202012Validator.check_schema(tools[tool]["outputSchema"])
@@ -109,20 +113,29 @@ def test_schema_that_some_client_refuses_is_found(schema: dict[str, Any]) -> Non
 
 
 def test_default_toolset_costs_few_tokens(tools: dict[str, Any]) -> None:
-    published = [compact([tool["name"], tool["description"], tool["inputSchema"]]) for tool in tools.values()]
+    default = [tools[name] for name in TOOLS]
+    published = [compact([tool["name"], tool["description"], tool["inputSchema"]]) for tool in default]
 
     assert sum(map(len, published)) / CHARACTERS_PER_TOKEN <= MOST_TOKENS
 
 
-@pytest.mark.parametrize(("tool", "writes"), [("md_stat", False), ("md_validate", False), ("md_apply", True)])
-def test_annotations_say_what_a_tool_may_do(tools: dict[str, Any], tool: str, writes: bool) -> None:
-    annotations = tools[tool]["annotations"]
+READING = {
+    *("md_stat", "md_read", "md_search", "md_validate"),
+    *("TextInspect", "TextRead", "read_files", "grep_content", "get_text_file_contents"),
+}
+# What may be sent again when no answer came: a second time it is refused, or says that it is done.
+REPEATABLE = {*READING, "md_apply", "create_text_file"}
+
+
+@pytest.mark.parametrize("tool", ALL_TOOLS)
+def test_annotations_say_what_a_tool_may_do(tools: dict[str, Any], tool: str) -> None:
+    annotations, writes = tools[tool]["annotations"], tool not in READING
 
     assert annotations == {
         "title": tools[tool]["title"],
         "readOnlyHint": not writes,
         "destructiveHint": writes,
-        "idempotentHint": True,
+        "idempotentHint": tool in REPEATABLE,
         "openWorldHint": False,
     }
 
@@ -148,7 +161,7 @@ def test_stat_schema_has_the_fields_of_the_request(tools: dict[str, Any]) -> Non
     assert schema["required"] == ["file"]
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", ALL_TOOLS)
 def test_tool_is_published_as_in_its_snapshot(tools: dict[str, Any], tool: str) -> None:
     """Run with MDPLAN_UPDATE_SNAPSHOTS=1 to take what is published now."""
     snapshot = SNAPSHOTS / f"{tool}.json"

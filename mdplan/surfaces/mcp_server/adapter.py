@@ -91,7 +91,7 @@ def _tool(definition: ToolDefinition) -> Tool:
             title=definition.title,
             read_only_hint=not definition.writes,
             destructive_hint=definition.writes,
-            idempotent_hint=True,
+            idempotent_hint=definition.may_be_repeated,
             open_world_hint=False,
         ),
     )

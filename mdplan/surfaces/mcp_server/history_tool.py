@@ -68,6 +68,7 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
         input_schema=object_schema(fields),
         output_schema=flat_report_schema(HistoryReport) if read_only else _output_schema(),
         writes=not read_only,
+        may_be_repeated=read_only,  # The undo of an undo is a redo.
         call=guarded(HistoryReport, _caller(engine, fields)),
     )
 

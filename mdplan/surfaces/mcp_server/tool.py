@@ -19,6 +19,7 @@ class ToolDefinition:
     """One tool. `call` takes the arguments as decoded JSON, may run in any thread, and returns what is wrong.
 
     `writes` says whether it can change files; a server that is read-only leaves such tools out.
+    `may_be_repeated` says that the same call a second time changes nothing more, so that a client may retry.
     """
 
     name: str
@@ -27,6 +28,7 @@ class ToolDefinition:
     input_schema: Mapping[str, Any]
     output_schema: Mapping[str, Any]
     writes: bool
+    may_be_repeated: bool = True
     call: Callable[[Mapping[str, Any]], Answer]
 
 

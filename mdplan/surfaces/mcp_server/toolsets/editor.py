@@ -97,6 +97,8 @@ def _tool(
         input_schema=request_schema(model),
         output_schema=_OUTPUTS.get(model, _OUTCOME),
         writes=model is not GetRequest,
+        # Equal lines may follow each other, and then the same call fits again.
+        may_be_repeated=model in {GetRequest, CreateRequest},
         call=call,
     )
 

@@ -21,6 +21,7 @@ from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.wire import with_decoded_fields
 
 NAMES: Final = ("TextInspect", "TextRead", "TextPatch", "TextReplace")
+_WRITING: Final = frozenset({"TextPatch", "TextReplace"})
 INSTRUCTIONS: Final = """\
 TextInspect shows the structure of a file, TextRead a part of it. To edit: TextReplace for text within \
 lines, TextPatch with appendToSection or beforeHeading for new content, with heading or codeBlock for \
@@ -35,16 +36,16 @@ heading, mode lines shows ranges of lines. Use it before TextRead and TextPatch.
 Examples: {"filePath": "a.md"}; {"filePath": "a.md", "mode": "search", "query": "TODO:.*", "regex": true}; \
 {"filePath": "a.md", "mode": "lines", "query": "50-60"}"""
 _READ: Final = """\
-Text of one place of a file. target is one of: lines {start, end}; heading {text, includeChildren}; \
-codeBlock {index} from 0; anchor "id"; section "[marker]" of an INI or text file; search {query, \
-contextLines} around the first match. Headings are steadier than line numbers.
+Text of one place of a file. target is one of: lines {start, end}, 1-based and inclusive; heading {text, \
+includeChildren}; codeBlock {index} from 0; anchor "id", to the next heading; section "[marker]" of an INI \
+or text file; search {query, contextLines} around the first match. Headings are steadier than line numbers.
 
 Example: {"filePath": "a.md", "target": {"heading": {"text": "Install"}}}"""
 _PATCH: Final = """\
-Replace, insert or delete at a place. target is one of: lines {start, end}; heading "## Title" (the \
-heading line); appendToSection "## Title" (insert at the end of the section); beforeHeading "## Title" \
-(insert before it); codeBlock {index} (its code). For text within lines use TextReplace. Line numbers \
-shift after an edit.
+Replace, insert or delete at a place. target is one of: lines {start, end}, 1-based and inclusive (insert \
+goes before them); heading "## Title" (the heading line; insert goes below it); \
+appendToSection "## Title" (insert at the end of the section); beforeHeading "## Title" (insert before it); \
+codeBlock {index} (its code). For text within lines use TextReplace. Line numbers shift after an edit.
 
 Example: {"filePath": "a.md", "operation": "insert", "target": {"appendToSection": "## Install"}, \
 "content": "Restart it."}"""
@@ -73,7 +74,9 @@ def text_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
             description=description,
             input_schema=request_schema(model),
             output_schema=OUTPUTS[name],
-            writes=name in {"TextPatch", "TextReplace"},
+            writes=name in _WRITING,
+            # The same text may stand at several places, and may be inserted twice.
+            may_be_repeated=name not in _WRITING,
             call=call,
         )
         for name, title, description, model, call in zip(NAMES, titles, described, models, calls, strict=True)

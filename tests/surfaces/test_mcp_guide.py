@@ -1,0 +1,66 @@
+"""The way of working, as instructions, as a resource and as a prompt: a paragraph for each active toolset."""
+
+from pathlib import Path
+
+import pytest
+
+from mdplan.operations import OPERATIONS
+from mdplan.surfaces.mcp_server.toolsets import TOOLSETS
+from tests.surfaces.tool_case import served
+
+MOST_TOKENS = 1_000
+CHARACTERS_PER_TOKEN = 4
+# What the paragraph of a toolset has to say.
+ADVICE = {
+    "md": ["Look first", "sectionId", "baseSha256", "planId", "preview", "not by line numbers"],
+    "text": ["TextReplace for text within lines", "lines last of all", "expectedHash", "no line number"],
+    "files": ["grep_content", "read_to_next_pattern", "in one call", "after an edit search again"],
+    "editor": ["Read first", "Prefer patch_text_file_contents", "in one call", "read again after an edit"],
+}
+
+
+@pytest.mark.parametrize("toolset", TOOLSETS)
+def test_paragraph_says_how_its_tools_are_used(tmp_path: Path, toolset: str) -> None:
+    with served(tmp_path, toolset) as calls:
+        instructions = calls.client.instructions
+        tools = [tool["name"] for tool in calls.tools()]
+
+    assert [advice for advice in ADVICE[toolset] if advice not in instructions] == []
+    assert any(tool in instructions for tool in tools)
+    assert "\n" not in instructions
+
+
+def test_each_active_toolset_has_its_paragraph_everywhere(tmp_path: Path) -> None:
+    with served(tmp_path, *TOOLSETS) as calls:
+        paragraphs = calls.client.instructions.split("\n\n")
+        prompt, guide = calls.prompt("way-of-working"), calls.read("mdplan://guide").text
+
+    assert len(paragraphs) == len(TOOLSETS)
+    assert [part for part in paragraphs if part not in prompt or part not in guide] == []
+    assert len("".join(paragraphs)) / CHARACTERS_PER_TOKEN <= MOST_TOKENS
+
+
+def test_prompt_states_the_way_of_working(tmp_path: Path) -> None:
+    with served(tmp_path, "text") as calls:
+        assert calls.prompts() == ["way-of-working"]
+        prompt = calls.prompt("way-of-working")
+
+    for advice in (
+        "Look before you edit",
+        "by its section",
+        "Pin each edit",
+        "in one call",
+        "In doubt preview",
+    ):
+        assert advice in prompt
+    assert "md_apply" not in prompt, "a server says nothing of tools that it does not have"
+
+
+def test_operations_are_in_the_guide_of_those_who_have_them(tmp_path: Path) -> None:
+    with served(tmp_path, "md") as calls:
+        guide = calls.read("mdplan://guide").text
+    with served(tmp_path, "files") as calls:
+        other = calls.read("mdplan://guide").text
+
+    assert [op for op in OPERATIONS if f"### {op}\n" not in guide] == []
+    assert "### " not in other
