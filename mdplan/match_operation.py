@@ -26,20 +26,16 @@ from mdplan.operation import (
     MatchReport,
     SectionTargeted,
 )
+from mdplan.pattern_problem import pattern_problem
 from mdplan.text.folded_search import Wanted
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.near_misses import NearMiss, find_near_misses, told
-from mdplan.text.pattern import MatchType, Pattern, PatternFailure, PatternProblem
+from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.span import Span
 
 _SELECTION: Final = re.compile(r"all|([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
 _LISTED: Final = 10
 _ONE: Final = "exactly one is required"
-_PROBLEM_CODES: Final = {
-    PatternFailure.INVALID: (Code.INVALID_REGEX, "mend the pattern, or use matchType literal"),
-    PatternFailure.TIMEOUT: (Code.REGEX_TIMEOUT, "avoid nested repetition, or give a smaller scope"),
-    PatternFailure.TOO_MANY: (Code.BATCH_TOO_LARGE, "use a longer pattern or a smaller scope"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +142,7 @@ class MatchOperation(SectionTargeted):
             return (scope,)
         matches = find_matches(outline, self.compiled(), scope, self._excluded_kinds())
         if isinstance(matches, PatternProblem):
-            code, hint = _PROBLEM_CODES[matches.failure]
-            return (Diagnostic(code=code, message=f"pattern: {matches.reason}", hint=hint),)
+            return (pattern_problem(matches),)
         selected = self._selected(len(matches.eligible))
         if not self._count_is_expected(len(matches.eligible)) or selected is None:
             return (self._count_mismatch(outline, scope, matches),)

@@ -51,6 +51,20 @@ class RangeField(Wire):
     end: PositionField
 
 
+class CodeBlockField(Wire):
+    """A fenced code block, by its 0-based index or by its language."""
+
+    index: Count | None = None
+    language: str | None = None
+
+    @model_validator(mode="after")
+    def _check_one(self) -> "CodeBlockField":
+        if (self.index is None) == (self.language is None):
+            msg = "give either index or language"
+            raise ValueError(msg)
+        return self
+
+
 class LinesField(Wire):
     """Whole lines `start` to `end`, 1-based and inclusive."""
 

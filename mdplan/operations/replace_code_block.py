@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.expected_text import with_nearest_lines
@@ -13,27 +13,13 @@ from mdplan.markdown.fenced_code import FencedCode, read_fence, replace_code
 from mdplan.markdown.inventory import fence_language
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
-from mdplan.operation import Claim, Count, Resolution, SectionTargeted, Wire
+from mdplan.operation import Claim, CodeBlockField, Resolution, SectionTargeted
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.source import visible
 from mdplan.text.span import Span
 
 _MOST_LISTED: Final = 10
 _LONGEST_LANGUAGE: Final = 30
-
-
-class CodeBlockField(Wire):
-    """A fenced code block, by its 0-based index or by its language."""
-
-    index: Count | None = None
-    language: str | None = None
-
-    @model_validator(mode="after")
-    def _check_one(self) -> "CodeBlockField":
-        if (self.index is None) == (self.language is None):
-            msg = "give either index or language"
-            raise ValueError(msg)
-        return self
 
 
 class ReplaceCodeBlock(SectionTargeted):

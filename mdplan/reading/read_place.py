@@ -11,16 +11,12 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.regions import find_regions
 from mdplan.markdown.section import Section
 from mdplan.markdown.targets import find_anchors, target_key
+from mdplan.pattern_problem import pattern_problem
 from mdplan.reading.read_request import ReadTarget
-from mdplan.text.pattern import MatchType, Pattern, PatternFailure, PatternProblem
+from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.span import Span
 
 _MOST_LISTED: Final = 10
-_PATTERN_CODES: Final = {
-    PatternFailure.INVALID: Code.INVALID_REGEX,
-    PatternFailure.TIMEOUT: Code.REGEX_TIMEOUT,
-    PatternFailure.TOO_MANY: Code.BATCH_TOO_LARGE,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,15 +235,6 @@ def lines_like(outline: Outline, pattern: str, first: int = 1) -> list[int] | Di
             return pattern_problem(matches)
         like += [line] if matches else []
     return like
-
-
-def pattern_problem(problem: PatternProblem) -> Diagnostic:
-    """What to say of a pattern that cannot be used. Errors: INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE."""
-    return Diagnostic(
-        code=_PATTERN_CODES[problem.failure],
-        message=f"the pattern cannot be used: {problem.reason}",
-        hint="mend the pattern",
-    )
 
 
 def _out_of_bounds(line: int, count: int) -> Diagnostic:

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.operation import Count, LinesField, Ordinal, Wire
+from mdplan.operation import CodeBlockField, Count, LinesField, Ordinal, Wire
 from mdplan.text.pattern import MatchType
 from mdplan.wire import fold_names, unknown_fields, validated, wire_names, with_decoded_fields
 
@@ -25,20 +25,6 @@ _TARGETS: Final = (
     "start_line",
     "last_lines",
 )
-
-
-class CodeBlockField(Wire):
-    """A fenced code block: its number in the file, or the language that only it has."""
-
-    index: Count | None = Field(default=None, description="0-based, as md_stat counts them.")
-    language: str | None = Field(default=None, description="First word of the info string.")
-
-    @model_validator(mode="after")
-    def _check_one(self) -> "CodeBlockField":
-        if (self.index is None) == (self.language is None):
-            msg = "give either index or language"
-            raise ValueError(msg)
-        return self
 
 
 class ReadTarget(Wire):
