@@ -7,9 +7,9 @@ from typing import Any, Final
 from mdplan.diagnostics import Diagnostic
 from mdplan.document_format import DocumentFormat
 from mdplan.engine import Engine
-from mdplan.operation import LinesField
+from mdplan.operation import CodeBlockField, LinesField
 from mdplan.read_report import SearchGroup
-from mdplan.reading.read_request import CodeBlockField, ReadTarget
+from mdplan.reading.read_request import ReadTarget
 from mdplan.reading.read_request import ReadRequest as EngineRequest
 from mdplan.reading.search_request import SearchRequest
 from mdplan.reading.stat_request import StatRequest
