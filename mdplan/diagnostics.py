@@ -161,4 +161,14 @@ def warning(code: Code, message: str, hint: str = "", place: Position | None = N
     return Diagnostic(code=code, message=message, hint=hint, severity=Severity.WARNING, place=place)
 
 
+def file_exists(path: str) -> Diagnostic:
+    """FILE_EXISTS for the file `path`, which was to be made."""
+    return Diagnostic(
+        code=Code.FILE_EXISTS,
+        message=f"`{path}` exists already",
+        hint="edit it, or choose another name",
+        file=path,
+    )
+
+
 Problems = tuple[Diagnostic, ...]

@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from mdplan.batch import Batch, FileEdits
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems, file_exists
 from mdplan.format_detection import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.plan import Plan
 from mdplan.planning.build import Built, BuiltFile
-from mdplan.planning.replay import FoundFile, file_exists
+from mdplan.planning.replay import FoundFile
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.stale import stale_base
 from mdplan.reading.open_document import decode_document

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems, file_exists
 from mdplan.format_detection import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.plan import FileChange, Plan
@@ -106,16 +106,6 @@ def stale_file(change: FileChange, file: FoundFile) -> Diagnostic | None:
     outline = Outline(file.source, document_format(change.path, file.source.text, change.format))
     # A plan that comes from the history does not know the sections of its base.
     return stale_base(change.path, change.base_sha256, outline, change.base_sections or None)
-
-
-def file_exists(path: str) -> Diagnostic:
-    """FILE_EXISTS for the file `path`, which was to be made."""
-    return Diagnostic(
-        code=Code.FILE_EXISTS,
-        message=f"`{path}` exists already",
-        hint="edit it, or choose another name",
-        file=path,
-    )
 
 
 def no_text(encoding: str | None) -> Source:

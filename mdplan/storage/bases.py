@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code, Diagnostic, file_exists
 from mdplan.storage.folders import Folders, folder_of
 from mdplan.storage.journal_record import Entry
 from mdplan.storage.leaf import read_leaf, write_refusal
@@ -67,16 +67,6 @@ def check_again(targets: Sequence[Target]) -> None:
     problems = [problem for target in targets if (problem := _changed_since(target)) is not None]
     if problems:
         raise StorageRefused(tuple(problems))
-
-
-def file_exists(shown: str) -> Diagnostic:
-    """The problem of a file that is to be created and is there."""
-    return Diagnostic(
-        code=Code.FILE_EXISTS,
-        message=f"`{shown}` exists already",
-        hint="choose another name, or edit the file that is there",
-        file=shown,
-    )
 
 
 def _find(folders: Folders, file: StagedFile, max_bytes: int) -> Base | Diagnostic:

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Literal
 
-from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.bases import file_exists
+from mdplan.diagnostics import Code, Diagnostic, file_exists
 from mdplan.storage.filesystem import NO_LINK, FileSystem
 from mdplan.storage.folders import folder_of
 from mdplan.storage.leaf import is_digest
