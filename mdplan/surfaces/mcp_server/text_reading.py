@@ -9,8 +9,8 @@ from mdplan.document_format import DocumentFormat
 from mdplan.engine import Engine
 from mdplan.operation import CodeBlockField, LinesField
 from mdplan.read_report import SearchGroup
-from mdplan.reading.read_request import ReadTarget
 from mdplan.reading.read_request import ReadRequest as EngineRequest
+from mdplan.reading.read_request import ReadTarget
 from mdplan.reading.search_request import SearchRequest
 from mdplan.reading.stat_request import StatRequest
 from mdplan.report import SectionEntry, StatReport
