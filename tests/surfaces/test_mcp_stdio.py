@@ -169,6 +169,27 @@ def test_lone_surrogate_is_refused_and_answered(
 
 
 @pytest.mark.parametrize(
+    ("toolset", "tool", "arguments"),
+    [
+        ("text", "TextReplace", {"filePath": "guide.md", "oldText": "1.0", "newText": "\udfff"}),
+        ("editor", "create_text_file", {"file_path": "new.md", "contents": "\ud800"}),
+        ("files", "grep_content", {"pattern": "\udc80"}),
+    ],
+)
+def test_other_toolsets_refuse_a_lone_surrogate(
+    root: Path, toolset: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    with lines_to("--root", str(root), "--toolsets", toolset) as lines:
+        refused = lines.call(tool, arguments)
+        assert lines.ask("ping", number=2)["result"] == {}
+
+    assert refused["isError"]
+    assert "lone surrogate" in refused["content"][0]["text"]
+    assert [path.name for path in root.iterdir()] == ["guide.md"]
+    assert (root / "guide.md").read_bytes().decode() == GUIDE
+
+
+@pytest.mark.parametrize(
     "line",
     [
         b"{nonsense",

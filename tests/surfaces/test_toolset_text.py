@@ -263,7 +263,7 @@ def test_absolute_path_inside_of_a_root_is_understood(calls: Calls, root: Path) 
     assert "post" in (root / "guide.md").read_text()
 
 
-def test_text_that_is_no_unicode_is_refused(root: Path) -> None:
+def test_text_goes_through_the_server_as_it_is(root: Path) -> None:
     with calls_to(process("--root", str(root), "--toolsets", "text"), "auto") as calls:
         assert [tool["name"] for tool in calls.tools()] == [
             "TextInspect",
