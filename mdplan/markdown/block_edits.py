@@ -1,12 +1,10 @@
 """Edits that replace or delete blocks, and the blank lines that these leave."""
 
-from collections.abc import Sequence
-from itertools import takewhile
-
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload
 from mdplan.markdown.spacing import line_before_has_text, line_has_text, place_blocks
+from mdplan.text.common_edges import common_edges
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
 from mdplan.text.lines import LineIndex
@@ -27,8 +25,7 @@ def replace_blocks(outline: Outline, span: Span, payload: Payload) -> tuple[Text
     ends_file = old[-1] not in "\r\n"
     if not ends_file:
         last[-1] += "\n"
-    prefix = _common(first, last)
-    suffix = _common(first[prefix:][::-1], last[prefix:][::-1])
+    prefix, suffix = common_edges([to_lf(line) for line in first], [to_lf(line) for line in last])
     kept, gone = sum(map(len, first[:prefix])), sum(map(len, first[: len(first) - suffix]))
     new = "".join(last[prefix : len(last) - suffix])
     if kept == gone and not new:
@@ -103,9 +100,3 @@ def _lines_of(text: str) -> list[str]:
     """Lines of `text` with their line ends, which are LF, CRLF or CR."""
     lines = LineIndex(text)
     return [text[lines.start(line) : lines.end(line)] for line in range(1, lines.count + 1)]
-
-
-def _common(left: Sequence[str], right: Sequence[str]) -> int:
-    """How many lines at the start of both are the same but for their line ends."""
-    pairs = zip(left, right, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: to_lf(pair[0]) == to_lf(pair[1]), pairs))

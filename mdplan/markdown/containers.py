@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree
+from mdplan.text.common_edges import common_start
 from mdplan.text.lines import LineIndex
 
 MARKER: Final = re.compile(r"[-+*]|\d{1,9}[.)]")
 _WHITE: Final = re.compile(r"[ \t]*")
 _QUOTE_MARKS: Final = re.compile(r"[ \t]*>")
+_MARK_OF_ITEM: Final = re.compile(r"[^ \t>]")
 _TAB_STOP: Final = 4
 
 
@@ -101,6 +103,28 @@ def blocks_with_containers(tree: BlockTree) -> Iterator[tuple[Block, Containers]
             around.append(Containers(block, around[-1]))
         elif block.kind is BlockKind.LIST:
             around.append(around[-1])
+
+
+def prefix_behind(first: str) -> str:
+    """What the lines behind a block's first one begin with, where its own begins with `first`.
+
+    `first` is what stands before the text of the block: indentation, the marks of quotes, which every line
+    repeats, and those of list items, in whose place blanks stand (CommonMark 0.31.2, sections 5.1 and 5.2).
+    """
+    return _MARK_OF_ITEM.sub(" ", first)
+
+
+def with_prefix(prefix: str, line: str) -> str:
+    """`line` behind `prefix`; an empty one gets no blanks at its end."""
+    if not line:
+        return prefix.rstrip(" \t")
+    # One blank behind the mark of a quote belongs to the mark.
+    return f"{prefix} {line}" if prefix.endswith(">") and line[0] in " \t" else prefix + line
+
+
+def without_prefix(prefix: str, line: str) -> str:
+    """`line` without what it has of `prefix`; a line may have less of it than others."""
+    return line[common_start(prefix, line) :]
 
 
 def width_of(prefix: str) -> int:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks import Block
-from mdplan.markdown.container_lines import common_edges, lines_of, prefix_behind, with_prefix
+from mdplan.markdown.containers import prefix_behind, with_prefix
 from mdplan.markdown.outline import Outline
+from mdplan.text.common_edges import common_edges
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_end_view import line_end_around
+from mdplan.text.line_end_view import line_end_around, lines_of
 from mdplan.text.span import Span
 
 _FENCE_ALONE: Final = re.compile(r"[ \t]*(`+|~+)[ \t]*")

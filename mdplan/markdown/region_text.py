@@ -8,18 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks import Block, BlockKind, ends_at_blank_line
-from mdplan.markdown.container_lines import (
-    common_edges,
-    lines_of,
-    prefix_behind,
-    with_prefix,
-    without_prefix,
-)
+from mdplan.markdown.containers import prefix_behind, with_prefix, without_prefix
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload
 from mdplan.markdown.region import Region
+from mdplan.text.common_edges import common_edges
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_end_view import line_end_around, to_lf
+from mdplan.text.line_end_view import line_end_around, lines_of, to_lf
 from mdplan.text.span import Span
 
 _BLANKS: Final = " \t"

@@ -8,6 +8,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.expected_text import with_nearest_ranges
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Claim, Operation, PositionField, RangeField, Resolution
+from mdplan.text.common_edges import common_start
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
 from mdplan.text.span import Span
@@ -100,10 +101,7 @@ class ReplaceRange(Operation):
 
     def _mismatch(self, current: str, expected: str) -> Diagnostic:
         current, expected = to_lf(current), to_lf(expected)
-        same = next(
-            (at for at, (left, right) in enumerate(zip(current, expected, strict=False)) if left != right),
-            min(len(current), len(expected)),
-        )
+        same = common_start(current, expected)
         return Diagnostic(
             code=Code.TEXT_MISMATCH,
             message=f"the range holds {len(current)} characters, expectedText has {len(expected)}, "

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from mdplan.text.common_edges import common_edges, common_start
 from mdplan.text.folded_text import Dropped, Folding, dropped_kind
 from mdplan.text.span import Span
 
@@ -239,16 +240,8 @@ def _count(things: Sequence[str], name: str) -> str:
 
 def _apart(ours: str, theirs: str) -> tuple[str, str]:
     """The two without what they have in common at the start and at the end."""
-    start = common_start(ours, theirs)
-    ours, theirs = ours[start:], theirs[start:]
-    end = common_start(ours[::-1], theirs[::-1])
-    return ours[: len(ours) - end], theirs[: len(theirs) - end]
-
-
-def common_start(left: str, right: str) -> int:
-    """How many characters at their starts the two have in common."""
-    pairs = enumerate(zip(left, right, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(left), len(right)))
+    start, end = common_edges(ours, theirs)
+    return ours[start : len(ours) - end], theirs[start : len(theirs) - end]
 
 
 def _codes(text: str) -> str:

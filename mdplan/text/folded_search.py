@@ -6,7 +6,8 @@ from heapq import merge
 from itertools import islice
 from typing import Final
 
-from mdplan.text.differences import Difference, accents_end, common_start, find_differences
+from mdplan.text.common_edges import common_start
+from mdplan.text.differences import Difference, accents_end, find_differences
 from mdplan.text.folded_text import Dropped, FoldedText, dropped_kind
 from mdplan.text.span import Span
 

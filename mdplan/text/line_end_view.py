@@ -18,6 +18,11 @@ def with_line_ends(text: str, line_end: str) -> str:
     return text if line_end == "\n" else text.replace("\n", line_end)
 
 
+def lines_of(text: str) -> list[str]:
+    """Lines of `text`, which has LF line ends, without these; the last line end may be left out."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
 class LineEndView:
     """`text` with LF line ends. A text that has no other ones is its own view, at no cost."""
 
