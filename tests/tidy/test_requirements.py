@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
+RESPONSES = REPOSITORY / "tests" / "snapshots" / "responses"
+GOLDEN_ANSWER = re.compile(
+    r"tests/surfaces/test_toolset_(\w+)\.py::test_response_is_that_of_its_case\[([\w-]+)\]"
+)
 KEYS = {"id", "promise", "source", "tests"}
 
 
@@ -29,7 +33,9 @@ def problems_of(entry: dict[str, Any]) -> list[str]:
 
 
 def problem_of_test(test: str) -> str | None:
-    """Why `test` ("tests/unit/test_x.py::test_y" or "…::TestX::test_y") is no test, if it is none."""
+    """Why `test` ("tests/unit/test_x.py::test_y" or "…::TestX::test_y[case]") is no test, if it is none."""
+    if (found := GOLDEN_ANSWER.fullmatch(test)) and not (RESPONSES / found[1] / f"{found[2]}.json").is_file():
+        return f"{test}: there is no such golden answer"
     file, *names = test.partition("[")[0].split("::")
     path = REPOSITORY / file
     if not re.fullmatch(r"tests/(?:\w+/)*test_\w+\.py", file) or not path.is_file():
@@ -70,6 +76,13 @@ SOUND = {"id": "text-1", "promise": "It holds.", "source": "DESIGN 4", "tests": 
         ({**SOUND, "tests": [HERE + "_not"]}, "has no test_numbers_are_unique_not"),
         ({**SOUND, "tests": ["tests/unit/test_gone_away.py::test_x"]}, "there is no test file"),
         ({**SOUND, "tests": ["tests/tidy/test_requirements.py"]}, "it names no test function"),
+        (
+            {
+                **SOUND,
+                "tests": ["tests/surfaces/test_toolset_text.py::test_response_is_that_of_its_case[x-y]"],
+            },
+            "there is no such golden answer",
+        ),
     ],
 )
 def test_unkept_promise_is_found(entry: dict[str, Any], problem: str) -> None:
