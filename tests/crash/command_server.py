@@ -7,7 +7,6 @@ child as `python -m mdplan` would run it; to start Python anew for each of thous
 import importlib
 import json
 import os
-import signal
 import sys
 import traceback
 from contextlib import suppress
@@ -34,7 +33,7 @@ def main() -> None:
             # Only so that the next child need not: one that is broken fails there, and tells.
             with suppress(Exception):
                 importlib.import_module(module)
-        killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        killed = os.WIFSIGNALED(status)
         code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
         sys.stdout.write(json.dumps({"killed": killed, "code": code, "steps": steps}) + "\n")
         sys.stdout.flush()
@@ -53,7 +52,7 @@ def run(request: dict[str, Any], work: Path) -> NoReturn:
             # For whoever looks over the shoulder of this process; what it did until here does not count.
             (work / "pid").write_text(str(os.getpid()))
             os.read(os.open(work / "go", os.O_RDONLY), 1)
-        count_steps(steps, request["killAt"])
+        count_steps(steps, dict(request["signals"]))
         program.main(request["arguments"], prog_name="mdplan")
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else BROKEN
@@ -70,14 +69,14 @@ def run(request: dict[str, Any], work: Path) -> NoReturn:
         os._exit(code)
 
 
-def count_steps(steps: list[Step], kill_at: int | None) -> None:
-    """Write down the disk operations of this process, of any disk; be killed before the n-th (from 1)."""
+def count_steps(steps: list[Step], signals: dict[int, int]) -> None:
+    """Write down the disk operations of this process, of any disk; get `signals` before the n-th (from 1)."""
     reach = FileSystem.reach
 
     def counted(disk: FileSystem, step: Step) -> None:
         steps.append(step)
-        if len(steps) == kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if len(steps) in signals:
+            os.kill(os.getpid(), signals[len(steps)])
         reach(disk, step)
 
     FileSystem.reach = counted

@@ -1,4 +1,4 @@
-"""Commands of mdplan that can be killed before any of their disk operations."""
+"""Commands of mdplan that get a signal before any of their disk operations."""
 
 import json
 import os
@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended: killed, or with a code; what it wrote; its disk operations, unless killed."""
+    """How a command ended: by a signal, or with a code; what it wrote; its disk operations, unless killed."""
 
     killed: bool
     code: int | None
@@ -50,10 +50,10 @@ class Commands:
         folder: Path,
         *arguments: str,
         stdin: object = None,
-        kill_at: int | None = None,
+        signals: Mapping[int, int] | None = None,
         watch: Watch | None = None,
     ) -> Ended:
-        """Run `mdplan ARGUMENTS` in `folder`, to be killed before its disk operation `kill_at` (from 1).
+        """Run `mdplan ARGUMENTS` in `folder`, with `signals` before some of its disk operations (from 1).
 
         `watch` makes a block of the number of its process, in which the command runs.
         """
@@ -67,7 +67,7 @@ class Commands:
             "arguments": arguments,
             "work": str(self.work),
             "environment": {**self.environment, "MDPLAN_STATE_DIR": os.environ["MDPLAN_STATE_DIR"]},
-            "killAt": kill_at,
+            "signals": list((signals or {}).items()),
             "waits": watch is not None,
         }
         assert self.server.stdin is not None

@@ -132,7 +132,7 @@ def check_kills_of_recovery(trial: Trial, points: Sequence[int], every: int, tal
         steps = trial.mdplan.run(trial.folder, *RECOVER).steps
         for inner in changing(steps)[number % every :: every]:
             killed.bring_back()
-            ended = trial.mdplan.run(trial.folder, *RECOVER, kill_at=inner)
+            ended = trial.mdplan.run(trial.folder, *RECOVER, signals={inner: signal.SIGKILL})
             assert ended.killed
             again = trial.mdplan.run(trial.folder, *RECOVER)
             where = (

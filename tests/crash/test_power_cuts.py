@@ -8,6 +8,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from signal import SIGKILL
 
 import pytest
 
@@ -82,7 +83,8 @@ def test_commit_is_whole_after_a_power_cut(
         """Commit, cut the power, recover: what all is then, what is wrong, the steps of the commit."""
         copy(start, running)
         with disk_in(running, mount, kind):
-            ended = mdplan.run(mount / "root", *APPLY, stdin=batch(), kill_at=kill_at)
+            kill = {kill_at: SIGKILL} if kill_at else {}
+            ended = mdplan.run(mount / "root", *APPLY, stdin=batch(), signals=kill)
             copy(running, cut)
         assert ended.killed is (kill_at is not None)
         assert ended.killed or ended.json["durable"]

@@ -1,8 +1,9 @@
 """One commit through the command line, from the same start again and again, and what is wrong after it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGKILL
 
 from mdplan.storage.filesystem import Step
 from tests.crash.aftermath import (
@@ -57,14 +58,14 @@ class Trial:
     def folder(self) -> Path:
         return self.start.folder
 
-    def run(self, *, kill_at: int | None = None, watch: Watch | None = None) -> Ended:
-        """Bring the start back and commit the batch, killed or watched as `Commands.run` does it."""
+    def run(self, *, signals: Mapping[int, int] | None = None, watch: Watch | None = None) -> Ended:
+        """Bring the start back and commit the batch, disturbed or watched as `Commands.run` does it."""
         self.start.bring_back()
-        return self.mdplan.run(self.folder, *APPLY, stdin=batch(), kill_at=kill_at, watch=watch)
+        return self.mdplan.run(self.folder, *APPLY, stdin=batch(), signals=signals, watch=watch)
 
     def kill(self, point: int) -> list[str]:
         """Kill the commit before that disk operation; what a reader must not see in what is left."""
-        assert self.run(kill_at=point).killed, f"the operation {point} was not reached"
+        assert self.run(signals={point: SIGKILL}).killed, f"the operation {point} was not reached"
         return self.torn()
 
     def torn(self) -> list[str]:
