@@ -155,7 +155,8 @@ class Reader:
 
         root = next((self.workspace.root_of(name) for name in by_path.values()), self.workspace.roots[0])
         linked = LinkedFiles(self.documents, root)
-        return folder_report(request, by_path, read, broken if request.links else None)
+        shown = replace(request, file=self.workspace.shown(request.file))
+        return folder_report(shown, by_path, read, broken if request.links else None)
 
 
 class _Search:

@@ -82,6 +82,16 @@ class Undoing:
             return PlannedUndo(plan, bases_of(plan, found), rebased=True)
         return carried
 
+    def is_redo(self, past: PastTransaction) -> bool:
+        """Whether taking back `past` is a redo: it is an undo, and not one that was a redo itself."""
+        is_redo = False
+        undone = past.undoes
+        while undone is not None:
+            is_redo = not is_redo
+            before = self._history.find(undone)
+            undone = before.undoes if before is not None else None
+        return is_redo
+
     def folders_to_remove(self, plan: Plan) -> tuple[str, ...]:
         """Folders that `plan`, where it is an undo, removes when they are empty: those that were made."""
         transaction = undone_transaction(plan)

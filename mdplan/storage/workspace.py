@@ -137,6 +137,11 @@ class Workspace:
         problem = cost_problem(below) or glob_problem(below)
         return problem or _names(root, _literal_folder(below), below, respect_gitignore=respect_gitignore)
 
+    def shown(self, pattern: str) -> str:
+        """A folder or glob as messages name it: relative to its root (`.` is the root); else as it is."""
+        split = self._split_pattern(pattern)
+        return visible(pattern) if isinstance(split, Diagnostic) else split[0].show(split[1] or ".")
+
     def _split(self, path: str) -> tuple[Root, str] | Diagnostic:
         """The root that `path` means, and what of `path` is relative to it, unchecked."""
         # A single slash and what begins with two are no files anywhere; the rules for names say so.

@@ -187,12 +187,13 @@ def test_file_that_no_commit_changed_is_said_to_be_so(project: Path) -> None:
 
 def test_undo_of_an_undo_is_called_a_redo(project: Path) -> None:
     commit()
-    undone, redone = mdplan("undo"), mdplan("undo")
+    undone, redone, undone_again = mdplan("undo"), mdplan("undo"), mdplan("undo")
 
     assert "Undone: 1 file" in undone.err
     assert "To redo: mdplan undo " in undone.err
     assert "Redone: 1 file" in redone.err
     assert "To undo: mdplan undo " in redone.err
+    assert "Undone: 1 file" in undone_again.err
 
 
 @pytest.mark.parametrize("by", ["option", "environment"])

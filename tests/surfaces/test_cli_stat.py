@@ -61,6 +61,11 @@ def test_folder_gives_a_row_for_each_file(deep: Path) -> None:
     assert [row["file"] for row in mdplan("stat", "--json", "*.md").json["files"]] == ["docs/own.md"]
 
 
+@pytest.mark.parametrize(("file", "shown"), [(".", "docs"), ("..", "."), ("*.md", "docs/*.md")])
+def test_folder_is_named_from_the_root_down(deep: Path, file: str, shown: str) -> None:
+    assert mdplan("stat", file).out.decode().startswith(f"{shown}: ")
+
+
 @pytest.mark.parametrize(
     ("options", "titles"),
     [

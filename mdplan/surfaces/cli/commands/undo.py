@@ -33,7 +33,7 @@ def undo(
     """
     engine = session.open_engine()
     past = engine.undoing.find(transaction)
-    is_redo = not isinstance(past, Diagnostic) and past.undoes is not None
+    is_redo = not isinstance(past, Diagnostic) and engine.undoing.is_redo(past)
     report = engine.undo(transaction, dry_run=dry_run, rebases=on_stale == "rebase")
     print_recovered(session, report)
     if not report.ok:
