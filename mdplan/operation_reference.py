@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mdplan.operation import Operation
 from mdplan.operations import OPERATIONS
 from mdplan.schema import Schema, operation_schema, prose
 
@@ -21,13 +22,17 @@ class FieldReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationReference:
-    """One operation: a sentence, the paragraphs behind it, its fields (required ones first), an edit."""
+    """One operation: a sentence, the paragraphs behind it, its fields (required ones first), an edit.
+
+    `file` is the name of a file of the kind that the edit is for.
+    """
 
     op: str
     summary: str
     details: str
     fields: tuple[FieldReference, ...]
     example: Mapping[str, object]
+    file: str
 
 
 def operation_reference(op: str) -> OperationReference:
@@ -41,7 +46,14 @@ def operation_reference(op: str) -> OperationReference:
         details=details,
         fields=tuple(sorted(found, key=lambda field: not field.is_required)),
         example=model.example,
+        file=_file(model),
     )
+
+
+def _file(model: type[Operation]) -> str:
+    if model.file_effect == "create":
+        return "changelog.md"
+    return "settings.ini" if model.needs_ini else "guide.md"
 
 
 def _field(name: str, field: Schema, schema: Schema) -> FieldReference:

@@ -100,6 +100,7 @@ def test_help_tells_fields_and_an_example_that_is_a_batch(op: str) -> None:
     )
     example = json.loads(text.partition("Example of a batch:\n")[2])
     assert example["edits"] == [json.loads(json.dumps(OPERATIONS[op].example))]
+    assert example["file"].endswith(".ini") is OPERATIONS[op].needs_ini
 
 
 def test_help_lists_all_operations_and_commands() -> None:

@@ -58,8 +58,8 @@ def _operation_text(op: str) -> str:
         [
             op,
             *(fill(paragraph, _WIDTH) for paragraph in paragraphs if paragraph),
-            f"Fields (* required):\n{fields}",
-            f'Example of a batch:\n  {{"file": "guide.md", "edits": [\n    {example}\n  ]}}',
+            f"Fields (* required):\n{fields}" if fields else "It has no fields.",
+            f'Example of a batch:\n  {{"file": "{reference.file}", "edits": [\n    {example}\n  ]}}',
         ]
     )
 
