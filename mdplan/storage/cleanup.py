@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage.journal_record import Record
 from mdplan.storage.leaf import is_digest
-from mdplan.storage.place import Place, places_of
-from mdplan.storage.refusal import of_error
+from mdplan.storage.place import Place, places_of, touched_folders
+from mdplan.storage.refusal import StorageRefused, of_error
 from mdplan.storage.root_state import RootState
 from mdplan.storage.undo import stayed
 
@@ -39,7 +39,13 @@ def clean_up(state: RootState, record: Record) -> Cleaned:
             except OSError as error:
                 complete = False
                 warnings.append(stayed(of_error(error, place.shown, "keeping the old content of"), name))
-    state.folders.remove_empty(record.removed_folders)
+    if record.removed_folders:
+        # A folder whose removal is on the disk before what was moved out of it would take that along.
+        try:
+            state.sync(lambda: state.folders.sync(touched_folders(record)))
+            state.folders.remove_empty(record.removed_folders)
+        except StorageRefused as refused:
+            warnings += refused.problems
     return Cleaned(something, complete, tuple(replace(each, severity=Severity.WARNING) for each in warnings))
 
 

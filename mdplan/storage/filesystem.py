@@ -265,6 +265,8 @@ class FileSystem:
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from error
             os.rename(name, target, src_dir_fd=directory, dst_dir_fd=target_directory)
         else:
+            # Until the new name is on the disk, the old one must be: a loss of power could take both.
+            self.sync_directory(target_directory)
             os.unlink(name, dir_fd=directory)
 
     def move(self, directory: int, name: str, target_directory: int, target: str) -> None:

@@ -267,6 +267,7 @@ class ModelDisk(FileSystem):
             self._rename(folder, name, target_folder, target)
             return
         self._name((target_folder, target, number))
+        self.sync_directory(target_directory)
         self._name((folder, name, None))
 
     def exchange(self, directory: int, name: str, other: str) -> None:
