@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.filesystem import FAILPOINT_VARIABLE, FileSystem, Step
+from mdplan.storage.filesystem import FAILPOINT_VARIABLE, FileSystem
 from tests.crash.aftermath import (
     Saved,
     batch,
@@ -25,16 +25,9 @@ from tests.crash.aftermath import (
 )
 from tests.crash.commands import Commands, commands
 from tests.crash.tally import Tally
-from tests.crash.trial import APPLY, RECOVER, Trial
+from tests.crash.trial import APPLY, RECOVER, Trial, changing
 from tests.disk import tree
 
-# They leave the disk as it was, so a kill before one of them is like a kill before the next operation.
-LOOKING = frozenset(
-    {
-        *(Step.OPEN_ROOT, Step.OPEN_DIRECTORY, Step.OPEN_FILE, Step.STATUS, Step.READ, Step.READ_LINK),
-        *(Step.LIST, Step.MAY_WRITE, Step.READ_ATTRIBUTES, Step.CLOSE, Step.SYNC, Step.SYNC_DIRECTORY),
-    }
-)
 PARTS = 4
 STARTS = {"no history": make, "history": make_with_history}
 
@@ -80,11 +73,6 @@ def by_another_commit(trial: Trial) -> Iterator[str]:
 
 
 WAYS = (by_a_person, by_the_same_commit, by_another_commit)
-
-
-def changing(steps: tuple[Step, ...]) -> list[int]:
-    """The operations (from 1) that change what is on the disk."""
-    return [number for number, step in enumerate(steps, 1) if step not in LOOKING]
 
 
 def check_kills(trial: Trial, kills: Iterable[tuple[int, Way]], tally: Tally) -> None:

@@ -18,8 +18,7 @@ from tests.crash.aftermath import MIXED, NEW, batch, make_with_history, outcome,
 from tests.crash.commands import Commands, commands
 from tests.crash.mounts import disk_in, image
 from tests.crash.tally import Tally
-from tests.crash.test_kill_at_failpoints import LOOKING
-from tests.crash.trial import APPLY, RECOVER
+from tests.crash.trial import APPLY, LOOKING, RECOVER
 from tests.disk import tree
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

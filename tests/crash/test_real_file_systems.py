@@ -5,7 +5,7 @@ import resource
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -134,6 +134,40 @@ def test_limit_of_file_size_refuses_whole_commits(mdplan: Commands, tmp_path: Pa
         assert ended.code == Exit.DONE
         assert len(tree(tmp_path)["long.md"][1]) == size
     assert list(unclean(tmp_path)) == []
+
+
+@contextmanager
+def with_descriptors(process: int, most: int) -> Iterator[None]:
+    """The process may have no more than so many files open."""
+    resource.prlimit(process, resource.RLIMIT_NOFILE, (most, most))
+    yield
+
+
+def test_limit_of_open_files_refuses_whole_commits(mdplan: Commands, tmp_path: Path, tally: Tally) -> None:
+    """With so few that nothing works, then one more each time, until all works."""
+    violations: list[str] = []
+    most, applied = 6, False
+    while not applied:
+        most += 1
+        assert most < 100, violations
+        folder = tmp_path / str(most)
+        folder.mkdir()
+        make(folder)
+        old = tree(folder)
+
+        def watch(process: int, most: int = most) -> AbstractContextManager[None]:
+            return with_descriptors(process, most)
+
+        ended = mdplan.run(folder, *APPLY, stdin=batch(), watch=watch)
+        applied = ended.code == Exit.DONE
+        again = mdplan.run(folder, *RECOVER)
+        found = outcome(tree(folder), old, result_of(old))
+        if again.code != Exit.DONE or found != (NEW if applied else OLD):
+            violations.append(f"with {most} all is {found}: {ended}, {again}")
+        violations += (f"with {most}: {problem}" for problem in unclean(folder))
+    tally("processes out of descriptors", errnos=most - 6, states=most - 6, violations=len(violations))
+    assert most > 10
+    assert violations == []
 
 
 def five(folder: Path) -> dict[str, object]:

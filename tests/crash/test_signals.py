@@ -9,8 +9,7 @@ from mdplan.diagnostics import Exit
 from tests.crash.aftermath import OLD, in_memory, make_with_history
 from tests.crash.commands import Commands, commands
 from tests.crash.tally import Tally
-from tests.crash.test_kill_at_failpoints import changing
-from tests.crash.trial import RECOVER, Trial
+from tests.crash.trial import RECOVER, Trial, changing
 
 
 @pytest.fixture(scope="module")

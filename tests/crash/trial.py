@@ -27,6 +27,13 @@ from tests.crash.commands import Commands, Ended, Watch
 from tests.disk import tree
 
 APPLY, RECOVER = ("apply", "-", "--json"), ("recover", "--json")
+# They leave the disk as it was, so a kill before one of them is like a kill before the next operation.
+LOOKING = frozenset(
+    {
+        *(Step.OPEN_ROOT, Step.OPEN_DIRECTORY, Step.OPEN_FILE, Step.STATUS, Step.READ, Step.READ_LINK),
+        *(Step.LIST, Step.MAY_WRITE, Step.READ_ATTRIBUTES, Step.CLOSE, Step.SYNC, Step.SYNC_DIRECTORY),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -107,3 +114,8 @@ class Trial:
         if ended.code != 0:
             yield f"another commit: {ended}"
         (self.folder / "other.md").write_text(BEFORE["other.md"])
+
+
+def changing(steps: tuple[Step, ...]) -> list[int]:
+    """The operations (from 1) that change what is on the disk."""
+    return [number for number, step in enumerate(steps, 1) if step not in LOOKING]

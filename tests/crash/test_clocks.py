@@ -1,0 +1,55 @@
+"""Clocks do not decide anything: hashes do."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mdplan.diagnostics import Code
+from mdplan.storage.filesystem import FileSystem
+from mdplan.storage.refusal import StorageRefused
+from tests.commits import change, commit, journal_of
+
+CHANGE = change("a.md", b"old text", b"new text")
+
+
+class StoppedClock(FileSystem):
+    """A disk whose files look the same for ever: whoever trusts their times and sizes sees no change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[str, os.stat_result] = {}
+
+    def status_of(self, directory: int, name: str) -> os.stat_result:
+        return self._seen.setdefault(name, super().status_of(directory, name))
+
+
+@pytest.mark.parametrize("moment", [0, 10**18, 4 * 10**18])
+def test_times_that_jump_change_nothing(tmp_path: Path, moment: int) -> None:
+    """Also while a commit is going on."""
+    file = tmp_path / "a.md"
+    file.write_bytes(b"old text")
+    os.utime(file, ns=(moment, moment))
+    commit(tmp_path, CHANGE, between=lambda: os.utime(file, ns=(10**17, 10**17)))
+
+    assert file.read_bytes() == b"new text"
+
+
+def test_write_that_no_time_tells_is_found_when_it_is_displaced(tmp_path: Path) -> None:
+    """Two writes in one tick of the clock look like one."""
+    file = tmp_path / "a.md"
+    file.write_bytes(b"old text")
+    disk = StoppedClock()
+
+    def write() -> None:
+        file.write_bytes(b"own text")
+
+    # Once is for the state folder, which this disk would not see appear either.
+    commit(tmp_path, change("a.md", b"old text", b"old text."))
+    file.write_bytes(b"old text")
+    with pytest.raises(StorageRefused) as refused:
+        commit(tmp_path, CHANGE, disk=disk, between=write)
+
+    assert [problem.code for problem in refused.value.problems] == [Code.CONFLICT_LATE_WRITE]
+    assert file.read_bytes() == b"own text"
+    assert journal_of(tmp_path)[-1] != "pending"

@@ -1,0 +1,89 @@
+"""A server that is stopped amidst a commit (cases 70, 71): all is old or all is new, as the history says."""
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mdplan.storage.history import Transaction, transactions
+from mdplan.storage.root import Root
+from tests.crash.aftermath import digest, engine, in_memory, names, unclean
+from tests.surfaces.test_mcp_stdio import SECONDS, Lines, lines_to
+
+FILES = 300
+OLD, NEW = "# File\n\nOld text.\n", "# File\n\nNew text.\n"
+APPLY = 7
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with in_memory() as folder:
+        for number in range(FILES):
+            (folder / f"{number}.md").write_text(OLD)
+        yield folder
+
+
+def request() -> bytes:
+    """A call of `md_apply` that has a lot to do."""
+    edit = {"op": "replace_match", "pattern": "Old", "replacement": "New"}
+    base = digest(OLD.encode())
+    files = [{"file": f"{number}.md", "baseSha256": base, "edits": [edit]} for number in range(FILES)]
+    params = {"name": "md_apply", "arguments": {"files": files}}
+    return json.dumps({"jsonrpc": "2.0", "id": APPLY, "method": "tools/call", "params": params}).encode()
+
+
+def close(lines: Lines) -> None:
+    lines.server.stdin.close()
+    lines.server.wait(SECONDS)
+
+
+def terminate(lines: Lines) -> None:
+    lines.server.send_signal(signal.SIGTERM)
+    lines.server.wait(SECONDS)
+
+
+def interrupt(lines: Lines) -> None:
+    lines.server.send_signal(signal.SIGINT)
+    lines.server.wait(SECONDS)
+
+
+def kill(lines: Lines) -> None:
+    lines.server.kill()
+    lines.server.wait(SECONDS)
+
+
+def cancel(lines: Lines) -> None:
+    """The server goes on; when it answers the next call, it is done with the one before."""
+    params = {"requestId": APPLY, "reason": "no longer wanted"}
+    notification = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+    lines.send(json.dumps(notification).encode())
+    lines.send(json.dumps({"jsonrpc": "2.0", "id": 8, "method": "ping"}).encode())
+    replies = lines._replies  # noqa: SLF001 - All replies, and not only the one that was asked for.
+    while json.loads(replies.get(timeout=SECONDS)).get("id") != 8:
+        pass
+    close(lines)
+
+
+SLOW = [pytest.param(stop, marks=pytest.mark.slow) for stop in (terminate, interrupt, kill)]
+
+
+@pytest.mark.parametrize("stop", [close, cancel, *SLOW])
+def test_commit_of_a_server_that_is_stopped_is_whole(folder: Path, stop: Callable[[Lines], None]) -> None:
+    with lines_to("--root", str(folder)) as lines:
+        lines.send(request())
+        while not any(name.endswith(".pending") for name in names(folder / ".mdplan" / "tx")):
+            assert lines.server.poll() is None
+        stop(lines)
+    with engine(folder) as opened:
+        assert opened.recover().ok
+    root = Root.open(folder)
+    found = list(transactions(root))
+    root.close()
+
+    assert all(isinstance(each, Transaction) for each in found)
+    committed = [each for each in found if each.state == "committed"]
+    expected = NEW if committed else OLD
+    assert {(folder / f"{number}.md").read_text() for number in range(FILES)} == {expected}
+    assert list(unclean(folder)) == []
