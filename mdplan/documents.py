@@ -1,12 +1,13 @@
 """The documents of a workspace, read and parsed: what planning and stat work on."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from mdplan.batch import Batch, FileEdits
 from mdplan.diagnostics import Code, Diagnostic, Problems, file_exists
 from mdplan.format_detection import document_format
 from mdplan.markdown.outline import Outline
+from mdplan.outline_cache import OutlineCache
 from mdplan.plan import Plan
 from mdplan.planning.build import Built, BuiltFile
 from mdplan.planning.replay import FoundFile
@@ -26,11 +27,12 @@ BACKUP_SUFFIX: Final = ".bak"
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """Files of `workspace` as text, up to `max_file_bytes` and `max_lines` each."""
+    """Files of `workspace` as text, up to `max_file_bytes` and `max_lines` each; it keeps some `outlines`."""
 
     workspace: Workspace
     max_file_bytes: int
     max_lines: int
+    outlines: OutlineCache = field(default_factory=OutlineCache, compare=False, repr=False)
 
     def read(self, name: FileName, encoding: str | None) -> Source | Diagnostic:
         """A file, decoded. Errors: those of `Workspace.read` and `decode_document`."""
@@ -45,10 +47,20 @@ class Documents:
 
     def open(self, name: FileName, encoding: str | None, given_format: str | None) -> Outline | Diagnostic:
         """A file, parsed; `given_format` is what the caller says it is, None to go by its name."""
-        source = self.read(name, encoding)
+        found = self.workspace.read(name, self.max_file_bytes)
+        if isinstance(found, Diagnostic):
+            return found
+        # All that an outline depends on.
+        key = (sha256_hex(found.data), str(name), encoding, given_format)
+        known = self.outlines.get(key)
+        if known is not None:
+            return known
+        source = self.decode(name, found.data, encoding)
         if isinstance(source, Diagnostic):
             return source
-        return Outline(source, document_format(str(name), source.text, given_format))
+        outline = Outline(source, document_format(str(name), source.text, given_format))
+        self.outlines.keep(key, outline)
+        return outline
 
     def snapshot(self, batch: Batch, tick: Tick = unheard) -> tuple[list[SnapshotFile], list[Diagnostic]]:
         """Every file of `batch`, parsed, and what is wrong with the others.

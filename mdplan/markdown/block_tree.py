@@ -171,7 +171,8 @@ class BlockTree:
     def _blocks_of(self, part: int) -> tuple[Block, ...]:
         blocks = self._blocks.get(part)
         if blocks is None:
-            blocks = self._blocks[part] = self._parts.blocks(part)
+            # Another thread may have been faster; blocks are compared by identity.
+            blocks = self._blocks.setdefault(part, self._parts.blocks(part))
         return blocks
 
     def _index(self, part: int) -> BlockIndex:

@@ -48,17 +48,18 @@ def quote_end(text: str, start: int, end: int, root_starts: RootStarts) -> int:
     at = lines.end()
     if at >= end or BLANK.match(text, at) or interrupts(text, at):
         return min(at, end)
-    certain = QUOTE_HAS_ENDED.search(text, at + 1)
-    stop = end if certain is None else min(certain.start(), end)
     # Most quotes end soon, and the parser looks at all lines that there are, for each quote again.
     window = _FIRST_WINDOW
-    while (seen := _lines_on(text, at, window, stop)) < stop:
-        starts = root_starts(start, seen)
+    while True:
+        seen = _lines_on(text, at, window, end)
+        certain = QUOTE_HAS_ENDED.search(text, at + 1, seen + (seen == end))
+        stop = certain.start() if certain else seen
+        starts = root_starts(start, stop)
+        if certain or seen == end:
+            return starts[1] if len(starts) > 1 else stop
         if len(starts) > 1 and starts[1] < text.rfind("\n", start, seen):
             return starts[1]
         window *= 4
-    starts = root_starts(start, stop)
-    return starts[1] if len(starts) > 1 else stop
 
 
 def _lines_on(text: str, at: int, count: int, stop: int) -> int:

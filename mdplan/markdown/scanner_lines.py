@@ -62,8 +62,8 @@ CODE_LINES: Final = re.compile(
 QUOTE_LINES: Final = re.compile(r"(?:\n[ \t]*+>[^\n]*+)++")
 # A paragraph, or what stands like one: lines without a blank one between them.
 CHUNK: Final = re.compile(r"(?:\n[ \t]*+[^ \t\n][^\n]*+)++")
-# GFM, section 4.10: a line that can stand below the header of a table.
-DELIMITER_ROW: Final = re.compile(rf"\n{INDENTATION}[|:-][|: \t-]*+(?=\n)")
+# GFM, section 4.10: a line that can stand below the header of a table. Dashes alone underline a heading.
+DELIMITER_ROW: Final = re.compile(rf"\n{INDENTATION}(?=[ \t-]*+[|:])[|:-][|: \t-]*+(?=\n)")
 # Section 4.7: a line that can begin a link reference definition.
 BRACKET: Final = re.compile(rf"\n{INDENTATION}\[")
 
