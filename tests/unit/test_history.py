@@ -516,15 +516,16 @@ def test_created_file_that_another_was_faster_with_is_looked_at_again_under_the_
     first: list[ApplyReport] = []
     recover_pending = engine.recovery.recover_pending
 
-    planned = engine._plan  # noqa: SLF001 (the other writer comes between plan and lock)
+    planned = engine.planner.plan
 
-    def plan_and_be_overtaken(asked: Batch) -> object:
-        found = planned(asked)
+    def plan_and_be_overtaken(asked: Batch, tick: object = None) -> object:
+        del tick
+        found = planned(asked)  # The other writer comes between plan and lock.
         if not first:
             first.append(other.apply(create))
         return found
 
-    monkeypatch.setattr(engine, "_plan", plan_and_be_overtaken)
+    monkeypatch.setattr(engine.planner, "plan", plan_and_be_overtaken)
     second = engine.apply(create)
 
     assert recover_pending() == []
@@ -536,14 +537,15 @@ def test_created_file_that_another_was_faster_with_is_looked_at_again_under_the_
 def test_created_file_that_another_made_otherwise_is_refused(
     engine: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned = engine._plan  # noqa: SLF001
+    planned = engine.planner.plan
 
-    def plan_and_be_overtaken(asked: Batch) -> object:
-        found = planned(asked)
+    def plan_and_be_overtaken(asked: Batch, tick: object = None) -> object:
+        del tick
+        found = planned(asked)  # The other writer comes between plan and lock.
         (folder / "c.md").write_bytes(b"theirs\n")
         return found
 
-    monkeypatch.setattr(engine, "_plan", plan_and_be_overtaken)
+    monkeypatch.setattr(engine.planner, "plan", plan_and_be_overtaken)
     report = engine.apply(batch({"op": "create_file", "markdown": "# C\n"}, file="c.md"))
 
     assert codes(report) == [Code.FILE_EXISTS]
