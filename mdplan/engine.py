@@ -135,7 +135,7 @@ class Engine:
     def show(self, plan_id: str) -> PlanReport:
         """A stored plan with its diff, made anew from its bases.
 
-        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE. Of a plan that is applied there is no diff.
+        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE. Once it is applied, `diff_bytes` has its diff.
         """
         return self.recovery.beside(self.stored.show(plan_id))
 

@@ -207,6 +207,6 @@ def test_show_prints_a_saved_plan_again(project: Path) -> None:
     assert mdplan("show", "--json", plan_id).json["diff"] == DIFF
     mdplan("apply", plan_id)
     applied = mdplan("show", plan_id)
-    assert (applied.code, applied.out) == (0, b"")
+    assert (applied.code, applied.out.decode()) == (0, DIFF)
     assert applied.err == "This plan is applied: its files have the planned text.\n"
     assert mdplan("show", "sha256-" + "0" * 64).code == 3

@@ -4,7 +4,7 @@ import click
 
 from mdplan.diagnostics import Exit
 from mdplan.report import PlanReport
-from mdplan.surfaces.cli.plan_view import print_diff, print_summary
+from mdplan.surfaces.cli.plan_view import print_diff, print_summary, write_diff
 from mdplan.surfaces.cli.session import Session, engine_command
 
 
@@ -12,7 +12,7 @@ from mdplan.surfaces.cli.session import Session, engine_command
 @click.argument("plan_id")
 @engine_command(PlanReport)
 def show(session: Session, *, plan_id: str) -> Exit:
-    """Show the saved plan PLAN_ID, with its diff made anew from the files as they are.
+    """Show the saved plan PLAN_ID, with its diff made anew: from its files, or from the history.
 
     The beginning of the ID is enough, with at least 12 of its hex digits.
     """
@@ -20,6 +20,10 @@ def show(session: Session, *, plan_id: str) -> Exit:
     report = engine.show(plan_id)
     if not report.ok:
         return session.finish(report)
+    if report.applied:
+        exact = engine.diff_bytes(plan_id)
+        if isinstance(exact, bytes):
+            write_diff(session, exact)
     problems = print_diff(session, engine, report)
     if problems:
         return session.refuse(*problems)
