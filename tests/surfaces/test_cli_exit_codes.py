@@ -57,7 +57,6 @@ def test_file_that_cannot_be_read_is_invalid(project: Path, name: str) -> None:
         ("plan", "--unknown"),
         ("plan", "--color", "pink"),
         ("stat", "--depth", "0"),
-        ("apply",),
         ("show",),
         ("completion", "tcsh"),
     ],
