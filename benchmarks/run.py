@@ -19,6 +19,7 @@ from durability import durability_sections, file_system
 from markdown_it import MarkdownIt
 from mdit_py_plugins.footnote import footnote_plugin
 from measure import ROUNDS, in_turns, times
+from structure import structure_sections
 
 from mdplan import __version__
 from mdplan.batch import Batch
@@ -53,6 +54,7 @@ def main() -> int:
     text = document(MEGABYTE)
     sections = [
         ("An outline of 1 MB", outline_rows(text)),
+        *structure_sections(text),
         ("A plan of 1,000 edits in 1 MB", plan_rows(text)),
         *doubling_sections(text),
         ("The diff of that plan", diff_rows(text)),

@@ -59,14 +59,15 @@ class ScannedBlocks:
         self._lines = lines
         self._length, self._last_line = len(text), lines.count
         # As the reference pass has it: one more line end, before line ends are made one.
-        unified, text = lines, text + "\n"
+        unified, body = lines, text if not start else text[start:]
+        padded = f"\n{body}\n"
         if "\r" in text:
-            text = _LINE_ENDS.sub("\n", text)
-            unified = LineIndex(text)
+            padded = _LINE_ENDS.sub("\n", padded)
+            unified = LineIndex(_LINE_ENDS.sub("\n", text))
         self._line_starts = unified.starts
         self._has_one_line_end = unified is lines
         self._start = unified.start(before + 1) if start else 0
-        self._text = f"\n{text[self._start :]}".replace("\0", "\ufffd")
+        self._text = padded.replace("\0", "\ufffd")
         scanned = scan(self._text)
         self.is_complete = scanned is not None
         self._stretches: list[Stretch] = scanned or []
@@ -101,7 +102,7 @@ class ScannedBlocks:
         found: Iterable[Block]
         match form:
             case Form.ATX:
-                found = (self._atx(start, end),)
+                return (self._atx(start, end),)
             case Form.SETEXT:
                 found = (self._setext(start, end),)
             case Form.RULE:
@@ -124,7 +125,7 @@ class ScannedBlocks:
         level = len(line) - len(title)
         if title.endswith("#"):
             title = _CLOSING_MARKS.sub("", title)
-        number = self._line(start)
+        number = bisect_right(self._line_starts, start + self._start)
         return Block(
             kind=BlockKind.HEADING,
             first_line=number,

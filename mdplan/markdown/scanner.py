@@ -176,7 +176,9 @@ class _Scan:
         return self._take(Form.UNKNOWN if may_hold_heading else Form.CONTAINERS, start, end)
 
     def _take(self, form: Form, start: int, end: int) -> int:
-        self._close_text(start)
+        # One line end before the next line is that of a blank line.
+        if start > self._done + 1:
+            self._close_text(start)
         self._stretches.append((form, start, end))
         self._done = end
         return end
