@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A hook, which has to be here: the process that prints the summary does not read tests/crash/conftest.py.
-from tests.crash.tally import pytest_terminal_summary  # noqa: F401
+from tests.crash.tally import crash_summary
+from tests.hostile.tally import hostile_summary
 
 # A shell starts what is put into the background with SIGINT ignored, and children inherit that: those that a
 # test interrupts could not be.
@@ -27,6 +27,12 @@ settings.register_profile("full", parent=_PATIENT, max_examples=1000, print_blob
 
 FULL = os.environ.get("MDPLAN_FULL") == "1"
 settings.load_profile("full" if FULL else "ci" if os.environ.get("CI") else "default")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tables of what was tried. The process that prints them reads no conftest.py of a folder below."""
+    crash_summary(terminalreporter)
+    hostile_summary(terminalreporter)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -48,7 +48,8 @@ def table(rows: dict[str, list[int]]) -> list[str]:
     ]
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def crash_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Write the table, if any test has counted something."""
     reports = [
         report
         for reports in terminalreporter.stats.values()

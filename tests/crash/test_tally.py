@@ -9,7 +9,10 @@ import pytest
 from tests.crash.tally import added, table, tally_into
 
 REPOSITORY = Path(__file__).parents[2]
-CONFTEST = "from tests.crash.conftest import tally\nfrom tests.crash.tally import pytest_terminal_summary\n"
+CONFTEST = """
+from tests.crash.conftest import tally
+from tests.crash.tally import crash_summary as pytest_terminal_summary
+"""
 TESTS = """
 def test_first(tally):
     tally("kills", points=1000, states=20)

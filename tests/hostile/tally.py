@@ -1,0 +1,93 @@
+"""What hostile inputs led to, in one table at the end of a run.
+
+Entries travel as user properties of reports, so that they arrive from the processes of pytest-xdist too. A
+test takes the fixture `record` and says `record("26 folder that flips to a link", "refused", seconds)` before
+it asserts anything, so that what escaped is in the table of a run that fails. The number is that of the case
+in the list of hostile inputs.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import pytest
+
+PROPERTY = "hostile-tally"
+TITLES = ("cases", "inputs", "refused", "accepted", "escaped", "server deaths")
+AREAS = (
+    ("paths", range(1, 23)),
+    ("kinds of files", range(23, 41)),
+    ("commits", range(41, 57)),
+    ("content", range(57, 65)),
+    ("protocol", range(65, 73)),
+)
+
+Outcome = Literal["refused", "accepted as expected", "escaped", "server death"]
+# The case, beginning with its number; what became of it; how long that took, in seconds.
+Record = Callable[[str, Outcome, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One input: the case that it belongs to, its outcome, and the seconds until there was one."""
+
+    case: str
+    outcome: Outcome
+    seconds: float
+
+    @property
+    def number(self) -> int:
+        """The number of the case; 0 where the list has none for it."""
+        digits = self.case.partition(" ")[0]
+        return int(digits) if digits.isdecimal() else 0
+
+
+def record_into(record_property: Callable[[str, Any], None]) -> Record:
+    """A function that adds one input to the table."""
+
+    def record(case: str, outcome: Outcome, seconds: float) -> None:
+        assert outcome in get_args(Outcome), outcome
+        record_property(PROPERTY, [case, outcome, seconds])
+
+    return record
+
+
+def recorded(reports: Iterable[pytest.TestReport]) -> list[Entry]:
+    """All inputs that the tests of `reports` have recorded."""
+    return [
+        Entry(*value)
+        for report in reports
+        if report.when == "call"
+        for name, value in report.user_properties
+        if name == PROPERTY
+    ]
+
+
+def table(entries: list[Entry]) -> list[str]:
+    """The lines of the table, a row for each area, one for all of them, and the slowest input."""
+    rows = {name: [entry for entry in entries if entry.number in numbers] for name, numbers in AREAS}
+    rows["besides the list"] = [entry for entry in entries if not entry.number]
+    rows = {name: found for name, found in rows.items() if found} | {"all": entries}
+    width = max(map(len, rows))
+    lines = [f"{'':{width}}" + "".join(f"  {title:>13}" for title in TITLES)]
+    for name, found in rows.items():
+        outcomes = [entry.outcome for entry in found]
+        numbers = [len({entry.number or entry.case for entry in found}), len(found)]
+        numbers += [outcomes.count(outcome) for outcome in get_args(Outcome)]
+        lines.append(f"{name:{width}}" + "".join(f"  {number:>13,}" for number in numbers))
+    slowest = max(entries, key=lambda entry: entry.seconds)
+    return [*lines, f"slowest single input: {slowest.seconds:.2f} s, case {slowest.case}"]
+
+
+def hostile_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Write the table, if any test has recorded an input."""
+    entries = recorded(
+        report
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport)
+    )
+    if entries:
+        terminalreporter.section("hostile inputs")
+        for line in table(entries):
+            terminalreporter.write_line(line)
