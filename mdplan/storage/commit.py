@@ -247,7 +247,9 @@ def _finished(staged: Staged, record: Record, done: RecordName, synced: set[str]
         warnings.append(_weak())
     try:
         settle(state, staged.waiting, synced)
-        if not state.syncs and not cleaned.warnings:
+        if (record.removed_folders or not state.syncs) and not cleaned.warnings:
+            # A folder that somebody makes there now is not the one that was to go.
+            state.sync(lambda: state.folders.sync(touched_folders(record)))
             state.journal.advance(done, State.KEPT)
     except StorageRefused as refused:
         warnings.extend(replace(problem, severity=Severity.WARNING) for problem in refused.problems)

@@ -24,7 +24,7 @@ from mdplan.storage.state_folder import JOURNAL_FOLDER, open_existing
 from mdplan.storage.undo import undo
 from mdplan.storage.unsettled import cut_off, unsettled
 
-__all__ = ["Keep", "Recovered", "pending", "recover"]
+__all__ = ["Keep", "Recovered", "confirm", "pending", "recover"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,20 @@ def recover(lock: RootLock, *, foreign: bool, keep: Keep | None = None) -> Recov
     return Recovered(
         tuple(found.rolled_back), tuple(found.finished), tuple(found.files), tuple(found.problems)
     )
+
+
+def confirm(lock: RootLock) -> None:
+    """Wait until every commit point below the locked root is on the disk.
+
+    A commit syncs its own. But a process may be killed between the two, and then whoever tells a caller that
+    its transaction is committed has to see to it first. Raises `StorageRefused`.
+    """
+    state = RootState.open(lock, syncs=True)
+    try:
+        if state.journal.names(State.DONE):
+            state.journal.sync()
+    finally:
+        state.close()
 
 
 def _undo(state: RootState, name: RecordName, found: _Found, *, foreign: bool, keep: Keep | None) -> None:

@@ -59,9 +59,16 @@ def settle(state: RootState, waiting: Iterable[Waiting], synced: set[str]) -> No
 
 
 def is_clean(state: RootState, record: Record) -> bool:
-    """Whether nothing lies beside the files of `record` any more; False where that cannot be seen."""
+    """Whether nothing lies beside the files of `record` any more, and no folder that it left empty is there.
+
+    False where that cannot be seen.
+    """
     places, problems = places_of(state.folders, None, record)
     try:
-        return not problems and all(place.is_clean() for place in places)
+        return (
+            not problems
+            and all(place.is_clean() for place in places)
+            and not any(map(state.folders.is_empty, record.removed_folders))
+        )
     except OSError:
         return False

@@ -1,9 +1,8 @@
 """A commit that is cut off anywhere, on a disk that loses all it may, is all old or all new in the end."""
 
 import errno
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 
@@ -21,7 +20,7 @@ from tests.crash.checker import (
     Found,
     Recover,
     State,
-    before_commit,
+    before_answer,
     explicit,
 )
 from tests.crash.judge import documents, mixture
@@ -86,25 +85,14 @@ CLUTTERED = (
 )
 # What a fault is tried on at each of its operations.
 FAULTY = Scenario("some", (*replaced("a.md"), *created("x/new.md"), *deleted("d/gone.md")), BEFORE)
-FORMS = pytest.mark.parametrize("recovery", [explicit, before_commit])
+FORMS = pytest.mark.parametrize("recovery", [explicit, before_answer])
 
 
-def scenarios(
-    *chosen: Scenario, slow: tuple[Scenario, ...] = (), known: Mapping[str, str] = MappingProxyType({})
-) -> pytest.MarkDecorator:
-    """The test runs once with each of them, with those that are `slow` in the long run only.
-
-    `known` are faults that are not mended yet, by the name of the scenario that shows them.
-    """
-
-    def marks(scenario: Scenario, *more: pytest.MarkDecorator) -> list[pytest.MarkDecorator]:
-        reason = known.get(scenario.name)
-        return [*more, *([pytest.mark.xfail(reason=reason, strict=True)] if reason else [])]
-
-    quick = [pytest.param(each, id=each.name, marks=marks(each)) for each in chosen]
+def scenarios(*chosen: Scenario, slow: tuple[Scenario, ...] = ()) -> pytest.MarkDecorator:
+    """The test runs once with each of them, with those that are `slow` in the long run only."""
+    quick = [pytest.param(each, id=each.name) for each in chosen]
     return pytest.mark.parametrize(
-        "scenario",
-        quick + [pytest.param(each, id=each.name, marks=marks(each, pytest.mark.slow)) for each in slow],
+        "scenario", quick + [pytest.param(each, id=each.name, marks=pytest.mark.slow) for each in slow]
     )
 
 
@@ -122,26 +110,17 @@ def test_crashes_of_crashes_end_all_old_or_all_new(scenario: Scenario, tmp_path:
     check(checker.check(checker.run()), tally)
 
 
-NOT_SYNCED = "a commit killed before its last sync is not synced by the look of the next one"
-LEFT_EMPTY = "folders that a crash left empty stay until `mdplan recover`"
-
-
-@scenarios(
-    SMALL[0],
-    slow=SMALL[1:],
-    known={"create": NOT_SYNCED, "create-in-new-folders": NOT_SYNCED, UNDONE.name: LEFT_EMPTY},
-)
-def test_crashes_of_crashes_end_the_same_when_commits_recover(
+@scenarios(*SMALL[:3], slow=SMALL[3:])
+def test_what_is_answered_after_crashes_of_crashes_stays(
     scenario: Scenario, tmp_path: Path, tally: Tally
 ) -> None:
     checker = Checker(scenario, tmp_path)
-    check(checker.check(checker.run(), recovery=before_commit), tally)
+    check(checker.check(checker.run(), recovery=before_answer), tally)
 
 
 @scenarios(
-    *(each for each in SMALL if each is not UNDONE),
-    slow=(UNDONE, *LARGE),
-    known={UNDONE.name: LEFT_EMPTY},
+    *SMALL,
+    slow=LARGE,
 )
 def test_next_commit_goes_on_after_every_crash(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
     checker = Checker(scenario, tmp_path)

@@ -15,6 +15,7 @@ from mdplan.storage.commit import CommitFacts, Durability, StagedFile, stage
 from mdplan.storage.file_name import TEMPORARY_NAME
 from mdplan.storage.filesystem import FileSystem, Step
 from mdplan.storage.lock import locked
+from mdplan.storage.recovery import recover
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.scope import Scope
@@ -370,6 +371,18 @@ def test_folders_are_removed_after_the_commit_when_they_are_empty(folder: Path) 
     )
 
     assert sorted(tree(folder)) == ["a.md", "d", "d/c.md"]
+
+
+def test_folder_that_is_made_anew_after_its_removal_stays(folder: Path) -> None:
+    (folder / "e").mkdir()
+    (folder / "e" / "x.md").write_bytes(b"x")
+    commit(folder, deletion("e/x.md", b"x"), removed_folders=("e",))
+    (folder / "e").mkdir()
+    with locked(Root.open(folder)) as lock:
+        recover(lock, foreign=False)
+    commit(folder, change("a.md", b"a.md", b"1"))
+
+    assert (folder / "e").is_dir()
 
 
 def test_file_that_is_restored_gets_back_what_belonged_to_it(folder: Path) -> None:
