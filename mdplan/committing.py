@@ -11,11 +11,12 @@ from mdplan.files_to_stage import files_to_stage
 from mdplan.history import note_of
 from mdplan.plan import Plan
 from mdplan.plan_library import PlanLibrary
+from mdplan.plan_report import ApplyReport, Receipt
 from mdplan.planning.after_write import written_files
 from mdplan.planning.replay import Replay, replay
 from mdplan.planning.summary import file_report, report_fields
 from mdplan.recovery import with_recovered
-from mdplan.report import ApplyReport, Receipt, refusal
+from mdplan.report import refusal
 from mdplan.settings import Settings
 from mdplan.storage.commit import publish, stage
 from mdplan.storage.history import collect

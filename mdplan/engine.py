@@ -21,6 +21,7 @@ from mdplan.history_list import HistoryList
 from mdplan.history_report import DoctorReport, HistoryReport, RecoverReport
 from mdplan.plan import Plan
 from mdplan.plan_library import PlanLibrary
+from mdplan.plan_report import ApplyReport, PlanReport
 from mdplan.plan_request import PlanRequest, read_plan_request
 from mdplan.planner import Planner
 from mdplan.planning.plan_document import is_document, write_document
@@ -36,8 +37,9 @@ from mdplan.reading.read_request import ReadRequest
 from mdplan.reading.search_request import SearchRequest
 from mdplan.reading.stat_request import StatRequest
 from mdplan.recovery import Recovery, with_recovered
-from mdplan.report import ApplyReport, PlanReport, StatReport, refusal
+from mdplan.report import refusal
 from mdplan.settings import DEFAULT_SETTINGS, Settings
+from mdplan.stat_report import StatReport
 from mdplan.storage.lock import RootLock
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import PREFIX, FileChange, Plan
+from mdplan.plan_report import Receipt
 from mdplan.planning.plan_document import plan_to_json, read_document
 from mdplan.planning.summary import file_report
 from mdplan.planning.undo import undone_transaction
-from mdplan.report import Receipt
 from mdplan.storage.file_name import FileName
 from mdplan.storage.history import Transaction, transactions
 from mdplan.storage.root import Root

@@ -6,8 +6,9 @@ from dataclasses import replace
 from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.history import History, PastTransaction
 from mdplan.history_report import HistoryReport, TransactionEntry
+from mdplan.plan_report import FileReport
 from mdplan.planning.summary import file_report
-from mdplan.report import FileReport, refusal
+from mdplan.report import refusal
 from mdplan.storage.file_name import FileName
 from mdplan.storage.workspace import Workspace
 from mdplan.text.diff import DiffText

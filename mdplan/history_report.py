@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.report import FileReport, RecoveredTransactions, Report
+from mdplan.plan_report import FileReport, RecoveredTransactions
+from mdplan.report import Report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

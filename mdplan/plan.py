@@ -10,19 +10,11 @@ from typing import Any, Final, NewType
 from mdplan import __version__
 from mdplan.diagnostics import Diagnostic
 from mdplan.text.edit import EditList, Overlap, TextEdit
-from mdplan.text.span import Position, Span
+from mdplan.text.span import Lines, Position, Span
 
 PlanId = NewType("PlanId", str)
 PREFIX: Final = "sha256-"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lines:
-    """Whole lines, 1-based and inclusive."""
-
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

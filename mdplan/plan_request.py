@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic.alias_generators import to_camel
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.report import ApplyReport
+from mdplan.plan_report import ApplyReport
 from mdplan.wire import fold_names, unknown_fields
 
 _NAMES: Final = ("planId", "baseSha256", "dryRun", "accept", "onStale")

@@ -18,7 +18,8 @@ from mdplan.reading.search import Window, search_document
 from mdplan.reading.search_request import SearchRequest
 from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_request import StatRequest
-from mdplan.report import BrokenLink, StatReport, refusal
+from mdplan.report import refusal
+from mdplan.stat_report import BrokenLink, StatReport
 from mdplan.storage.file_name import FileName
 from mdplan.text.line_end_view import LineEndView
 from mdplan.text.source import Source

@@ -6,7 +6,8 @@ from typing import Literal, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Severity
 from mdplan.history_report import HistoryReport, RecoverReport
-from mdplan.report import ApplyReport, PlanReport, RecoveredTransactions, StatReport
+from mdplan.plan_report import ApplyReport, PlanReport, RecoveredTransactions
+from mdplan.stat_report import StatReport
 from mdplan.storage.lock import locked
 from mdplan.storage.recovery import Recovered, pending, recover
 from mdplan.storage.refusal import StorageRefused

@@ -18,7 +18,9 @@ from pydantic.alias_generators import to_camel
 from mdplan.batch import Batch, FileEdits
 from mdplan.operations import OPERATIONS
 from mdplan.plan import EditResult
-from mdplan.report import ApplyReport, PlanReport, Report, StatReport
+from mdplan.plan_report import ApplyReport, PlanReport
+from mdplan.report import Report
+from mdplan.stat_report import StatReport
 
 Schema = dict[str, Any]
 

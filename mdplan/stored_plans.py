@@ -7,12 +7,13 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents import Documents
 from mdplan.plan import Plan
 from mdplan.plan_library import PlanLibrary
+from mdplan.plan_report import PlanReport
 from mdplan.plan_request import PlanRequest
 from mdplan.planning.pinning import other_base
 from mdplan.planning.plan_document import is_document, read_document, write_document
 from mdplan.planning.replay import Replay, bases_of, is_applied, replay, stale_files
 from mdplan.planning.summary import report_fields
-from mdplan.report import PlanReport, refusal
+from mdplan.report import refusal
 from mdplan.storage.root import Root
 
 

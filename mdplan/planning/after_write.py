@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Final
 
 from mdplan.plan import FileChange, Plan
-from mdplan.report import ContextBlock, LineShift, WrittenFile
+from mdplan.plan_report import ContextBlock, LineShift, WrittenFile
 from mdplan.text.changed_lines import ChangedLines, changed_lines, kept_lines
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source, visible

@@ -13,7 +13,6 @@ from mdplan.plan import (
     EditResult,
     Effect,
     FileChange,
-    Lines,
     MatchResult,
     Plan,
     PlanId,
@@ -24,7 +23,7 @@ from mdplan.plan import (
     plan_id_of,
 )
 from mdplan.report import to_wire
-from mdplan.text.span import Position
+from mdplan.text.span import Lines, Position
 
 FORMAT: Final = 1
 _HEX: Final = frozenset("0123456789abcdef")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mdplan.plan import Plan
+from mdplan.plan_report import PlanReport
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.summary import report_fields
-from mdplan.report import PlanReport
 from mdplan.text.source import Source
 
 

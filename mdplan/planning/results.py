@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from mdplan.markdown.outline import Outline
 from mdplan.operation import MatchReport
-from mdplan.plan import EditResult, Lines, MatchResult, Range
+from mdplan.plan import EditResult, MatchResult, Range
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.section_after import SectionAfter, sections_after
 from mdplan.text.source import visible
-from mdplan.text.span import Span
+from mdplan.text.span import Lines, Span
 
 MOST_MATCHES = 50
 _MATCH_TEXT = 200

@@ -6,11 +6,11 @@ from typing import Any
 from mdplan.batch import Batch, normalized_edits
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import FileChange, Plan
+from mdplan.plan_report import FileReport
 from mdplan.planning.build import Built, BuiltFile
 from mdplan.planning.effects import effects_of
 from mdplan.planning.large_deletion import large_deletions
 from mdplan.planning.results import edit_results
-from mdplan.report import FileReport
 from mdplan.text.diff import DiffStat, DiffText
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.format_detection import document_format
 from mdplan.markdown.outline import Outline
-from mdplan.plan import EditResult, FileChange, Lines, Plan, Range
+from mdplan.plan import EditResult, FileChange, Plan, Range
 from mdplan.planning.replay import no_text
 from mdplan.planning.results import MOST_MATCHES
 from mdplan.text.diff import DiffStat, find_hunks
@@ -20,7 +20,7 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.line_drift import LineDrift
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import EncodeProblem, Source, sha256_hex, splice
-from mdplan.text.span import Span
+from mdplan.text.span import Lines, Span
 
 OP: Final = "undo"
 _LISTED: Final = 5

@@ -8,7 +8,7 @@ from mdplan.markdown.link_target import FileTree, Held, find_target, has_anchor
 from mdplan.markdown.links import local_links
 from mdplan.markdown.outline import Outline
 from mdplan.reading.shown import shown
-from mdplan.report import BrokenLink
+from mdplan.stat_report import BrokenLink
 from mdplan.text.span import Span
 
 FindBroken = Callable[[Outline, Span], list[BrokenLink]]

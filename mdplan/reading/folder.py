@@ -9,7 +9,8 @@ from mdplan.markdown.outline import Outline
 from mdplan.reading.plain_text import ini_section_count
 from mdplan.reading.shown import shown
 from mdplan.reading.stat_request import StatRequest
-from mdplan.report import BrokenLink, FileRow, StatReport, refusal
+from mdplan.report import refusal
+from mdplan.stat_report import BrokenLink, FileRow, StatReport
 
 _LIMIT: Final = 200
 _MOST_BROKEN: Final = 100

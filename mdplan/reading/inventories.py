@@ -10,7 +10,7 @@ from mdplan.markdown.regions import find_regions
 from mdplan.markdown.targets import find_anchors
 from mdplan.reading.broken_links import FindBroken, broken_in_document
 from mdplan.reading.shown import shown, shown_names
-from mdplan.report import (
+from mdplan.stat_report import (
     AnchorEntry,
     BrokenLink,
     CodeBlockEntry,

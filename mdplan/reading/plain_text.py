@@ -9,8 +9,8 @@ from mdplan.plain_text_report import CommentBlockEntry, IniKeyEntry, IniSectionE
 from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.plaintext.ini_section import IniKey
 from mdplan.plaintext.text_outline import TextOutline
-from mdplan.plan import Lines
 from mdplan.reading.shown import shown
+from mdplan.text.span import Lines
 
 
 class PlainTextFields(TypedDict, total=False):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from mdplan.plain_text_report import IniKeyEntry, IniSectionEntry
-from mdplan.report import StatReport
+from mdplan.stat_report import StatReport
 
 
 def plain_text_lines(report: StatReport) -> Iterator[str]:

@@ -12,15 +12,15 @@ from mdplan.markdown.heading_path import find_by_id, find_by_path
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import section_id_digits
-from mdplan.plan import Lines
 from mdplan.reading.broken_links import FindBroken, broken_in_document
 from mdplan.reading.folder import file_row, folder_report
 from mdplan.reading.inventories import inventories
 from mdplan.reading.plain_text import ini_section_count, plain_text_fields
 from mdplan.reading.shown import shown, shown_names
 from mdplan.reading.stat_request import INVENTORIES, StatRequest, read_stat_request
-from mdplan.report import FrontMatterEntry, SectionEntry, StatReport, refusal
-from mdplan.text.span import Span
+from mdplan.report import refusal
+from mdplan.stat_report import FrontMatterEntry, SectionEntry, StatReport
+from mdplan.text.span import Lines, Span
 
 __all__ = ["StatRequest", "file_row", "folder_report", "read_stat_request", "stat_report"]
 

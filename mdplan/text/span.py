@@ -35,3 +35,11 @@ class Position:
 
     line: int
     col: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """Whole lines, 1-based and inclusive."""
+
+    start: int
+    end: int

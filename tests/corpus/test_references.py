@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.engine import Engine, Settings
-from mdplan.report import PlanReport
+from mdplan.plan_report import PlanReport
 from mdplan.storage.commit import Durability
 from tests.link_check import Site, Target
 

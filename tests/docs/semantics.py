@@ -8,7 +8,7 @@ from typing import Any
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.engine import Engine
-from mdplan.report import PlanReport
+from mdplan.plan_report import PlanReport
 from mdplan.settings import Settings
 from mdplan.storage.commit import Durability
 from mdplan.text.source import sha256_hex

@@ -2,7 +2,8 @@
 
 import json
 
-from mdplan.report import PlanReport, to_wire
+from mdplan.plan_report import PlanReport
+from mdplan.report import to_wire
 from mdplan.text.edit import EditList
 from mdplan.text.source import Source
 

@@ -23,7 +23,8 @@ from mdplan.document_format import DocumentFormat
 from mdplan.documents import BACKUP_SUFFIX
 from mdplan.engine import Engine
 from mdplan.plan import edit_list_from_json
-from mdplan.report import ApplyReport, PlanReport, to_wire
+from mdplan.plan_report import ApplyReport, PlanReport
+from mdplan.report import to_wire
 from mdplan.settings import Settings
 from mdplan.storage.commit import Durability
 from mdplan.text.edit import EditList

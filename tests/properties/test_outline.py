@@ -13,7 +13,8 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
 from mdplan.reading.stat import StatRequest, stat_report
 from mdplan.reading.stat_text import stat_text
-from mdplan.report import StatReport, to_wire
+from mdplan.report import to_wire
+from mdplan.stat_report import StatReport
 from mdplan.text.source import Source
 from mdplan.text.span import Span
 from tests.properties.hostile_markdown import hostile_documents

@@ -16,8 +16,9 @@ from mdplan.diagnostics import Code
 from mdplan.engine import Engine
 from mdplan.markdown.outline import Outline
 from mdplan.operations import OPERATIONS
+from mdplan.plan_report import PlanReport
 from mdplan.planning.plan_document import read_document, write_document
-from mdplan.report import PlanReport, to_wire
+from mdplan.report import to_wire
 from mdplan.settings import Settings
 from mdplan.storage.commit import Durability
 from mdplan.text.line_end_view import to_lf

@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, warning
-from mdplan.plan import EditResult, Lines, MatchResult, Range
-from mdplan.report import ApplyReport, FileReport, PlanReport, StatReport, refusal
+from mdplan.plan import EditResult, MatchResult, Range
+from mdplan.plan_report import ApplyReport, FileReport, PlanReport
+from mdplan.report import refusal
+from mdplan.stat_report import StatReport
 from mdplan.surfaces.mcp_server.report_text import plan_text, refusal_text
 from mdplan.surfaces.mcp_server.result import cut_diff, plan_answer
-from mdplan.text.span import Position
+from mdplan.text.span import Lines, Position
 
 AMBIGUOUS = Diagnostic(
     code=Code.AMBIGUOUS_HEADING,

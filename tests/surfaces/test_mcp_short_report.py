@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from mdplan.diagnostics import Candidate, Code, Diagnostic, warning
 from mdplan.history_report import HistoryReport, TransactionEntry
 from mdplan.plan import EditResult
-from mdplan.report import ApplyReport, FileReport, PlanReport, Receipt, refusal, to_wire
+from mdplan.plan_report import ApplyReport, FileReport, PlanReport, Receipt
+from mdplan.report import refusal, to_wire
 from mdplan.surfaces.mcp_server.result import MOST_CHARACTERS, answer, plan_answer, with_short_diff
 from mdplan.surfaces.mcp_server.short_report import size_of, within
 

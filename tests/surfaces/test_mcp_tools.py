@@ -15,7 +15,7 @@ from mcp import MCPError
 
 from mdplan.engine import Engine
 from mdplan.reading.stat_request import StatRequest
-from mdplan.report import StatReport
+from mdplan.stat_report import StatReport
 from mdplan.surfaces.mcp_server.server import build_server
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, compact
 

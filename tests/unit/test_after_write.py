@@ -11,8 +11,8 @@ from hypothesis.strategies import DataObject
 
 from mdplan.engine import Engine
 from mdplan.plan import FileChange, Plan
+from mdplan.plan_report import WrittenFile
 from mdplan.planning.after_write import written_files
-from mdplan.report import WrittenFile
 from mdplan.text.changed_lines import changed_lines
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex

@@ -12,7 +12,8 @@ from mdplan.batch import Batch
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.engine import Engine
 from mdplan.plan import Plan
-from mdplan.report import ApplyReport, Report, to_wire
+from mdplan.plan_report import ApplyReport
+from mdplan.report import Report, to_wire
 from mdplan.settings import Settings
 from mdplan.storage.commit import Durability
 from mdplan.storage.history import Transaction, TransactionFile

@@ -8,7 +8,7 @@ import pytest
 
 from mdplan.diagnostics import Code
 from mdplan.engine import Engine
-from mdplan.report import ApplyReport, PlanReport
+from mdplan.plan_report import ApplyReport, PlanReport
 from mdplan.settings import Settings
 from mdplan.storage.commit import Durability
 

@@ -10,9 +10,10 @@ import pytest
 from mdplan.diagnostics import Code
 from mdplan.engine import Engine, Settings
 from mdplan.plan import Plan
+from mdplan.plan_report import ApplyReport
 from mdplan.planning.plan_document import read_document, write_document
 from mdplan.reading.stat_request import StatRequest
-from mdplan.report import ApplyReport, to_wire
+from mdplan.report import to_wire
 from mdplan.storage.commit import Durability
 
 GUIDE = "# Guide\n\n## Install\n\n## Use\n"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mdplan.engine import Engine
-from mdplan.report import ApplyReport
+from mdplan.plan_report import ApplyReport
 from mdplan.settings import Settings
 from mdplan.storage.commit import Durability
 

@@ -8,12 +8,13 @@ import pytest
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.document_format import DocumentFormat
 from mdplan.markdown.outline import Outline
-from mdplan.plan import Lines
 from mdplan.reading.folder import file_row, folder_report
 from mdplan.reading.stat import StatRequest, read_stat_request, stat_report
 from mdplan.reading.stat_text import stat_text
-from mdplan.report import BrokenLink, FrontMatterEntry, RegionEntry, StatReport, TaskCounts, to_wire
+from mdplan.report import to_wire
+from mdplan.stat_report import BrokenLink, FrontMatterEntry, RegionEntry, StatReport, TaskCounts
 from mdplan.text.source import Source, sha256_hex
+from mdplan.text.span import Lines
 
 GUIDE = dedent("""\
     ---

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.history_report import HistoryReport, RecoverReport
-from mdplan.report import ApplyReport, PlanReport
+from mdplan.plan_report import ApplyReport, PlanReport
 from mdplan.surfaces.cli.console import shown
 from mdplan.surfaces.cli.diff_view import diff_for_people
 from mdplan.surfaces.cli.report_view import counted, file_list, plan_size, problem_text

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mdplan.diagnostics import Candidate, Diagnostic, Severity
-from mdplan.report import FileReport, PlanReport
+from mdplan.plan_report import FileReport, PlanReport
 from mdplan.surfaces.cli.console import Ink, shown
 
 _FILES_LISTED = 20

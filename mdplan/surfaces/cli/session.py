@@ -11,7 +11,8 @@ import click
 
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.history_report import DoctorReport
-from mdplan.report import ApplyReport, PlanReport, Report, refusal, to_wire
+from mdplan.plan_report import ApplyReport, PlanReport
+from mdplan.report import Report, refusal, to_wire
 from mdplan.surfaces.cli.console import Console
 from mdplan.surfaces.cli.report_view import problem_text
 

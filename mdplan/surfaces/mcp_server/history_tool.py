@@ -9,7 +9,8 @@ from pydantic import Field, model_validator
 from mdplan.engine import Engine
 from mdplan.history_report import HistoryReport, TransactionEntry
 from mdplan.operation import Wire
-from mdplan.report import ApplyReport, refusal
+from mdplan.plan_report import ApplyReport
+from mdplan.report import refusal
 from mdplan.schema import Schema
 from mdplan.surfaces.mcp_server.arguments import guarded
 from mdplan.surfaces.mcp_server.flat_schema import flat_report_schema, object_schema, request_properties

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic
-from mdplan.plan import EditResult, Lines, MatchResult
-from mdplan.report import ApplyReport, FileReport, PlanReport, Report
+from mdplan.plan import EditResult, MatchResult
+from mdplan.plan_report import ApplyReport, FileReport, PlanReport
+from mdplan.report import Report
 from mdplan.text.source import visible
+from mdplan.text.span import Lines
 
 # Some clients cut the text of an error near 11,000 characters.
 _MOST_OF_A_REFUSAL: Final = 10_000

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from mdplan.history_report import HistoryReport
-from mdplan.report import PlanReport, Report, to_wire
+from mdplan.plan_report import PlanReport
+from mdplan.report import Report, to_wire
 from mdplan.surfaces.mcp_server.report_text import plan_text, refusal_text
 from mdplan.surfaces.mcp_server.short_report import size_of, within
 from mdplan.surfaces.mcp_server.tool import Answer

@@ -13,7 +13,7 @@ from mdplan.reading.read_request import ReadRequest as EngineRequest
 from mdplan.reading.read_request import ReadTarget
 from mdplan.reading.search_request import SearchRequest
 from mdplan.reading.stat_request import StatRequest
-from mdplan.report import SectionEntry, StatReport
+from mdplan.stat_report import SectionEntry, StatReport
 from mdplan.surfaces.mcp_server.text_answers import (
     HASH_DIGITS,
     answered,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.engine import Engine
-from mdplan.report import ApplyReport
+from mdplan.plan_report import ApplyReport
 from mdplan.surfaces.mcp_server.text_answers import HASH_DIGITS, Change, failed, refused, written
 from mdplan.surfaces.mcp_server.tool import Answer
 from mdplan.text.source import Source

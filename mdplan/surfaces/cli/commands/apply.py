@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.report import ApplyReport
+from mdplan.plan_report import ApplyReport
 from mdplan.surfaces.cli.json_input import batch_argument, override_options, read_json, with_overrides
 from mdplan.surfaces.cli.plan_view import print_applied, print_diff, print_recovered, print_summary
 from mdplan.surfaces.cli.session import Session, engine_command

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.report import PlanReport
+from mdplan.plan_report import PlanReport
 from mdplan.surfaces.cli.json_input import batch_argument, override_options, read_json, with_overrides
 from mdplan.surfaces.cli.plan_view import print_summary, write_diff, write_document
 from mdplan.surfaces.cli.session import Session, engine_command

@@ -3,7 +3,7 @@
 import click
 
 from mdplan.diagnostics import Exit
-from mdplan.report import PlanReport
+from mdplan.plan_report import PlanReport
 from mdplan.surfaces.cli.plan_view import print_diff, print_summary, write_diff
 from mdplan.surfaces.cli.session import Session, engine_command
 

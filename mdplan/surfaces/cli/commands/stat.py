@@ -3,7 +3,7 @@
 import click
 
 from mdplan.diagnostics import Exit
-from mdplan.report import StatReport
+from mdplan.stat_report import StatReport
 from mdplan.surfaces.cli.session import Session, engine_command
 from mdplan.surfaces.cli.visible_text import escaped
 

@@ -5,7 +5,7 @@ from typing import Literal
 import click
 
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.report import ApplyReport
+from mdplan.plan_report import ApplyReport
 from mdplan.surfaces.cli.plan_view import print_diff, print_recovered, print_summary, print_undone, write_diff
 from mdplan.surfaces.cli.session import Session, engine_command
 

@@ -3,7 +3,7 @@
 import click
 
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.report import PlanReport
+from mdplan.plan_report import PlanReport
 from mdplan.surfaces.cli.json_input import batch_argument, override_options, read_json, with_overrides
 from mdplan.surfaces.cli.plan_view import print_warnings
 from mdplan.surfaces.cli.report_view import plan_size

@@ -5,14 +5,16 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mdplan.engine import Engine
+from mdplan.plan_report import ApplyReport, PlanReport
 from mdplan.read_report import ReadReport, SearchReport
 from mdplan.reading.read_request import ReadRequest, ReadTarget, read_read_request
 from mdplan.reading.read_text import read_text, search_text
 from mdplan.reading.search_request import SearchRequest, read_search_request
 from mdplan.reading.stat_request import DETAILS, INVENTORIES, StatRequest, read_stat_request
 from mdplan.reading.stat_text import stat_text
-from mdplan.report import ApplyReport, PlanReport, StatReport, refusal, to_wire
+from mdplan.report import refusal, to_wire
 from mdplan.schema import Schema
+from mdplan.stat_report import StatReport
 from mdplan.surfaces.mcp_server import history_tool
 from mdplan.surfaces.mcp_server.arguments import guarded
 from mdplan.surfaces.mcp_server.flat_schema import (
