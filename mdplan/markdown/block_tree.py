@@ -141,6 +141,11 @@ class BlockTree:
             yield from self._index(part).inside(span)
 
     @property
+    def part_starts(self) -> Sequence[int]:
+        """Starts of root blocks, as many as are known before any of them is looked into."""
+        return self._parts.starts
+
+    @property
     def is_scanned(self) -> bool:
         """Whether the blocks come from the scanner, and not from the reference pass."""
         return not isinstance(self._parts, _KnownBlocks)

@@ -3,10 +3,10 @@
 Footnote definitions are containers here, as they are on GitHub.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mdplan.markdown.parser import MAX_NESTING, SAFE_NESTING, column_parser
 
@@ -54,7 +54,7 @@ class InlineBlocks:
 
 
 def parse_inline_blocks(body: str, lines_before: int) -> InlineBlocks:
-    """Blocks of `body`, a document without front matter, which follows after `lines_before` lines."""
+    """Blocks of `body`, root blocks of a document, which follow after `lines_before` lines."""
     # As in the block pass for the outline: without a final line end the parser loses lines.
     environment: dict[str, object] = {}
     try:
@@ -71,6 +71,18 @@ def parse_inline_blocks(body: str, lines_before: int) -> InlineBlocks:
         environment,
         None if first_deep is None else first_deep + lines_before + 1,
     )
+
+
+def merged_environments(environments: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """What the pieces of a document define, in document order: the first definition of a label counts."""
+    merged: dict[str, Any] = {}
+    for environment in environments:
+        for label, meaning in environment.get("references", {}).items():
+            merged.setdefault("references", {}).setdefault(label, meaning)
+        if "footnotes" in environment:
+            footnotes = merged.setdefault("footnotes", {"refs": {}, "list": {}})
+            footnotes["refs"] |= environment["footnotes"]["refs"]
+    return merged
 
 
 def _blocks(tokens: "list[Token]", first: int) -> Iterator[InlineBlock]:

@@ -10,7 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from mdplan.markdown.inline_blocks import BlockShape, InlineBlock, InlineBlocks, parse_inline_blocks
+from mdplan.markdown.block_tree import BlockTree
+from mdplan.markdown.inline_blocks import (
+    BlockShape,
+    InlineBlock,
+    InlineBlocks,
+    merged_environments,
+    parse_inline_blocks,
+)
 from mdplan.markdown.inline_columns import (
     ContentColumns,
     SourceLines,
@@ -21,6 +28,7 @@ from mdplan.markdown.inline_columns import (
 )
 from mdplan.markdown.inline_node import InlineKind, InlineNode, document_order
 from mdplan.markdown.inline_parts import read_target
+from mdplan.markdown.inline_pieces import InlinePieces
 from mdplan.markdown.inline_recorder import MARKUP, record_nodes
 from mdplan.markdown.wiki_links import wiki_links
 from mdplan.text.lines import LineIndex
@@ -40,21 +48,33 @@ class _Found:
 class InlineMap:
     """Inline nodes of one document, parsed block by block when they are asked for.
 
-    Nothing is parsed before the first question, which costs a block pass of the whole document.
+    Nothing is parsed before the first question, which costs a block pass of the pieces that it touches and of
+    those that define labels.
     """
 
-    def __init__(self, text: str, lines: LineIndex, body_start: int = 0) -> None:
-        """Map the Markdown in `text` from offset `body_start` on, the line start behind the front matter."""
+    def __init__(
+        self, text: str, lines: LineIndex, body_start: int = 0, tree: BlockTree | None = None
+    ) -> None:
+        """Map the Markdown in `text` from offset `body_start` on, the line start behind the front matter.
+
+        It is cut into pieces where the parts of `tree` start; without a tree it is one piece.
+        """
         self._text = text
         self._lines = lines
-        self._body_start = body_start
         self._source = SourceLines(text, lines)
-        self._found: dict[int, _Found] = {}
+        self._pieces = InlinePieces(text, lines, body_start, tree)
+        self._blocks: dict[int, InlineBlocks] = {}
+        self._found: dict[tuple[int, int], _Found] = {}
 
     @property
     def definitions(self) -> Mapping[str, object]:
         """What labels can mean: the environment of the block pass, with link references and footnotes."""
-        return self._blocks.environment
+        return self._environment
+
+    @cached_property
+    def _environment(self) -> dict[str, object]:
+        environments = (self._blocks_of(piece).environment for piece in self._pieces.defining)
+        return merged_environments(environments)
 
     def nodes_in(self, span: Span) -> tuple[InlineNode, ...]:
         """Nodes that share a code point with `span`, or hold it if it is empty, in document order.
@@ -71,30 +91,33 @@ class InlineMap:
         They are single nodes, lines of whole blocks, or all lines behind the nesting limit.
         """
         undecided = [each for found in self._found_in(span) for each in found.undecided]
-        unparsed = self._blocks.unparsed_from
-        if unparsed is not None:
-            undecided.append(self._lines.span(unparsed, self._lines.count))
+        for piece in self._pieces.touching(span):
+            unparsed = self._blocks_of(piece).unparsed_from
+            if unparsed is not None:
+                undecided.append(self._lines.span(unparsed, self._lines.count))
         return tuple(each for each in undecided if each.overlaps(span))
 
     def _found_in(self, span: Span) -> Iterator[_Found]:
-        blocks = self._blocks.blocks
         first = self._lines.line_at(span.start)
         last = self._lines.line_at(max(span.start, span.end - 1))
-        start = bisect_left(blocks, first, key=lambda block: block.last_line)
-        stop = bisect_right(blocks, last, key=lambda block: block.first_line)
-        for index in range(start, stop):
-            found = self._found.get(index)
-            if found is None:
-                found = self._found[index] = self._find(blocks[index])
-            yield found
+        for piece in self._pieces.touching(span):
+            blocks = self._blocks_of(piece).blocks
+            start = bisect_left(blocks, first, key=lambda block: block.last_line)
+            stop = bisect_right(blocks, last, key=lambda block: block.first_line)
+            for index in range(start, stop):
+                found = self._found.get((piece, index))
+                if found is None:
+                    found = self._found[piece, index] = self._find(blocks[index])
+                yield found
 
-    @cached_property
-    def _blocks(self) -> InlineBlocks:
-        return parse_inline_blocks(self._text[self._body_start :], self._lines_before)
-
-    @property
-    def _lines_before(self) -> int:
-        return bisect_left(self._lines.starts, self._body_start)
+    def _blocks_of(self, piece: int) -> InlineBlocks:
+        blocks = self._blocks.get(piece)
+        if blocks is None:
+            span = self._pieces.span(piece)
+            lines_before = bisect_left(self._lines.starts, span.start)
+            blocks = parse_inline_blocks(self._text[span.start : span.end], lines_before)
+            self._blocks[piece] = blocks
+        return blocks
 
     def _find(self, block: InlineBlock) -> _Found:
         match block.shape:
@@ -122,7 +145,7 @@ class InlineMap:
             if columns is None:
                 return self._undecided_block(block)
             try:
-                recorded = record_nodes(content, self._blocks.environment)
+                recorded = record_nodes(content, self._environment)
             except RecursionError:
                 return self._undecided_block(block)
             wiki = wiki_links(content, recorded.nodes, recorded.undecided)

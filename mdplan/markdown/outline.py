@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from mdplan.document_format import DocumentFormat
+from mdplan.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.markdown.anchors import heading_anchors
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree, parse_blocks
 from mdplan.markdown.front_matter import FrontMatter, find_front_matter
@@ -41,9 +42,15 @@ class Outline:
     INI and plain text have neither front matter nor blocks nor inline nodes: all of it is the preamble.
     """
 
-    def __init__(self, source: Source, format: DocumentFormat = DocumentFormat.MARKDOWN) -> None:  # noqa: A002
-        """Parse `source` once, as what `format` says."""
+    def __init__(
+        self,
+        source: Source,
+        format: DocumentFormat = DocumentFormat.MARKDOWN,  # noqa: A002
+        limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS,
+    ) -> None:
+        """Parse `source` once, as what `format` says; `limits` hold for all that is done with it."""
         self.source = source
+        self.limits = limits
         self.format = format
         is_markdown = format is DocumentFormat.MARKDOWN
         self.front_matter: FrontMatter | None = find_front_matter(source.text) if is_markdown else None
@@ -76,7 +83,7 @@ class Outline:
         """Inline nodes with their spans."""
         if self.format is not DocumentFormat.MARKDOWN:
             return InlineMap("", LineIndex(""))
-        return InlineMap(self.source.text, self.source.lines, self.body_start)
+        return InlineMap(self.source.text, self.source.lines, self.body_start, self.tree)
 
     @cached_property
     def tables(self) -> tuple[TableSource, ...]:
@@ -100,7 +107,9 @@ class Outline:
     @cached_property
     def front_matter_content(self) -> FrontMatterContent | Unreadable | None:
         """What the front matter says; None where there is none."""
-        return content_of(self.source.text, self.front_matter) if self.front_matter else None
+        if self.front_matter is None:
+            return None
+        return content_of(self.source.text, self.front_matter, self.limits.front_matter_characters)
 
     @cached_property
     def view(self) -> LineEndView:

@@ -63,10 +63,15 @@ def test_real_documents_have_the_same_blocks(corpus: Path) -> None:
     assert [name for name, text in found if starts_differ(text)] == []
 
 
+def examples_in(corpus: Path) -> list[str]:
+    """The examples of the specification."""
+    specification = (corpus / "commonmark-spec-0.31.2.md").read_text(encoding="utf-8")
+    return [match["markdown"].replace("→", "\t") for match in EXAMPLE.finditer(specification)]
+
+
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
 def test_the_examples_of_the_specification_have_the_same_blocks(corpus: Path, wrapping: str) -> None:
-    specification = (corpus / "commonmark-spec-0.31.2.md").read_text(encoding="utf-8")
-    examples = [match["markdown"].replace("→", "\t") for match in EXAMPLE.finditer(specification)]
+    examples = examples_in(corpus)
 
     assert len(examples) == 652
     assert [text for text in map(WRAPPINGS[wrapping], examples) if differs(text)] == []
