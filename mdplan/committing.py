@@ -21,7 +21,7 @@ from mdplan.settings import Settings
 from mdplan.storage.commit import publish, stage
 from mdplan.storage.history import collect
 from mdplan.storage.lock import RootLock, locked
-from mdplan.storage.recovery import recover
+from mdplan.storage.recovery import confirm, recover
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.text.source import Source
@@ -62,6 +62,18 @@ class Committing:
             except StorageRefused as refused:
                 report = refusal(ApplyReport, refused.problems)
             return with_recovered(report, [recovered])
+
+    def applied_already(self, lock: RootLock, plan: Plan) -> ApplyReport:
+        """The report on `plan` with the receipt of its commit: its result stands, and from now on for good.
+
+        Raises `StorageRefused` when the disk does not confirm that.
+        """
+        confirm(lock)
+        last = self.library.last_commit_of(plan)
+        receipt = last.receipt() if last is not None else None
+        return ApplyReport(
+            ok=True, applied=True, already_applied=True, receipt=receipt, **report_fields(plan, None)
+        )
 
     def commit(
         self, lock: RootLock, plan: Plan, bases: Sequence[Source], *, rebased: bool | None = None

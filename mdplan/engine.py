@@ -29,7 +29,6 @@ from mdplan.planning.planned import Chosen, Draft, Planned
 from mdplan.planning.repetition import is_same_request, may_repeat
 from mdplan.planning.replanning import plan_on_new_base, plan_part, plan_pinned
 from mdplan.planning.replay import bases_of, is_applied, stale_files
-from mdplan.planning.summary import report_fields
 from mdplan.planning.undo import UNDO_IS_WHOLE, undone_transaction
 from mdplan.read_report import ReadReport, SearchReport
 from mdplan.reader import Reader
@@ -67,9 +66,11 @@ class Engine:
         """
         self.workspace = workspace
         self.settings = settings
-        self.documents = Documents(workspace, settings.max_file_bytes, settings.max_lines)
+        self.documents = Documents(
+            workspace, settings.max_file_bytes, settings.max_lines, settings.of_documents
+        )
         self.past = History(workspace)
-        self.library = PlanLibrary(workspace, self.past)
+        self.library = PlanLibrary(workspace, self.past, settings.plans_kept_days)
         self.reader = Reader(self.documents)
         self.planner = Planner(self.documents, settings.batch)
         self.stored = StoredPlans(self.documents, self.library)
@@ -242,39 +243,47 @@ class Engine:
         plan = partial(self.planner.plan, tick=tick)
         return self._commit_batch(lambda: self._repeated(batch) or plan_pinned(plan, batch))
 
-    def _commit_batch(self, plan_it: Callable[[], Planned | ApplyReport | Problems]) -> ApplyReport:
-        """Commit what `plan_it` plans, before the lock so that a refusal leaves no trace."""
+    def _commit_batch(self, plan_it: Callable[[], Planned | Plan | Problems]) -> ApplyReport:
+        """Commit what `plan_it` plans, before the lock so that a refusal leaves no trace.
+
+        A plan alone is one that was committed before, and whose result stands.
+        """
         # What a commit left half done is no base to plan on.
         recovered = self.recovery.recover_pending()
         planned = plan_it()
-        if not isinstance(planned, Planned):
-            report = planned if isinstance(planned, ApplyReport) else refusal(ApplyReport, planned)
+        if not isinstance(planned, Planned | Plan):
+            report = refusal(ApplyReport, planned)
         else:
-            root = self._root_of(planned.plan)
+            root = self._root_of(planned.plan if isinstance(planned, Planned) else planned)
             report = self.committing.locked(root, lambda lock: self._commit_planned(lock, planned, plan_it))
         return with_recovered(report, recovered)
 
     def _commit_planned(
-        self, lock: RootLock, seen: Planned, plan_it: Callable[[], Planned | ApplyReport | Problems]
+        self, lock: RootLock, seen: Planned | Plan, plan_it: Callable[[], Planned | Plan | Problems]
     ) -> ApplyReport:
         """Commit what was planned as `seen`; where another writer was faster, what `plan_it` plans now."""
-        found = self.documents.found_of(seen.plan)
-        is_current = isinstance(found, list) and not stale_files(seen.plan, found)
-        planned = seen if is_current else plan_it()
+        planned = seen if isinstance(seen, Planned) and self._is_current(seen.plan) else plan_it()
+        if isinstance(planned, Plan):
+            return self.committing.applied_already(lock, planned)
         if not isinstance(planned, Planned):
-            return planned if isinstance(planned, ApplyReport) else refusal(ApplyReport, planned)
+            return refusal(ApplyReport, planned)
         return self.committing.commit(lock, planned.plan, planned.bases, rebased=planned.rebased)
 
-    def _repeated(self, batch: Batch) -> ApplyReport | None:
-        """Report of the last commit on the files of `batch`, if it was this batch and its result stands."""
+    def _is_current(self, plan: Plan) -> bool:
+        """Whether its files are its bases still."""
+        found = self.documents.found_of(plan)
+        return isinstance(found, list) and not stale_files(plan, found)
+
+    def _repeated(self, batch: Batch) -> Plan | None:
+        """Plan of the last commit on the files of `batch`, if it was this batch and its result stands."""
         state = self.documents.state_of(batch) if may_repeat(batch) else None
         last = self.library.last_commit(state) if state else None
         plan = last.plan() if last is not None else None
-        if last is None or plan is None or not is_same_request(plan, batch):
+        if plan is None or not is_same_request(plan, batch):
             return None
         # Files that no edit names are not in that state.
         found = self.documents.found_of(plan)
-        return _applied_already(plan, last) if isinstance(found, list) and is_applied(plan, found) else None
+        return plan if isinstance(found, list) and is_applied(plan, found) else None
 
     def _apply_plan(self, data: Mapping[str, Any]) -> ApplyReport:
         request = read_plan_request(data, is_document=is_document(data))
@@ -301,7 +310,7 @@ class Engine:
         if not isinstance(found, list):
             return refusal(ApplyReport, found)
         if is_applied(plan, found):
-            return _applied_already(plan, self.library.last_commit_of(plan))
+            return self.committing.applied_already(lock, plan)
         stale = stale_files(plan, found)
         if not stale:
             return self.committing.commit(lock, plan, bases_of(plan, found))
@@ -320,7 +329,7 @@ class Engine:
         if not isinstance(planned, PlannedUndo):
             return refusal(ApplyReport, planned)
         if planned.is_applied:
-            return _applied_already(planned.plan, self.library.last_commit_of(planned.plan))
+            return self.committing.applied_already(lock, planned.plan)
         return self.committing.commit(lock, planned.plan, planned.bases, rebased=planned.rebased)
 
     def _plan_undo(self, past: PastTransaction, *, rebases: bool) -> ApplyReport:
@@ -351,12 +360,6 @@ class Engine:
         root = self.documents.root_of(plan)
         assert isinstance(root, Root)
         return root
-
-
-def _applied_already(plan: Plan, last: PastTransaction | None) -> ApplyReport:
-    receipt = last.receipt() if last is not None else None
-    fields = report_fields(plan, None)
-    return ApplyReport(ok=True, applied=True, already_applied=True, receipt=receipt, **fields)
 
 
 def _as_apply_report(report: PlanReport) -> ApplyReport:
