@@ -4,7 +4,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from mdplan.batch import Batch, FileEdits
+from mdplan.batch_limits import Limits
 from mdplan.diagnostics import Code, Diagnostic, Problems, file_exists
+from mdplan.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.format_detection import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.outline_cache import OutlineCache
@@ -20,18 +22,21 @@ from mdplan.storage.root import Root
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source, sha256_hex
 from mdplan.tick import Tick, unheard
-from mdplan.wire import Limits
 
 BACKUP_SUFFIX: Final = ".bak"
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """Files of `workspace` as text, up to `max_file_bytes` and `max_lines` each; it keeps some `outlines`."""
+    """Files of `workspace` as text, up to `max_file_bytes` and `max_lines` each; it keeps some `outlines`.
+
+    `limits` hold inside of each of them.
+    """
 
     workspace: Workspace
     max_file_bytes: int
     max_lines: int
+    limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS
     outlines: OutlineCache = field(default_factory=OutlineCache, compare=False, repr=False)
 
     def read(self, name: FileName, encoding: str | None) -> Source | Diagnostic:
@@ -58,9 +63,13 @@ class Documents:
         source = self.decode(name, found.data, encoding)
         if isinstance(source, Diagnostic):
             return source
-        outline = Outline(source, document_format(str(name), source.text, given_format))
+        outline = self.outline(name, source, given_format)
         self.outlines.keep(key, outline)
         return outline
+
+    def outline(self, name: FileName, source: Source, given_format: str | None) -> Outline:
+        """The file `name`, which was read as `source`, parsed with the limits of these documents."""
+        return Outline(source, document_format(str(name), source.text, given_format), self.limits)
 
     def snapshot(self, batch: Batch, tick: Tick = unheard) -> tuple[list[SnapshotFile], list[Diagnostic]]:
         """Every file of `batch`, parsed, and what is wrong with the others.
@@ -242,7 +251,7 @@ class Documents:
             path=str(name),
             relative=name.path,
             requested=requested,
-            outline=Outline(empty, document_format(str(name), "", requested.format)),
+            outline=self.outline(name, empty, requested.format),
             first_edit=first_edit,
             exists=False,
         )

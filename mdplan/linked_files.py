@@ -7,10 +7,8 @@ from functools import cached_property
 from mdplan.batch import FileEdits
 from mdplan.diagnostics import Diagnostic, Severity
 from mdplan.documents import Documents
-from mdplan.format_detection import document_format
 from mdplan.markdown.link_path import MARKDOWN_SUFFIXES, folder_of, page_key
 from mdplan.markdown.link_target import Held
-from mdplan.markdown.outline import Outline
 from mdplan.markdown.targets import resolvable_targets
 from mdplan.planning.link_names import linked_names, text_of_bytes
 from mdplan.planning.snapshot import SnapshotFile
@@ -75,7 +73,11 @@ class LinkedFiles:
                 yield _not_looked_at(name, found)
             elif not names.isdisjoint(linked_names(text_of_bytes(found.data))):
                 source = self._documents.decode(name, found.data, None)
-                yield _snapshot(name, source) if isinstance(source, Source) else _not_looked_at(name, source)
+                yield (
+                    self._snapshot(name, source)
+                    if isinstance(source, Source)
+                    else _not_looked_at(name, source)
+                )
 
     def refusal(self, file: SnapshotFile) -> Diagnostic | None:
         """Why `file` could not be replaced now; None when it could."""
@@ -108,22 +110,21 @@ class LinkedFiles:
             return []
         return [name.path for name in names if name.path.lower().endswith(MARKDOWN_SUFFIXES)]
 
+    def _snapshot(self, name: FileName, source: Source) -> SnapshotFile:
+        return SnapshotFile(
+            path=str(name),
+            relative=name.path,
+            requested=FileEdits.none_of(str(name)),
+            outline=self._documents.outline(name, source, None),
+            first_edit=0,
+        )
+
     @cached_property
     def _pages(self) -> dict[str, list[str]]:
         pages: defaultdict[str, list[str]] = defaultdict(list)
         for path in self._markdown:
             pages[page_key(path)].append(path)
         return dict(pages)
-
-
-def _snapshot(name: FileName, source: Source) -> SnapshotFile:
-    return SnapshotFile(
-        path=str(name),
-        relative=name.path,
-        requested=FileEdits.none_of(str(name)),
-        outline=Outline(source, document_format(str(name), source.text)),
-        first_edit=0,
-    )
 
 
 def _not_looked_at(name: FileName, problem: Diagnostic) -> Diagnostic:

@@ -13,6 +13,8 @@ from mdplan.storage.plan_store import PlanStore
 from mdplan.storage.root import Root
 from mdplan.storage.workspace import Workspace
 
+_SECONDS_OF_A_DAY: Final = 24 * 3600.0
+
 
 class PlanLibrary:
     """Plans by ID, each in the store of its root. What comes out is proven again: a store may be hostile.
@@ -20,9 +22,10 @@ class PlanLibrary:
     A plan that was committed is in the record of its transaction, so it need not be in the store as well.
     """
 
-    def __init__(self, workspace: Workspace, history: History) -> None:
-        """Keep one store for each root of `workspace`, which remembers when it was cleaned last."""
-        self._stores = [(root, PlanStore(root.path)) for root in workspace.roots]
+    def __init__(self, workspace: Workspace, history: History, kept_days: float) -> None:
+        """Keep one store for each root of `workspace`, which forgets plans after `kept_days`."""
+        kept = kept_days * _SECONDS_OF_A_DAY
+        self._stores = [(root, PlanStore(root.path, kept_seconds=kept)) for root in workspace.roots]
         self._history = history
         self._workspace = workspace
 
@@ -69,7 +72,7 @@ def _is_named(plan: Plan, plan_id: str) -> bool:
 _NOT_FOUND: Final = Diagnostic(
     code=Code.PLAN_NOT_FOUND,
     message="there is no stored plan of that ID for this root",
-    hint="plan the batch again, or apply its plan document; plans are kept for 30 days",
+    hint="plan the batch again, or apply its plan document; old plans are forgotten (`--keep-plans`)",
 )
 _FOREIGN: Final = Diagnostic(
     code=Code.PLAN_TAMPERED, message="the store holds another plan under this ID", hint="plan the batch again"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from mdplan.batch import Batch
+from mdplan.batch_limits import Limits
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents import Documents
 from mdplan.linked_files import LinkedFiles
@@ -12,14 +13,13 @@ from mdplan.planning.conflicts import find_conflicts
 from mdplan.planning.derived import derive
 from mdplan.planning.late import with_late_edits
 from mdplan.planning.planned import Chosen, Planned
-from mdplan.planning.resolve import resolve_edits
+from mdplan.planning.resolve import ResolvedEdit, has_run_long, resolve_edits
 from mdplan.planning.sequential import build_in_sequence
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.subset import accepted_batch, needs_rejected
 from mdplan.planning.summary import plan_of
 from mdplan.planning.verify import verify, verify_paths
 from mdplan.tick import Tick, unheard
-from mdplan.wire import Limits
 
 
 class Planner:
@@ -71,7 +71,12 @@ class Planner:
 
 def _build(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[BuiltFile | Problems]:
     """Resolve, check, build and verify each file, all edits against its base."""
-    resolved = {file.path: resolve_edits(file) for file in snapshot}
+    resolved: dict[str, tuple[tuple[ResolvedEdit, ...], Problems]] = {}
+    for file in snapshot:
+        resolved[file.path] = resolve_edits(file)
+        if has_run_long(resolved[file.path][1]):
+            yield resolved[file.path][1]
+            return
     arrivals = find_arrivals(snapshot, {path: edits for path, (edits, _) in resolved.items()})
     yield arrivals.problems
     for file in snapshot:

@@ -6,7 +6,6 @@ from typing import Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.documents import Documents
-from mdplan.format_detection import document_format
 from mdplan.linked_files import LinkedFiles
 from mdplan.markdown.outline import Outline
 from mdplan.read_report import ReadReport, ReadResult, SearchedFile, SearchReport
@@ -124,10 +123,12 @@ class Reader:
         if isinstance(source, Diagnostic):
             return source
         view = LineEndView(source.text, source.lines)
-        matches = search.pattern.find(view.text, Span(0, len(view.text)))
+        matches = search.pattern.find(
+            view.text, Span(0, len(view.text)), self.documents.limits.pattern_seconds
+        )
         if matches == ():
             return None
-        outline = Outline(source, document_format(str(name), source.text, search.request.format))
+        outline = self.documents.outline(name, source, search.request.format)
         return search_document(str(name), outline, search.pattern, search.request, search.window)
 
     def _opened(self, target: ReadTarget, known: _Outlines) -> tuple[str, Outline | Diagnostic]:

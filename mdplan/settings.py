@@ -1,10 +1,14 @@
 """Limits and choices of one engine."""
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+from mdplan.batch_limits import DEFAULT_LIMITS, Limits
+from mdplan.document_limits import FRONT_MATTER_CHARACTERS, DocumentLimits
+from mdplan.limit_options import LimitOption
 from mdplan.storage.commit import Durability
-from mdplan.wire import DEFAULT_LIMITS, Limits
+from mdplan.text.pattern import TIME_LIMIT_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,16 +16,39 @@ class Settings:
     """Limits and choices of one engine. Times are in seconds, sizes in bytes.
 
     The history of a root keeps its newest transactions: up to `history_transactions` of them, and up to
-    `history_bytes` of old content.
+    `history_bytes` of old content. `report_characters` is for answers to agents.
     """
 
     max_file_bytes: int = 16 * 1024 * 1024
     max_lines: int = 400_000
+    front_matter_characters: int = FRONT_MATTER_CHARACTERS
+    pattern_seconds: float = TIME_LIMIT_SECONDS
     batch: Limits = DEFAULT_LIMITS
+    plans_kept_days: float = 30.0
     lock_timeout: float = 10.0
     durability: Durability = Durability.FULL
     history_transactions: int = 200
     history_bytes: int = 256 * 1024 * 1024
+    report_characters: int = 50_000
+
+    @property
+    def of_documents(self) -> DocumentLimits:
+        """The limits that hold inside of one document."""
+        return DocumentLimits(
+            front_matter_characters=self.front_matter_characters,
+            pattern_seconds=self.pattern_seconds,
+            result_characters=self.max_file_bytes,
+        )
+
+    def limited(self, given: Mapping[LimitOption, Any]) -> "Settings":
+        """The same with limits as options gave them; None where one was not given."""
+        changed: dict[str, Any] = {}
+        batch: dict[str, Any] = {}
+        for limit, value in given.items():
+            outer, _, inner = limit.setting.rpartition(".")
+            if value is not None:
+                (batch if outer else changed)[inner] = value
+        return replace(self, batch=replace(self.batch, **batch), **changed)
 
 
 DEFAULT_SETTINGS: Final = Settings()

@@ -73,7 +73,9 @@ def prove(
     if found is None or found.format is not content.format or block[found.span.end :].strip("\r\n"):
         raise FrontMatterError("the block would end somewhere else, or not be found again")
     try:
-        result = read_content(found.format, block[found.content.start : found.content.end])
+        result = read_content(
+            found.format, block[found.content.start : found.content.end], content.most_characters
+        )
     except FrontMatterError as error:
         raise FrontMatterError(f"after the change {error.reason}") from error
     wanted = changed(content.values, asked)

@@ -12,6 +12,7 @@ import frontmatter
 import yaml
 from frontmatter.default_handlers import BaseHandler
 
+from mdplan.document_limits import FRONT_MATTER_CHARACTERS
 from mdplan.markdown.front_matter import FrontMatter, FrontMatterFormat
 from mdplan.markdown.front_matter_change import DateText, Key, depth_of
 from mdplan.markdown.front_matter_error import FrontMatterError
@@ -33,7 +34,6 @@ from mdplan.text.lines import LineIndex
 from mdplan.text.similar_names import NameIndex
 from mdplan.text.span import Span
 
-MAX_CHARACTERS: Final = 64 * 1024
 MAX_DEPTH: Final = 32
 DATES: Final = (dt.date, dt.time)
 _TOML_PLACE: Final = re.compile(r"\(at line (\d+), column \d+\)")
@@ -71,12 +71,16 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class FrontMatterContent:
-    """The text between the fences, and the `values` that it gives; `root` is that of YAML."""
+    """The text between the fences, and the `values` that it gives; `root` is that of YAML.
+
+    After a change it may have `most_characters`.
+    """
 
     format: FrontMatterFormat
     text: str
     values: dict[str, Any] = field(default_factory=dict)
     root: yaml.MappingNode | None = None
+    most_characters: int = FRONT_MATTER_CHARACTERS
 
     @cached_property
     def lines(self) -> LineIndex:
@@ -129,35 +133,45 @@ class FrontMatterContent:
         return NameIndex(".".join(key) for key in _keys(self.values, ()))
 
 
-def read_content(format: FrontMatterFormat, text: str) -> FrontMatterContent:  # noqa: A002 (as in stat)
+def read_content(
+    format: FrontMatterFormat,  # noqa: A002 (as in stat)
+    text: str,
+    most_characters: int = FRONT_MATTER_CHARACTERS,
+) -> FrontMatterContent:
     """What `text`, which stands between fences, says. Raises `FrontMatterError`."""
-    if len(text) > MAX_CHARACTERS:
-        raise FrontMatterError(f"it has more than {MAX_CHARACTERS // 1024} KiB")
+    if len(text) > most_characters:
+        raise FrontMatterError(f"it has more than {most_characters} characters")
     if format is FrontMatterFormat.TOML:
-        return FrontMatterContent(format, text, _toml_values(text))
+        return FrontMatterContent(format, text, _toml_values(text), most_characters=most_characters)
     handler = _YamlHandler(text)
     values, _ = frontmatter.parse(text, handler=handler)
-    return FrontMatterContent(format, text, values, handler.found.root)
+    return FrontMatterContent(format, text, values, handler.found.root, most_characters)
 
 
-def content_of(text: str, front_matter: FrontMatter) -> FrontMatterContent | Unreadable:
+def content_of(
+    text: str, front_matter: FrontMatter, most_characters: int = FRONT_MATTER_CHARACTERS
+) -> FrontMatterContent | Unreadable:
     """What the block `front_matter` of `text` says."""
     span = front_matter.content
     try:
-        return read_content(front_matter.format, text[span.start : span.end])
+        return read_content(front_matter.format, text[span.start : span.end], most_characters)
     except FrontMatterError as error:
         return Unreadable(error.reason, error.offset)
 
 
-def read_values(text: str, front_matter: FrontMatter) -> dict[str, Any] | None:
+def read_values(
+    text: str, front_matter: FrontMatter, most_characters: int = FRONT_MATTER_CHARACTERS
+) -> dict[str, Any] | None:
     """Values of `front_matter` in `text` by key; None when it is no mapping or cannot be read safely."""
-    found = content_of(text, front_matter)
+    found = content_of(text, front_matter, most_characters)
     return found.values if isinstance(found, FrontMatterContent) else None
 
 
-def read_keys(text: str, front_matter: FrontMatter) -> tuple[str, ...] | None:
+def read_keys(
+    text: str, front_matter: FrontMatter, most_characters: int = FRONT_MATTER_CHARACTERS
+) -> tuple[str, ...] | None:
     """Top-level keys of `front_matter` in their order; None where its values cannot be read."""
-    values = read_values(text, front_matter)
+    values = read_values(text, front_matter, most_characters)
     return None if values is None else tuple(values)
 
 

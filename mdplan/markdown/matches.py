@@ -71,7 +71,7 @@ def find_matches(
     excluded as undecided.
     """
     view = outline.view
-    found = pattern.find(view.text, view.span_in_view(scope))
+    found = pattern.find(view.text, view.span_in_view(scope), outline.limits.pattern_seconds)
     if isinstance(found, PatternProblem):
         return found
     eligible: list[Eligible] = []

@@ -1,6 +1,6 @@
 """replace_match: replace text that a pattern finds."""
 
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -10,9 +10,6 @@ from mdplan.match_operation import MatchOperation, Selection
 from mdplan.operation import Claim, Resolution
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
-
-# A short pattern and replacement can stand for any amount of text.
-MOST_WRITTEN: Final = 64 * 1024 * 1024
 
 
 class ReplaceMatch(MatchOperation):
@@ -64,23 +61,26 @@ class ReplaceMatch(MatchOperation):
     def _edits(self, outline: Outline, selection: Selection) -> tuple[TextEdit, ...] | Diagnostic:
         pattern, replacement = self.compiled(), to_lf(self.replacement)
         edits: list[TextEdit] = []
+        # A short pattern and replacement can stand for any amount of text.
+        most = outline.limits.result_characters
         written = 0
         for match in selection.chosen:
             new_text = pattern.expand(match.found, replacement)
             written += len(new_text)
-            if written > MOST_WRITTEN:
-                return _TOO_MUCH
+            if written > most:
+                return _too_much(most)
             if new_text != to_lf(outline.text_of(match.span)):
                 line_end = line_end_around(outline.source.lines, match.span.start)
                 edits.append(TextEdit(match.span, with_line_ends(new_text, line_end)))
         return tuple(edits)
 
 
-_TOO_MUCH: Final = Diagnostic(
-    code=Code.BATCH_TOO_LARGE,
-    message=f"the replacements would be longer than {MOST_WRITTEN} characters together",
-    hint="use a shorter replacement, or select fewer matches",
-)
+def _too_much(most: int) -> Diagnostic:
+    return Diagnostic(
+        code=Code.BATCH_TOO_LARGE,
+        message=f"the replacements would be longer than {most} characters together",
+        hint="use a shorter replacement, or select fewer matches",
+    )
 
 
 def _unknown_group(group: str) -> Diagnostic:

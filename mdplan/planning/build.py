@@ -11,7 +11,7 @@ from mdplan.markdown.section import Section
 from mdplan.planning.front_matter import front_matter_parts
 from mdplan.planning.line_joins import without_joins
 from mdplan.planning.parts import Part, parts_of
-from mdplan.planning.resolve import ResolvedEdit
+from mdplan.planning.resolve import ResolvedEdit, too_long
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.text.diff import Hunk, file_diff, find_hunks
 from mdplan.text.edit import EditList, Overlap
@@ -87,7 +87,8 @@ def build_file(
 ) -> BuiltFile | Problems:
     """Result of `resolved` on `file`, and of edits of other files that write into it; parses the result once.
 
-    Errors: CONFLICTING_EDITS, FRONT_MATTER_INVALID, UNENCODABLE_TEXT, ENCODING_UNKNOWN, NOT_A_TEXT_FILE.
+    Errors: CONFLICTING_EDITS, FILE_TOO_LARGE, FRONT_MATTER_INVALID, UNENCODABLE_TEXT, ENCODING_UNKNOWN,
+    NOT_A_TEXT_FILE.
     """
     front_matter = front_matter_parts(file.outline, resolved)
     if not isinstance(front_matter, list):
@@ -100,6 +101,10 @@ def build_file(
     source = file.outline.source
     parts = without_joins(source.text, parts)
     edits = EditList(tuple(part.edit for part in parts))
+    # Looked at before anything is made of it: a few characters of a batch can stand for any amount of text.
+    length = len(source.text) + edits.growth
+    if length > max(file.outline.limits.result_characters, len(source.text)):
+        return (too_long(file.path, length, file.outline.limits),)
     byte_edits = source.byte_edits(edits)
     if isinstance(byte_edits, EncodeProblem):
         return (_unencodable(file, byte_edits, edits, parts),)
@@ -112,7 +117,9 @@ def build_file(
         arrivals=arrivals,
         edits=edits,
         byte_edits=byte_edits,
-        result=file.outline if result is source else Outline(result, file.outline.format),
+        result=file.outline
+        if result is source
+        else Outline(result, file.outline.format, file.outline.limits),
         written=_written(edits, parts),
     )
 

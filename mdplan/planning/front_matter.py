@@ -80,7 +80,7 @@ def _parts(outline: Outline, asked: Sequence[ResolvedEdit]) -> list[Part]:
             item.resolution.front_matter.creates for item in asked if item.resolution.front_matter is not None
         )
         assert creates is not None, "an edit of a file without front matter creates it"
-        content = FrontMatterContent(creates, "")
+        content = FrontMatterContent(creates, "", most_characters=outline.limits.front_matter_characters)
         splices = (new_block(creates, outline.source.lines, changes),)
     else:
         assert isinstance(content, FrontMatterContent), "edits of what cannot be read were refused"

@@ -40,7 +40,7 @@ def with_later_edits(
         built,
         edits=composed,
         byte_edits=byte_edits,
-        result=Outline(result, built.result.format),
+        result=Outline(result, built.result.format, built.result.limits),
         written=written,
         later={index: compose(later, edits, lengths[index]) for index, later in built.later.items()},
     )

@@ -1,10 +1,12 @@
 """Every edit against the base: its text edits, or what is wrong with it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.document_format import DocumentFormat
+from mdplan.document_limits import DocumentLimits
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Operation, Resolution, SectionTargeted
 from mdplan.planning.snapshot import SnapshotFile
@@ -27,11 +29,14 @@ class ResolvedEdit:
 def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problems]:
     """All edits of `file` against its base in one pass; it goes on after the first problem.
 
-    Errors: those of the operations; INVALID_ARGUMENT for an operation on a file of another format;
-    PRECONDITION_REQUIRED for an ID that counts equal headings and is not pinned.
+    But not after a pattern that took too long, and not when more was written than the file may hold: the time
+    and memory of a batch are those of one of its edits. Errors: those of the operations; FILE_TOO_LARGE;
+    INVALID_ARGUMENT for an operation on a file of another format; PRECONDITION_REQUIRED for an ID that counts
+    equal headings and is not pinned.
     """
     resolved: list[ResolvedEdit] = []
     problems: list[Diagnostic] = []
+    written = 0
     for index, operation in enumerate(file.requested.edits, start=file.first_edit):
         outcome = _resolve(operation, file)
         if isinstance(outcome, Resolution):
@@ -40,7 +45,35 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
             )
         else:
             problems += (problem.at(file=file.path, edit_index=index) for problem in outcome)
+        if has_run_long(problems):
+            break
+        written += _characters(outcome)
+        if written > file.outline.limits.result_characters + len(file.outline.source.text):
+            problems.append(too_long(file.path, written, file.outline.limits).at(edit_index=index))
+            break
     return tuple(resolved), tuple(problems)
+
+
+def has_run_long(problems: Iterable[Diagnostic]) -> bool:
+    """Whether one of `problems` is a pattern that took too long."""
+    return any(problem.code is Code.REGEX_TIMEOUT for problem in problems)
+
+
+def too_long(path: str, characters: int, limits: DocumentLimits) -> Diagnostic:
+    """FILE_TOO_LARGE for a file whose result would have so many `characters`, or more."""
+    return Diagnostic(
+        code=Code.FILE_TOO_LARGE,
+        message=f"the result of `{path}` would have {characters} characters or more, and the limit is "
+        f"{limits.result_characters} bytes",
+        hint="write less, or raise `--max-file-bytes`",
+        file=path,
+    )
+
+
+def _characters(outcome: Resolution | Problems) -> int:
+    if not isinstance(outcome, Resolution):
+        return 0
+    return sum(len(edit.new_text) for edit in outcome.edits)
 
 
 def _resolve(operation: Operation, file: SnapshotFile) -> Resolution | Problems:

@@ -10,7 +10,7 @@ from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.carry import carry
 from mdplan.planning.intermediate import Intermediate
 from mdplan.planning.later_edits import moved_spans
-from mdplan.planning.resolve import ResolvedEdit, resolve_edits
+from mdplan.planning.resolve import ResolvedEdit, has_run_long, resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify_outline
 from mdplan.text.compose import compose
@@ -45,6 +45,8 @@ def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
         built = _build_step(step, batch)
         if not isinstance(built, BuiltFile):
             problems += built
+            if has_run_long(problems):
+                break
             continue
         resolved += _with_overlaps(built, written)
         steps.append(built)

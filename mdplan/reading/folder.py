@@ -87,7 +87,8 @@ def _title(outline: Outline) -> str | None:
     if front_matter and text.find(_TITLE, front_matter.content.start, front_matter.content.end) >= 0:
         from mdplan.markdown.front_matter_values import read_values
 
-        title = (read_values(text, front_matter) or {}).get(_TITLE)
+        values = read_values(text, front_matter, outline.limits.front_matter_characters)
+        title = (values or {}).get(_TITLE)
         if isinstance(title, str) and title.strip():
             return shown(" ".join(title.split()))
     return next((shown(section.title) for section in outline.sections[1:] if section.title), None)

@@ -172,7 +172,7 @@ def _around_match(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
         text=target.match or "", match_type=target.match_type, case_sensitive=target.case_sensitive
     )
     view = outline.view
-    found = pattern.find(view.text, Span(0, len(view.text)))
+    found = pattern.find(view.text, Span(0, len(view.text)), outline.limits.pattern_seconds)
     if isinstance(found, PatternProblem):
         return pattern_problem(found)
     if not found:
@@ -223,14 +223,14 @@ def lines_like(outline: Outline, pattern: str, first: int = 1) -> list[int] | Di
     # takes no text there, for it may reach into the next line, which is then looked at as well.
     anchored = Pattern(text=rf"^(?=(?:{pattern}))", match_type=MatchType.REGEX)
     within = view.span_in_view(Span(lines.start(first), len(outline.source.text)))
-    found = anchored.find(view.text, within)
+    found = anchored.find(view.text, within, outline.limits.pattern_seconds)
     if isinstance(found, PatternProblem):
         return pattern_problem(found)
     like = []
     alone = Pattern(text=rf"\A(?:{pattern})", match_type=MatchType.REGEX)
     for line in dict.fromkeys(lines.line_at(view.span_in_text(match.span).start) for match in found):
         text = lines.content(line)
-        matches = alone.find(text, Span(0, len(text)))
+        matches = alone.find(text, Span(0, len(text)), outline.limits.pattern_seconds)
         if isinstance(matches, PatternProblem):
             return pattern_problem(matches)
         like += [line] if matches else []

@@ -224,7 +224,7 @@ def _front_matter(outline: Outline) -> FrontMatterEntry | None:
     found = outline.front_matter
     if found is None:
         return None
-    keys = read_keys(outline.source.text, found)
+    keys = read_keys(outline.source.text, found, outline.limits.front_matter_characters)
     return FrontMatterEntry(
         format=found.format,
         start_line=1,

@@ -72,6 +72,11 @@ class EditList:
         pieces.append(text[at:])
         return "".join(pieces)
 
+    @property
+    def growth(self) -> int:
+        """How much longer all edits make a text."""
+        return self._growth[-1]
+
     def invert(self, text: str) -> "EditList":
         """Edits that turn the result back into the base `text`."""
         return EditList(

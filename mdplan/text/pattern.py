@@ -61,12 +61,17 @@ class Pattern:
     multiline: bool = True
     dot_all: bool = False
 
-    def find(self, text: str, within: Span) -> tuple[Found, ...] | PatternProblem:
-        """Matches in `text` inside of `within`, from left to right, without overlaps."""
+    def find(
+        self, text: str, within: Span, seconds: float = TIME_LIMIT_SECONDS
+    ) -> tuple[Found, ...] | PatternProblem:
+        """Matches in `text` inside of `within`, from left to right, without overlaps.
+
+        A regular expression that has not found them all after `seconds` is given up.
+        """
         if self.match_type is MatchType.LITERAL and self.case_sensitive:
             found = tuple(_find_literal(self.text, text, within))
         else:
-            searched = self._search(text, within)
+            searched = self._search(text, within, seconds)
             if isinstance(searched, PatternProblem):
                 return searched
             found = searched
@@ -99,18 +104,18 @@ class Pattern:
                 return str(group)
         return None
 
-    def _search(self, text: str, within: Span) -> tuple[Found, ...] | PatternProblem:
+    def _search(self, text: str, within: Span, seconds: float) -> tuple[Found, ...] | PatternProblem:
         compiled = self._compiled()
         if isinstance(compiled, PatternProblem):
             return compiled
         matches: list[regex.Match[str]] = []
         try:
-            for match in compiled.finditer(text, within.start, within.end, timeout=TIME_LIMIT_SECONDS):
+            for match in compiled.finditer(text, within.start, within.end, timeout=seconds):
                 matches.append(match)
                 if len(matches) > MOST_MATCHES:
                     break
         except TimeoutError:
-            return PatternProblem(PatternFailure.TIMEOUT, f"it ran for more than {TIME_LIMIT_SECONDS:g} s")
+            return PatternProblem(PatternFailure.TIMEOUT, f"it ran for more than {seconds:g} s")
         except MemoryError:
             return PatternProblem(PatternFailure.TIMEOUT, "it needs too much memory")
         # A pattern can ask to be searched backwards.

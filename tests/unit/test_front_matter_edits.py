@@ -37,7 +37,7 @@ def text_of(outcome: BuiltFile | Problems) -> str:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (f"---\na: {'x' * 70_000}\n---\n", "it has more than 64 KiB"),
+        (f"---\na: {'x' * 70_000}\n---\n", "it has more than 65536 characters"),
         (f"---\na: {'[' * 40}{']' * 40}\n---\n", "it is nested too deeply, or has too many values"),
         (f"---\na: [{'x,' * 6_000}]\n---\n", "it is nested too deeply, or has too many values"),
         (f"+++\na = {'[' * 40}{']' * 40}\n+++\n", "it is nested too deeply"),
@@ -60,7 +60,7 @@ def test_block_that_would_become_too_large_is_refused(fence: str) -> None:
     (problem,) = planned(fence, set_values(b="x" * 70_000))
 
     assert problem.code is Code.FRONT_MATTER_INVALID
-    assert problem.message.endswith("after the change it has more than 64 KiB")
+    assert problem.message.endswith("after the change it has more than 65536 characters")
 
 
 def nested(depth: int) -> list[Any]:

@@ -2,7 +2,8 @@
 
 from mdplan.diagnostics import Code
 from mdplan.markdown.outline import Outline
-from mdplan.operations.replace_match import MOST_WRITTEN, ReplaceMatch
+from mdplan.document_limits import RESULT_CHARACTERS
+from mdplan.operations.replace_match import ReplaceMatch
 from mdplan.text.source import Source
 
 LINE = "x" * 1000 + "\n"
@@ -12,7 +13,7 @@ def replace_lines(times: int) -> object:
     operation = ReplaceMatch(
         op="replace_match",
         pattern="(.+)",
-        replacement=r"\1" * (MOST_WRITTEN // 1000 // 10),
+        replacement=r"\1" * (RESULT_CHARACTERS // 1000 // 10),
         match_type="regex",
         match_selection="all",
     )
@@ -23,7 +24,7 @@ def test_replacements_that_would_fill_the_memory_are_refused() -> None:
     (problem,) = replace_lines(11)
 
     assert problem.code is Code.BATCH_TOO_LARGE
-    assert str(MOST_WRITTEN) in problem.message
+    assert str(RESULT_CHARACTERS) in problem.message
 
 
 def test_replacements_up_to_the_limit_are_made() -> None:

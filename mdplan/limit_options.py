@@ -1,0 +1,120 @@
+"""The limits as options of commands: their names, also in the environment, and what they mean.
+
+Here stands no value that a command works with: what is not given is left to `Settings`. It imports nothing of
+the engine, so that a command starts fast.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import click
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class LimitOption:
+    """One limit: `--max-lines NUMBER`, or MDPLAN_MAX_LINES.
+
+    `setting` names the field of `Settings`, dotted where that holds another value. `default` is its value
+    there, `least` what may be given. Times may be fractions.
+    """
+
+    name: str
+    setting: str
+    default: float
+    metavar: str
+    summary: str
+    least: int = 1
+
+    @property
+    def parameter(self) -> str:
+        """The name under which a command gets the value."""
+        return self.name.replace("-", "_")
+
+    @property
+    def variable(self) -> str:
+        """The variable of the environment."""
+        return f"MDPLAN_{self.parameter.upper()}"
+
+
+_MIB: Final = 1024 * 1024
+_TIMES: Final = frozenset({"SECONDS", "DAYS"})
+
+FILES: Final = (
+    LimitOption("max-file-bytes", "max_file_bytes", 16 * _MIB, "BYTES", "Size of a file, before and after."),
+    LimitOption("max-lines", "max_lines", 400_000, "NUMBER", "Lines of a file."),
+    LimitOption(
+        "max-front-matter", "front_matter_characters", 65_536, "NUMBER", "Characters of front matter."
+    ),
+)
+PATTERNS: Final = (
+    LimitOption("max-regex-seconds", "pattern_seconds", 1.0, "SECONDS", "Time of a regular expression."),
+)
+BATCHES: Final = (
+    LimitOption("max-files", "batch.files", 10_000, "NUMBER", "Files of a batch."),
+    LimitOption("max-edits", "batch.edits", 100_000, "NUMBER", "Edits of a batch."),
+    LimitOption(
+        "max-payload", "batch.payload_characters", 64 * _MIB, "NUMBER", "Characters of text in a batch."
+    ),
+    LimitOption("keep-plans", "plans_kept_days", 30.0, "DAYS", "How long saved plans are kept."),
+)
+COMMITS: Final = (
+    LimitOption("lock-timeout", "lock_timeout", 10.0, "SECONDS", "How long to wait for other commits."),
+)
+HISTORY: Final = (
+    LimitOption(
+        "history-transactions",
+        "history_transactions",
+        200,
+        "NUMBER",
+        "Transactions that the history keeps.",
+        least=0,
+    ),
+    LimitOption(
+        "history-bytes",
+        "history_bytes",
+        256 * _MIB,
+        "BYTES",
+        "Bytes of old content that it keeps.",
+        least=0,
+    ),
+)
+REPORTS: Final = (
+    LimitOption(
+        "max-report",
+        "report_characters",
+        50_000,
+        "NUMBER",
+        "Characters of an answer to an agent.",
+        least=5_000,
+    ),
+)
+
+
+def limit_options(limits: Iterable[LimitOption]) -> Callable[[Decorated], Decorated]:
+    """Give a command the options of `limits`; what is not given, there or in the environment, is None."""
+
+    def decorate(function: Decorated) -> Decorated:
+        for limit in reversed(tuple(limits)):
+            function = click.option(
+                f"--{limit.name}",
+                type=_type_of(limit),
+                envvar=limit.variable,
+                metavar=limit.metavar,
+                help=f"{limit.summary}  [{limit.variable}; default: {_in_words(limit.default)}]",
+            )(function)
+        return function
+
+    return decorate
+
+
+def _type_of(limit: LimitOption) -> click.IntRange | click.FloatRange:
+    if limit.metavar in _TIMES:
+        return click.FloatRange(min=0, min_open=True)
+    return click.IntRange(min=limit.least)
+
+
+def _in_words(number: float) -> str:
+    return f"{number / _MIB:g} MiB" if number >= _MIB else f"{number:.12g}"
