@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.plan_report import ApplyReport
-from mdplan.wire import fold_names, unknown_fields
+from mdplan.wire_names import fold_names, unknown_fields
 
 _NAMES: Final = ("planId", "baseSha256", "dryRun", "accept", "onStale")
 _HINT: Final = f"beside a plan stand {', '.join(_NAMES)}"

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Severity
 from mdplan.text.source import visible
+from mdplan.wire_names import camel_case
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +49,9 @@ def to_wire(value: object) -> Any:  # noqa: ANN401 (any JSON)
         return {to_wire(key): to_wire(item) for key, item in value.items()}
     if is_dataclass(value):
         return {
-            _camel(field.name): to_wire(item)
+            camel_case(field.name): to_wire(item)
             for field in fields(value)
             if (item := getattr(value, field.name)) is not None and (item != "" or field.name != "hint")
         }
     assert isinstance(value, Sequence), type(value)
     return [to_wire(item) for item in value]
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part[:1].upper() + part[1:] for part in rest)

@@ -7,37 +7,27 @@ options, and arrays or objects that came as JSON text. Unknown fields are refuse
 import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
-from pydantic.alias_generators import to_camel
 
 from mdplan.batch import Batch, FileEdits
+from mdplan.batch_limits import DEFAULT_LIMITS, Limits
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.operation import Operation
 from mdplan.operations import OPERATIONS
 from mdplan.wire_diff import diffs_of_others, fold_diff, with_diff_as_edit
 from mdplan.wire_match import fold_match_options
+from mdplan.wire_names import (
+    BATCH_SYNONYMS,
+    EDIT_SYNONYMS,
+    FILE_SYNONYMS,
+    fold_names,
+    short_name,
+    unknown_fields,
+)
 from mdplan.wire_references import ReferenceWishes
-
-_FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
-_EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
-_BATCH_SYNONYMS: Final = {**_FILE_SYNONYMS, "allowOverlappingEdits": "sequential"}
-_SYNONYMS: Final = {**_BATCH_SYNONYMS, **_EDIT_SYNONYMS}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How much one batch may hold."""
-
-    files: int = 10_000
-    edits: int = 100_000
-    payload_characters: int = 64 * 1024 * 1024
-
-
-DEFAULT_LIMITS: Final = Limits()
 
 
 def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problems:
@@ -52,7 +42,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     problem = _not_readable(decoded)
     if problem:
         return (problem,)
-    fields = fold_names(decoded, _BATCH_SYNONYMS)
+    fields = fold_names(decoded, BATCH_SYNONYMS)
     fields, files, problem = fold_diff(fields, _decoded(fields.pop("files", None)))
     if problem:
         return (problem,)
@@ -94,44 +84,12 @@ def _not_readable(data: object) -> Diagnostic | None:
     return None
 
 
-def fold_names(data: Mapping[str, Any], synonyms: Mapping[str, str]) -> dict[str, Any]:
-    """`data` with camelCase names and `synonyms` folded; a name that is there already is kept apart."""
-    folded: dict[str, Any] = {}
-    for name, value in data.items():
-        camel = to_camel(name) if "_" in name else name
-        target = synonyms.get(camel, camel)
-        is_taken = target != name and (target in data or target in folded)
-        folded[name if is_taken else target] = value
-    return folded
-
-
-def unknown_fields(fields: Mapping[str, Any], known: Sequence[str], where: str) -> Iterator[Diagnostic]:
-    """UNKNOWN_FIELD for each of `fields` that is not `known`, with the nearest known name.
-
-    A second spelling of a field that is there already is INVALID_ARGUMENT.
-    """
-    for name in fields:
-        if name in known:
-            continue
-        meant = _SYNONYMS.get(to_camel(name), to_camel(name))
-        if meant in known and meant in fields:
-            yield _invalid(
-                f"{where} has `{_short(name)}` beside `{meant}`, which is the same", "give one of them"
-            )
-            continue
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-        hint = f"did you mean `{near[0]}`?" if near else f"known fields: {', '.join(known)}"
-        yield Diagnostic(
-            code=Code.UNKNOWN_FIELD, message=f"{where} has an unknown field `{_short(name)}`", hint=hint
-        )
-
-
 def _read_file(entry: object, where: str, first_index: int, wishes: ReferenceWishes) -> FileEdits | Problems:
     """Edits of one file. `where` names the entry in the list of files; it is empty for a batch of one."""
     entry = _decoded(entry)
     if not isinstance(entry, dict):
         return (_invalid(f"{where} is not an object", 'send {"file": …, "edits": […]}'),)
-    fields = fold_names(entry, _FILE_SYNONYMS)
+    fields = fold_names(entry, FILE_SYNONYMS)
     problems = list(unknown_fields(fields, wire_names(FileEdits), where))
     fields = {name: value for name, value in fields.items() if name in wire_names(FileEdits)}
     edits = _decoded(fields.get("edits"))
@@ -165,7 +123,7 @@ def _read_edit(edit: object, index: int, wishes: ReferenceWishes) -> Operation |
     if model is None:
         return (_unknown_operation(op).at(edit_index=index),)
     known = wire_names(model)
-    fields = fold_names(edit, {old: new for old, new in _EDIT_SYNONYMS.items() if new in known})
+    fields = fold_names(edit, {old: new for old, new in EDIT_SYNONYMS.items() if new in known})
     fields = with_decoded_fields(model, fields)
     if "matchType" in known:
         folded = fold_match_options(fields)
@@ -221,7 +179,7 @@ def _unknown_operation(op: object) -> Diagnostic:
         return _invalid("the edit has no op", f'name one, such as "replace_section"; {_ALL_OPERATIONS}')
     near = difflib.get_close_matches(op, OPERATIONS, n=3)
     hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else _ALL_OPERATIONS
-    return _invalid(f"there is no operation `{_short(op)}`", hint)
+    return _invalid(f"there is no operation `{short_name(op)}`", hint)
 
 
 _SEE_SCHEMA: Final = "see `mdplan schema batch` for what is allowed"
@@ -367,11 +325,6 @@ def _strings(value: object) -> Iterator[str]:
             waiting += item.values()
         elif isinstance(item, list):
             waiting += item
-
-
-def _short(name: object) -> str:
-    text = str(name)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _invalid(message: str, hint: str) -> Diagnostic:

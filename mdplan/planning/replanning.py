@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from mdplan.batch import Batch
+from mdplan.batch_limits import Limits
 from mdplan.diagnostics import Code, Problems
 from mdplan.plan import Plan
 from mdplan.planning.pinning import unpinned
 from mdplan.planning.planned import Planned
 from mdplan.planning.rebase import numeric_addresses, other_bases, other_effects, request_of
-from mdplan.wire import Limits, read_batch
+from mdplan.wire import read_batch
 
 Planner: TypeAlias = Callable[[Batch], Planned | Problems]
 

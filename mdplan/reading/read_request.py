@@ -9,7 +9,8 @@ from pydantic.alias_generators import to_camel
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.operation import CodeBlockField, Count, LinesField, Ordinal, Wire
 from mdplan.text.pattern import MatchType
-from mdplan.wire import fold_names, unknown_fields, validated, wire_names, with_decoded_fields
+from mdplan.wire import validated, wire_names, with_decoded_fields
+from mdplan.wire_names import fold_names, unknown_fields
 
 DEFAULT_CHARACTERS: Final = 20_000
 MOST_TARGETS: Final = 100

@@ -9,7 +9,8 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.matches import NodeKind
 from mdplan.operation import Wire
 from mdplan.text.pattern import MatchType, Pattern
-from mdplan.wire import fold_names, unknown_fields, validated, wire_names, with_decoded_fields
+from mdplan.wire import validated, wire_names, with_decoded_fields
+from mdplan.wire_names import fold_names, unknown_fields
 
 _SYNONYMS: Final = {"path": "file", "filePath": "file", "query": "pattern"}
 

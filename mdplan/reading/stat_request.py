@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.document_format import DocumentFormat
-from mdplan.wire import fold_names, unknown_fields
+from mdplan.wire_names import fold_names, unknown_fields
 
 Detail = Literal["auto", "brief", "full"]
 DETAILS: Final = ("auto", "brief", "full")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from mdplan.batch_limits import Limits
 from mdplan.diagnostics import Code
 from mdplan.engine import Engine
 from mdplan.report import Report
 from mdplan.settings import Settings
 from mdplan.text.source import sha256_hex
-from mdplan.wire import Limits
 
 GUIDE = b"# Guide\n\nIntro.\n\n## Install\n\nRun it.\n\n## Use\n\nUse it.\n"
 APPEND = {"op": "append_to_section", "heading": "Install", "markdown": "Then rest."}

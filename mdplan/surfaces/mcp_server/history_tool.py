@@ -19,7 +19,7 @@ from mdplan.surfaces.mcp_server.requests import read_arguments
 from mdplan.surfaces.mcp_server.result import answer, plan_answer, with_short_diff
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.text.source import visible
-from mdplan.wire import fold_names
+from mdplan.wire_names import fold_names
 
 NAME: Final = "md_history"
 _LIST: Final = "Past commits, newest first (file: of one file); with transaction the diff of that one."

@@ -10,7 +10,8 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.schema import Schema
 from mdplan.surfaces.mcp_server.arguments import not_unicode
 from mdplan.surfaces.mcp_server.flat_schema import object_schema, request_properties
-from mdplan.wire import unknown_fields, validated, wire_names, with_decoded_fields
+from mdplan.wire import validated, wire_names, with_decoded_fields
+from mdplan.wire_names import unknown_fields
 
 # Longer than any path that a file system takes.
 MOST_PATH: Final = 4096

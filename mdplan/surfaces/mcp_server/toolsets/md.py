@@ -29,7 +29,7 @@ from mdplan.surfaces.mcp_server.progress import tick
 from mdplan.surfaces.mcp_server.result import MOST_CHARACTERS, answer, plan_answer
 from mdplan.surfaces.mcp_server.short_report import size_of
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
-from mdplan.wire import fold_names
+from mdplan.wire_names import fold_names
 
 NAMES: Final = ("md_stat", "md_read", "md_search", "md_validate", "md_apply", history_tool.NAME)
 INSTRUCTIONS: Final = """\

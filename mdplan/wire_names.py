@@ -1,0 +1,64 @@
+"""Names of fields on the wire: other spellings are folded, and unknown ones refused with the nearest name."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic
+
+FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
+EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
+BATCH_SYNONYMS: Final = {**FILE_SYNONYMS, "allowOverlappingEdits": "sequential"}
+_SYNONYMS: Final = {**BATCH_SYNONYMS, **EDIT_SYNONYMS}
+
+
+def fold_names(data: Mapping[str, Any], synonyms: Mapping[str, str]) -> dict[str, Any]:
+    """`data` with camelCase names and `synonyms` folded; a name that is there already is kept apart."""
+    folded: dict[str, Any] = {}
+    for name, value in data.items():
+        camel = camel_case(name)
+        target = synonyms.get(camel, camel)
+        is_taken = target != name and (target in data or target in folded)
+        folded[name if is_taken else target] = value
+    return folded
+
+
+def unknown_fields(fields: Mapping[str, Any], known: Sequence[str], where: str) -> Iterator[Diagnostic]:
+    """UNKNOWN_FIELD for each of `fields` that is not `known`, with the nearest known name.
+
+    A second spelling of a field that is there already is INVALID_ARGUMENT.
+    """
+    for name in fields:
+        if name in known:
+            continue
+        meant = _SYNONYMS.get(camel_case(name), camel_case(name))
+        if meant in known and meant in fields:
+            yield Diagnostic(
+                code=Code.INVALID_ARGUMENT,
+                message=f"{where} has `{short_name(name)}` beside `{meant}`, which is the same",
+                hint="give one of them",
+            )
+        else:
+            yield _unknown(name, known, where)
+
+
+def _unknown(name: str, known: Sequence[str], where: str) -> Diagnostic:
+    import difflib
+
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return Diagnostic(
+        code=Code.UNKNOWN_FIELD,
+        message=f"{where} has an unknown field `{short_name(name)}`",
+        hint=f"did you mean `{near[0]}`?" if near else f"known fields: {', '.join(known)}",
+    )
+
+
+def camel_case(name: str) -> str:
+    """`name` as it is on the wire: ``sectionId`` for `section_id`; without underscores it stays as it is."""
+    first, *rest = name.split("_")
+    return first.lower() + "".join(map(str.capitalize, rest)) if first and rest else name
+
+
+def short_name(name: object) -> str:
+    """`name`, which may be anything that a caller sent, for messages: at most 60 characters."""
+    text = str(name)
+    return text if len(text) <= 60 else text[:57] + "..."
