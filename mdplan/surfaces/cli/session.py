@@ -1,17 +1,18 @@
 """What the commands that use the engine share: their options, the engine, and how they end."""
 
 import functools
+import itertools
 import os
 import shlex
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.history_report import DoctorReport
-from mdplan.plan_report import ApplyReport, PlanReport
+from mdplan.limit_options import LimitOption, limit_options
+from mdplan.plan_report import PlanReport
 from mdplan.report import Report, refusal, to_wire
 from mdplan.surfaces.cli.console import Console
 from mdplan.surfaces.cli.report_view import problem_text
@@ -43,33 +44,15 @@ _OPTIONS: Final = (
 # What people are told beside a plan; the answer to `stat` has nothing beside it.
 _QUIET: Final = click.option("--quiet", "-q", is_flag=True, help="Print no summaries and no warnings.")
 
-# Of the commands that add to the history, or look at how much of it there is.
-_HISTORY: Final = (
-    click.option(
-        "--history-transactions",
-        type=click.IntRange(min=0),
-        envvar="MDPLAN_HISTORY_TRANSACTIONS",
-        metavar="NUMBER",
-        help="Transactions that the history keeps; 200 if not given, here or in MDPLAN_HISTORY_TRANSACTIONS.",
-    ),
-    click.option(
-        "--history-bytes",
-        type=click.IntRange(min=0),
-        envvar="MDPLAN_HISTORY_BYTES",
-        metavar="BYTES",
-        help="Bytes of old content that it keeps; 256 MiB if not given, here or in MDPLAN_HISTORY_BYTES.",
-    ),
-)
-
 # Options that a `Session` has as they are.
-_OF_SESSIONS: Final = ("roots", "allow", "deny", "history_transactions", "history_bytes")
+_OF_SESSIONS: Final = ("roots", "allow", "deny")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """One run of a command: which files it may touch, where it writes, and the shape of its report.
 
-    `history_transactions` and `history_bytes` are None where the command, or its user, does not limit them.
+    `limits` are those that the command has as options; None where its user gave none.
     """
 
     roots: tuple[str, ...]
@@ -77,8 +60,7 @@ class Session:
     deny: tuple[str, ...]
     console: Console
     shape: type[Report]
-    history_transactions: int | None = None
-    history_bytes: int | None = None
+    limits: Mapping[LimitOption, Any]
 
     def open_engine(self) -> "Engine":
         """Engine over the roots. Raises `StorageRefused`, which `engine_command` reports."""
@@ -86,13 +68,8 @@ class Session:
         from mdplan.settings import Settings
         from mdplan.storage.root import find_root
 
-        settings = Settings()
-        if self.history_transactions is not None:
-            settings = replace(settings, history_transactions=self.history_transactions)
-        if self.history_bytes is not None:
-            settings = replace(settings, history_bytes=self.history_bytes)
         roots = self.roots or (find_root("."),)
-        return Engine.open(roots, allow=self.allow, deny=self.deny, settings=settings)
+        return Engine.open(roots, allow=self.allow, deny=self.deny, settings=Settings().limited(self.limits))
 
     def refuse(self, *problems: Diagnostic) -> Exit:
         """End with `problems`, errors all or some of them."""
@@ -118,11 +95,14 @@ class Session:
         return shlex.join(["mdplan", *arguments, *roots])
 
 
-def engine_command(shape: type[Report]) -> Callable[[Callable[..., Exit]], Callable[..., Exit]]:
+def engine_command(
+    shape: type[Report], *limits: Sequence[LimitOption]
+) -> Callable[[Callable[..., Exit]], Callable[..., Exit]]:
     """Give a command the shared options, and its function the `Session` that they make, as first argument.
 
-    `shape` is the report that the command prints as JSON.
+    `shape` is the report that the command prints as JSON; `limits` are those that its work may meet.
     """
+    options_of_limits = tuple(itertools.chain(*limits))
 
     def decorate(function: Callable[..., Exit]) -> Callable[..., Exit]:
         @functools.wraps(function)
@@ -135,15 +115,16 @@ def engine_command(shape: type[Report]) -> Callable[[Callable[..., Exit]], Calla
                 as_json=given.pop("as_json"),
                 quiet=given.pop("quiet", False),
             )
-            shared = {name: given.pop(name) for name in _OF_SESSIONS if name in given}
-            session = Session(console=console, shape=shape, **shared)
+            shared = {name: given.pop(name) for name in _OF_SESSIONS}
+            given_limits = {limit: given.pop(limit.parameter) for limit in options_of_limits}
+            session = Session(console=console, shape=shape, limits=given_limits, **shared)
             try:
                 return function(session, **given)
             except StorageRefused as refused:
                 return session.refuse(*refused.problems)
 
         options = (*_OPTIONS, _QUIET) if issubclass(shape, PlanReport) else _OPTIONS
-        options = (*options, *_HISTORY) if issubclass(shape, ApplyReport | DoctorReport) else options
+        run = limit_options(options_of_limits)(run)
         for option in reversed(options):
             run = option(run)
         return run

@@ -4,11 +4,14 @@ import logging
 import sys
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from mdplan.diagnostics import Exit
+from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS, limit_options
+
+_LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 
 
 @click.command("serve", short_help="Serve agents over MCP, on standard input and output.")
@@ -36,24 +39,7 @@ from mdplan.diagnostics import Exit
 @click.option("--read-only", is_flag=True, help="Leave out every tool that writes.")
 @click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match. Repeatable.")
 @click.option("--deny", multiple=True, metavar="GLOB", help="Touch no file that matches. Repeatable.")
-@click.option(
-    "--history-transactions",
-    type=click.IntRange(min=0),
-    default=200,
-    show_default=True,
-    envvar="MDPLAN_HISTORY_TRANSACTIONS",
-    metavar="NUMBER",
-    help="Transactions that the history keeps.",
-)
-@click.option(
-    "--history-bytes",
-    type=click.IntRange(min=0),
-    default=256 * 1024 * 1024,
-    show_default=True,
-    envvar="MDPLAN_HISTORY_BYTES",
-    metavar="BYTES",
-    help="Bytes of old content that it keeps.",
-)
+@limit_options(_LIMITS)
 @click.option(
     "--log-file",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -86,9 +72,7 @@ def serve(
     _check_names("--tools", tools, tool_names(toolsets))
     _log_to(log_file)
     try:
-        settings = Settings(
-            history_transactions=offered["history_transactions"], history_bytes=offered["history_bytes"]
-        )
+        settings = Settings().limited({limit: offered[limit.parameter] for limit in _LIMITS})
         engine = Engine.open(roots, allow=allow, deny=deny, settings=settings)
     except StorageRefused as refused:
         for problem in refused.problems:

@@ -6,6 +6,7 @@ from typing import Final
 import click
 
 from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.plan_report import ApplyReport
 from mdplan.surfaces.cli.json_input import batch_argument, override_options, read_json, with_overrides
 from mdplan.surfaces.cli.plan_view import print_applied, print_diff, print_recovered, print_summary
@@ -23,7 +24,7 @@ _PLAN_FIELDS: Final = {"planId", "plan_id", "mdplanPlan"}
     "--rebase", is_flag=True, help="Go on where files moved on, if all edits still do the same there."
 )
 @override_options
-@engine_command(ApplyReport)
+@engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
 def apply(session: Session, *, plan: str, check: bool, rebase: bool, **overrides: bool) -> Exit:
     """Commit PLAN: exactly its text edits, and only while every file is as it was planned on.
 

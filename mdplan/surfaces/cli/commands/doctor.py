@@ -6,6 +6,7 @@ import click
 
 from mdplan.diagnostics import Exit
 from mdplan.history_report import Check, DoctorReport
+from mdplan.limit_options import HISTORY
 from mdplan.surfaces.cli.console import Ink, shown
 from mdplan.surfaces.cli.session import Session, engine_command
 
@@ -13,7 +14,7 @@ _COLOURS: Final = {"ok": "green", "note": "yellow", "problem": "red"}
 
 
 @click.command()
-@engine_command(DoctorReport)
+@engine_command(DoctorReport, HISTORY)
 def doctor(session: Session) -> Exit:
     """Look whether commits can work here, and say what to do where they cannot.
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.limit_options import BATCHES, FILES, PATTERNS
 from mdplan.plan_report import PlanReport
 from mdplan.surfaces.cli.json_input import batch_argument, override_options, read_json, with_overrides
 from mdplan.surfaces.cli.plan_view import print_summary, write_diff, write_document
@@ -22,7 +23,7 @@ from mdplan.surfaces.cli.session import Session, engine_command
 )
 @click.option("--check", is_flag=True, help="Exit with 1 if anything would change.")
 @override_options
-@engine_command(PlanReport)
+@engine_command(PlanReport, FILES, PATTERNS, BATCHES)
 def plan(session: Session, *, batch: str, output: Path | None, check: bool, **overrides: bool) -> Exit:
     """Show what BATCH would change, and save that as a plan; its files are not touched.
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 import click
 
 from mdplan.diagnostics import Code, Diagnostic, Exit
+from mdplan.limit_options import FILES, PATTERNS
 from mdplan.markdown.section_id import section_id_digits
 from mdplan.read_report import ReadReport
 from mdplan.surfaces.cli.session import Session, engine_command
@@ -43,7 +44,7 @@ from mdplan.surfaces.cli.visible_text import escaped
 @click.option("--cursor", help="Where the text before ended: its nextCursor.")
 @click.option("--encoding", help="Encoding, where a file is not UTF-8 and has no BOM.")
 @click.option("--format", type=click.Choice(["markdown", "ini", "text"]), help="Found when not given.")
-@engine_command(ReadReport)
+@engine_command(ReadReport, FILES, PATTERNS)
 def read(session: Session, *, file: str, **wishes: object) -> Exit:
     """Print the text of FILE, or of a part of it.
 

@@ -6,6 +6,7 @@ import click
 
 from mdplan.diagnostics import Exit
 from mdplan.history_report import RecoverReport
+from mdplan.limit_options import COMMITS
 from mdplan.surfaces.cli.plan_view import print_warnings
 from mdplan.surfaces.cli.report_view import counted
 from mdplan.surfaces.cli.session import Session, engine_command
@@ -14,7 +15,7 @@ from mdplan.surfaces.cli.session import Session, engine_command
 @click.command()
 @click.option("--keep-current", is_flag=True, help="Where a file was changed since: leave it as it is.")
 @click.option("--restore-base", is_flag=True, help="Where a file was changed since: put back the old one.")
-@engine_command(RecoverReport)
+@engine_command(RecoverReport, COMMITS)
 def recover(session: Session, *, keep_current: bool, restore_base: bool) -> Exit:
     """Bring back the state before a commit that was cut off, by a crash or a loss of power.
 

@@ -3,6 +3,7 @@
 import click
 
 from mdplan.diagnostics import Exit
+from mdplan.limit_options import FILES, PATTERNS
 from mdplan.read_report import SearchReport
 from mdplan.surfaces.cli.session import Session, engine_command
 from mdplan.surfaces.cli.visible_text import escaped
@@ -31,7 +32,7 @@ _KINDS = (
 @click.option("--cursor", help="Where the page before ended: its nextCursor.")
 @click.option("--encoding", help="Encoding, where files are not UTF-8 and have no BOM.")
 @click.option("--format", type=click.Choice(["markdown", "ini", "text"]), help="Found when not given.")
-@engine_command(SearchReport)
+@engine_command(SearchReport, FILES, PATTERNS)
 def search(
     session: Session, *, file: str, regex: bool, ignore_case: bool, gitignore: bool, **wishes: object
 ) -> Exit:

@@ -3,6 +3,7 @@
 import click
 
 from mdplan.diagnostics import Exit
+from mdplan.limit_options import FILES
 from mdplan.plan_report import PlanReport
 from mdplan.surfaces.cli.plan_view import print_diff, print_summary, write_diff
 from mdplan.surfaces.cli.session import Session, engine_command
@@ -10,7 +11,7 @@ from mdplan.surfaces.cli.session import Session, engine_command
 
 @click.command()
 @click.argument("plan_id")
-@engine_command(PlanReport)
+@engine_command(PlanReport, FILES)
 def show(session: Session, *, plan_id: str) -> Exit:
     """Show the saved plan PLAN_ID, with its diff made anew: from its files, or from the history.
 

@@ -3,6 +3,7 @@
 import click
 
 from mdplan.diagnostics import Exit
+from mdplan.limit_options import FILES
 from mdplan.stat_report import StatReport
 from mdplan.surfaces.cli.session import Session, engine_command
 from mdplan.surfaces.cli.visible_text import escaped
@@ -31,7 +32,7 @@ from mdplan.surfaces.cli.visible_text import escaped
 @click.option("--links", is_flag=True, help="List the links that lead to nothing, also those to other files.")
 @click.option("--encoding", help="Encoding, where a file is not UTF-8 and has no BOM.")
 @click.option("--format", type=click.Choice(["markdown", "ini", "text"]), help="Found when not given.")
-@engine_command(StatReport)
+@engine_command(StatReport, FILES)
 def stat(session: Session, *, file: str, under: tuple[str, ...], **wishes: object) -> Exit:
     """Show the structure of FILE, or one row for each file of a folder or glob; never its content.
 

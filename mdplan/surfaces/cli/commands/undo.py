@@ -5,6 +5,7 @@ from typing import Literal
 import click
 
 from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.limit_options import COMMITS, FILES, HISTORY
 from mdplan.plan_report import ApplyReport
 from mdplan.surfaces.cli.plan_view import print_diff, print_recovered, print_summary, print_undone, write_diff
 from mdplan.surfaces.cli.session import Session, engine_command
@@ -20,7 +21,7 @@ from mdplan.surfaces.cli.session import Session, engine_command
     show_default=True,
     help="rebase: where a file was changed since, go on if that was in other lines.",
 )
-@engine_command(ApplyReport)
+@engine_command(ApplyReport, FILES, COMMITS, HISTORY)
 def undo(
     session: Session, *, transaction: str | None, dry_run: bool, on_stale: Literal["refuse", "rebase"]
 ) -> Exit:

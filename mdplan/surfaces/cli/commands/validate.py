@@ -3,6 +3,7 @@
 import click
 
 from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.limit_options import BATCHES, FILES, PATTERNS
 from mdplan.plan_report import PlanReport
 from mdplan.surfaces.cli.json_input import batch_argument, override_options, read_json, with_overrides
 from mdplan.surfaces.cli.plan_view import print_warnings
@@ -13,7 +14,7 @@ from mdplan.surfaces.cli.session import Session, engine_command
 @click.command()
 @batch_argument()
 @override_options
-@engine_command(PlanReport)
+@engine_command(PlanReport, FILES, PATTERNS, BATCHES)
 def validate(session: Session, *, batch: str, **overrides: bool) -> Exit:
     """Say all that is wrong with BATCH, or that nothing is.
 
