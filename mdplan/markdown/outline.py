@@ -63,6 +63,8 @@ class Outline:
         self.named_sections: dict[tuple[str, ...], tuple[Section, ...]] = {}
         # Its regions, which `find_regions` notes for the same reason.
         self.regions: Regions | None = None
+        # Anchors that HTML names and where, which `targets` notes.
+        self.explicit_anchors: tuple[tuple[str, Span], ...] | None = None
         self.sections, self.nested = self._sections()
         self._derived: dict[Callable[[Source], Any], Any] = {}
 

@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from mdplan.markdown.anchors import Anchor
-from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.html_attributes import HtmlAttribute, html_attributes
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
@@ -14,7 +14,9 @@ from mdplan.text.span import Span
 
 _ALWAYS: Final = frozenset({"", "top"})
 _TEXT_FRAGMENT: Final = ":~:"
+# Tags that have an attribute, and those that may have one which names an anchor.
 _WITH_ATTRIBUTE: Final = re.compile(r"<[A-Za-z][^<>]*=")
+_WITH_ANCHOR: Final = re.compile(r"<[A-Za-z][^<>]*\b(?:id|name)\s*=", re.IGNORECASE)
 
 
 def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
@@ -34,12 +36,15 @@ def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
 
 def explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
     """Anchors that HTML names, in document order, each with the place of its name."""
-    found = {
-        attribute.value_span: attribute.value
-        for attribute in attributes_in(outline, whole(outline))
-        if attribute.value and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
-    }
-    return tuple((found[span], span) for span in sorted(found))
+    if outline.explicit_anchors is None:
+        found = {
+            attribute.value_span: attribute.value
+            for attribute in attributes_in(outline, whole(outline), _WITH_ANCHOR)
+            if attribute.value
+            and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
+        }
+        outline.explicit_anchors = tuple((found[span], span) for span in sorted(found))
+    return outline.explicit_anchors
 
 
 def resolvable_targets(outline: Outline) -> frozenset[str]:
@@ -62,30 +67,49 @@ def is_resolved(fragment: str, targets: frozenset[str]) -> bool:
     return key in targets or key in _ALWAYS or key.startswith(_TEXT_FRAGMENT)
 
 
-def attributes_in(outline: Outline, span: Span) -> Iterator[HtmlAttribute]:
-    """Attributes with values of the HTML tags that share a code point with `span`, those of blocks first.
+def attributes_in(
+    outline: Outline, span: Span, mark: re.Pattern[str] = _WITH_ATTRIBUTE
+) -> Iterator[HtmlAttribute]:
+    """Attributes with values of the HTML tags that share a code point with `span`.
 
-    Of a block of HTML, they are those of all its tags.
+    Of a block of HTML, they are those of all its tags. Only blocks that hold `mark` are looked at.
     """
     text = outline.source.text
-    for block in outline.tree.leaves_in(span):
+    for block in _leaves_holding(outline, span, mark):
         if block.kind is BlockKind.HTML:
             yield from html_attributes(text, block.span)
-    for node in nodes_near(outline, span, _WITH_ATTRIBUTE):
-        if node.kind is InlineKind.HTML:
-            yield from html_attributes(text, node.span)
+            continue
+        for node in _nodes_of(outline, block, span):
+            if node.kind is InlineKind.HTML:
+                yield from html_attributes(text, node.span)
 
 
 def nodes_near(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[InlineNode]:
-    """Inline nodes that share a code point with `span`, in document order, of blocks that hold `mark`.
+    """Inline nodes that share a code point with `span`, in document order, of blocks that hold `mark`."""
+    for block in _leaves_holding(outline, span, mark):
+        yield from _nodes_of(outline, block, span)
 
-    Inline parsing is the costly part of a document, and most blocks do not hold what a question is about.
+
+def _nodes_of(outline: Outline, block: Block, span: Span) -> tuple[InlineNode, ...]:
+    area = Span(max(block.span.start, span.start), min(block.span.end, span.end))
+    return outline.inline.nodes_in(area)
+
+
+def _leaves_holding(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[Block]:
+    """Leaf blocks that share a code point with `span` and hold `mark`, or its beginning, in document order.
+
+    Blocks and their inline content are the costly part of a document, and most blocks do not hold what a
+    question is about: so the text is searched first.
     """
-    text = outline.source.text
-    for block in outline.tree.leaves_in(span):
-        if mark.search(text, block.span.start, block.span.end):
-            area = Span(max(block.span.start, span.start), min(block.span.end, span.end))
-            yield from outline.inline.nodes_in(area)
+    text, tree = outline.source.text, outline.tree
+    first, last = tree.leaf_at(span.start), tree.leaf_at(max(span.start, span.end - 1))
+    at = min(first.span.start, span.start) if first else span.start
+    end = max(last.span.end, span.end) if last else span.end
+    while (found := mark.search(text, at, end)) is not None:
+        block = tree.leaf_at(found.start())
+        at = max(block.span.end, found.start() + 1) if block else found.start() + 1
+        if block and block.span.overlaps(span):
+            yield block
 
 
 def whole(outline: Outline) -> Span:

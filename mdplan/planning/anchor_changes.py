@@ -1,11 +1,9 @@
 """What became of the places of a file that links can point to."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from mdplan.document_format import DocumentFormat
 from mdplan.markdown.section import Section
@@ -14,8 +12,6 @@ from mdplan.markdown.targets import explicit_anchors, target_key
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.span import Span
-
-_MAY_BE_ANCHOR: Final = re.compile(r"<[A-Za-z][^<>]*\b(?:id|name)\s*=", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +47,7 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
     }
     headings |= dict(_departed(built, arrived))
     places: dict[int, tuple[str, Place | None]] = dict(headings)
-    explicit = explicit_anchors(built.base) if _MAY_BE_ANCHOR.search(built.base.source.text) else ()
+    explicit = explicit_anchors(built.base)
     for (anchor, span), found in zip(explicit, _explicit_now(built, explicit), strict=True):
         places[span.start] = (anchor, None if found is None else Place(path, found))
     changes: dict[str, Place | None] = {}
