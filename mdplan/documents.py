@@ -1,15 +1,12 @@
-"""The documents of a workspace, read and parsed: what planning and stat work on."""
+"""The documents of a workspace, as what batches and plans are made of."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from mdplan.batch import Batch, FileEdits
 from mdplan.batch_limits import Limits
 from mdplan.diagnostics import Code, Diagnostic, Problems, file_exists
-from mdplan.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
-from mdplan.format_detection import document_format
-from mdplan.markdown.outline import Outline
-from mdplan.outline_cache import OutlineCache
+from mdplan.outlined_files import OutlinedFiles
 from mdplan.plan import Plan
 from mdplan.planning.build import Built, BuiltFile
 from mdplan.planning.replay import FoundFile
@@ -19,7 +16,6 @@ from mdplan.reading.open_document import decode_document
 from mdplan.storage.file_name import FileName
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
-from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source, sha256_hex
 from mdplan.tick import Tick, unheard
 
@@ -27,49 +23,8 @@ BACKUP_SUFFIX: Final = ".bak"
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
-    """Files of `workspace` as text, up to `max_file_bytes` and `max_lines` each; it keeps some `outlines`.
-
-    `limits` hold inside of each of them.
-    """
-
-    workspace: Workspace
-    max_file_bytes: int
-    max_lines: int
-    limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS
-    outlines: OutlineCache = field(default_factory=OutlineCache, compare=False, repr=False)
-
-    def read(self, name: FileName, encoding: str | None) -> Source | Diagnostic:
-        """A file, decoded. Errors: those of `Workspace.read` and `decode_document`."""
-        found = self.workspace.read(name, self.max_file_bytes)
-        if isinstance(found, Diagnostic):
-            return found
-        return self.decode(name, found.data, encoding)
-
-    def decode(self, name: FileName, data: bytes, encoding: str | None) -> Source | Diagnostic:
-        """The bytes of a file, decoded. Errors: those of `decode_document`."""
-        return decode_document(str(name), data, encoding, self.max_lines)
-
-    def open(self, name: FileName, encoding: str | None, given_format: str | None) -> Outline | Diagnostic:
-        """A file, parsed; `given_format` is what the caller says it is, None to go by its name."""
-        found = self.workspace.read(name, self.max_file_bytes)
-        if isinstance(found, Diagnostic):
-            return found
-        # All that an outline depends on.
-        key = (sha256_hex(found.data), str(name), encoding, given_format)
-        known = self.outlines.get(key)
-        if known is not None:
-            return known
-        source = self.decode(name, found.data, encoding)
-        if isinstance(source, Diagnostic):
-            return source
-        outline = self.outline(name, source, given_format)
-        self.outlines.keep(key, outline)
-        return outline
-
-    def outline(self, name: FileName, source: Source, given_format: str | None) -> Outline:
-        """The file `name`, which was read as `source`, parsed with the limits of these documents."""
-        return Outline(source, document_format(str(name), source.text, given_format), self.limits)
+class Documents(OutlinedFiles):
+    """The same files, as batches and plans need them."""
 
     def snapshot(self, batch: Batch, tick: Tick = unheard) -> tuple[list[SnapshotFile], list[Diagnostic]]:
         """Every file of `batch`, parsed, and what is wrong with the others.

@@ -30,14 +30,16 @@ from mdplan.planning.repetition import is_same_request, may_repeat
 from mdplan.planning.replanning import plan_on_new_base, plan_part, plan_pinned
 from mdplan.planning.replay import bases_of, is_applied, stale_files
 from mdplan.planning.undo import UNDO_IS_WHOLE, undone_transaction
+from mdplan.read_files import read_files
 from mdplan.read_report import ReadReport, SearchReport
-from mdplan.reader import Reader
 from mdplan.reading.read_request import ReadRequest
 from mdplan.reading.search_request import SearchRequest
 from mdplan.reading.stat_request import StatRequest
 from mdplan.recovery import Recovery, with_recovered
 from mdplan.report import refusal
+from mdplan.search_files import search_files
 from mdplan.settings import DEFAULT_SETTINGS, Settings
+from mdplan.stat_files import stat_files
 from mdplan.stat_report import StatReport
 from mdplan.storage.lock import RootLock
 from mdplan.storage.refusal import StorageRefused
@@ -66,12 +68,9 @@ class Engine:
         """
         self.workspace = workspace
         self.settings = settings
-        self.documents = Documents(
-            workspace, settings.max_file_bytes, settings.max_lines, settings.of_documents
-        )
+        self.documents = Documents.of(workspace, settings)
         self.past = History(workspace)
         self.library = PlanLibrary(workspace, self.past, settings.plans_kept_days)
-        self.reader = Reader(self.documents)
         self.planner = Planner(self.documents, settings.batch)
         self.stored = StoredPlans(self.documents, self.library)
         self.undoing = Undoing(self.documents, self.past)
@@ -105,19 +104,20 @@ class Engine:
 
     def stat(self, request: StatRequest) -> StatReport:
         """Structure of one file, or one row for each file of a folder or glob; never content."""
-        return self.recovery.beside(self.reader.stat(request))
+        return stat_files(self.documents, request)
 
     def read(self, request: ReadRequest) -> ReadReport:
         """Content of one or several places, each with what pins an edit of it."""
-        return self.reader.read(request)
+        return read_files(self.documents, request)
 
     def source(self, file: str, encoding: str | None = None) -> Source | Diagnostic:
         """A file, decoded. Errors: those of locating and of reading it."""
-        return self.reader.source(file, encoding)
+        name = self.workspace.locate(file)
+        return name if isinstance(name, Diagnostic) else self.documents.read(name, encoding)
 
     def search(self, request: SearchRequest, tick: Tick = unheard) -> SearchReport:
         """Matches of a pattern in files, by section; the totals are exact. `tick` hears of each file."""
-        return self.reader.search(request, tick)
+        return search_files(self.documents, request, tick)
 
     def plan(self, data: object, tick: Tick = unheard) -> PlanReport:
         """Plan of a batch (decoded JSON), stored under its ID. Nothing is written to its files.

@@ -6,10 +6,10 @@ from functools import cached_property
 
 from mdplan.batch import FileEdits
 from mdplan.diagnostics import Diagnostic, Severity
-from mdplan.documents import Documents
 from mdplan.markdown.link_path import MARKDOWN_SUFFIXES, folder_of, page_key
 from mdplan.markdown.link_target import Held
 from mdplan.markdown.targets import resolvable_targets
+from mdplan.outlined_files import OutlinedFiles
 from mdplan.planning.link_names import linked_names, text_of_bytes
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.storage.file_name import FileName
@@ -23,7 +23,7 @@ class LinkedFiles:
     Each folder is listed once. What git ignores is no place where links are looked for.
     """
 
-    def __init__(self, documents: Documents, root: Root) -> None:
+    def __init__(self, documents: OutlinedFiles, root: Root) -> None:
         """Look at `root`, which is one of the workspace of `documents`."""
         self._documents = documents
         self._root = root
@@ -31,7 +31,7 @@ class LinkedFiles:
         self._anchors: dict[str, frozenset[str] | None] = {}
 
     @classmethod
-    def beside(cls, file: SnapshotFile, documents: Documents) -> "LinkedFiles":
+    def beside(cls, file: SnapshotFile, documents: OutlinedFiles) -> "LinkedFiles":
         """The files of the root that `file` of `documents` lies in."""
         name = documents.workspace.locate(file.path)
         assert isinstance(name, FileName), "the files of a snapshot were located before"

@@ -4,18 +4,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal, TypeVar
 
+from mdplan.cut_off import cut_off
 from mdplan.diagnostics import Diagnostic, Severity
 from mdplan.history_report import HistoryReport, RecoverReport
 from mdplan.plan_report import ApplyReport, PlanReport, RecoveredTransactions
-from mdplan.stat_report import StatReport
 from mdplan.storage.lock import locked
 from mdplan.storage.recovery import Recovered, pending, recover
 from mdplan.storage.refusal import StorageRefused
-from mdplan.storage.root import Root
-from mdplan.storage.state_folder import JOURNAL_FOLDER, open_existing
+from mdplan.storage.state_folder import has_journal
 from mdplan.storage.workspace import Workspace
 
-Looking = TypeVar("Looking", bound=PlanReport | StatReport | HistoryReport)
+Looking = TypeVar("Looking", bound=PlanReport | HistoryReport)
 
 
 class Recovery:
@@ -28,8 +27,8 @@ class Recovery:
 
     def beside(self, report: Looking) -> Looking:
         """`report` of a verb that only looks, with a warning for every commit that was cut off."""
-        cut_off = self._cut_off()
-        return replace(report, warnings=(*report.warnings, *cut_off)) if cut_off else report
+        warnings = cut_off(self._workspace)
+        return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
 
     def recover_pending(self) -> list[Recovered]:
         """Recover the roots in which a commit was cut off, as far as that needs no person.
@@ -53,7 +52,7 @@ class Recovery:
         problems: list[Diagnostic] = []
         for root in self._workspace.roots:
             try:
-                if not _has_journal(root):
+                if not has_journal(root):
                     continue
                 with locked(root, self._lock_timeout) as lock:
                     recovered.append(recover(lock, foreign=True, keep=keep))
@@ -68,10 +67,6 @@ class Recovery:
             recovered=_merged(recovered) if any(map(_did, recovered)) else None,
             warnings=tuple(problem for problem in problems if problem.severity is Severity.WARNING),
         )
-
-    def _cut_off(self) -> list[Diagnostic]:
-        found = (problem for root in self._workspace.roots for problem in pending(root))
-        return [replace(problem, severity=Severity.WARNING) for problem in found]
 
 
 def with_recovered(report: ApplyReport, recovered: Iterable[Recovered]) -> ApplyReport:
@@ -93,15 +88,6 @@ def with_recovered(report: ApplyReport, recovered: Iterable[Recovered]) -> Apply
         ),
         warnings=(*report.warnings, *warnings),
     )
-
-
-def _has_journal(root: Root) -> bool:
-    """Whether anything was ever committed below `root`. Raises `StorageRefused`: STATE_DIR_UNSAFE."""
-    folder = open_existing(root, JOURNAL_FOLDER)
-    if folder is None:
-        return False
-    root.filesystem.release(folder)
-    return True
 
 
 def _did(recovered: Recovered) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from mdplan.batch_limits import DEFAULT_LIMITS, Limits
 from mdplan.document_limits import FRONT_MATTER_CHARACTERS, DocumentLimits
 from mdplan.limit_options import LimitOption
-from mdplan.storage.commit import Durability
+from mdplan.storage.durability import Durability
 from mdplan.text.pattern import TIME_LIMIT_SECONDS
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity, warning
 from mdplan.storage.bases import Base, check_again, find_bases
 from mdplan.storage.cleanup import clean_up
+from mdplan.storage.durability import Durability
 from mdplan.storage.journal import RecordName, State
 from mdplan.storage.journal_record import MAX_RECORD_BYTES, TRANSACTION, Record, encode_note
 from mdplan.storage.lock import RootLock, locked_alone
@@ -21,7 +22,7 @@ from mdplan.storage.place import touched_folders
 from mdplan.storage.refusal import StorageRefused, refusing
 from mdplan.storage.root_state import RootState
 from mdplan.storage.settling import Waiting, find_waiting, folders_to_sync, settle
-from mdplan.storage.staged import Durability, Model, StagedFile, Target, write_results
+from mdplan.storage.staged import Model, StagedFile, Target, write_results
 from mdplan.storage.state_folder import make_lasting
 from mdplan.storage.swap import Guard, swap_all
 from mdplan.storage.undo import undo

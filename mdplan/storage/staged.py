@@ -4,10 +4,10 @@ import errno
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.durability import Durability
 from mdplan.storage.filesystem import FileSystem
 from mdplan.storage.leaf import UNFINISHED_MODE
 from mdplan.storage.place import Place
@@ -16,13 +16,6 @@ from mdplan.storage.refusal import StorageRefused, refusing
 # So many results are written before the first of them is synced: the disk takes them together.
 _OPEN_AT_ONCE: Final = 32
 _ORDINARY_MODE: Final = 0o666
-
-
-class Durability(StrEnum):
-    """What a commit survives: the loss of power, or only the death of the process (nothing is synced)."""
-
-    FULL = "full"
-    PROCESS = "process"
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,15 @@ def open_existing(root: Root, name: str) -> int | None:
             root.filesystem.release(state_folder)
 
 
+def has_journal(root: Root) -> bool:
+    """Whether anything was ever committed below `root`. Raises `StorageRefused`: STATE_DIR_UNSAFE."""
+    folder = open_existing(root, JOURNAL_FOLDER)
+    if folder is None:
+        return False
+    root.filesystem.release(folder)
+    return True
+
+
 def make_lasting(root: Root, state_folder: int) -> bool:
     """Wait until the state folder and those in it are on the disk; False where folders cannot be synced.
 

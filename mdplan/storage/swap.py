@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Literal
 
 from mdplan.diagnostics import Code, Diagnostic, file_exists
+from mdplan.storage.durability import Durability
 from mdplan.storage.filesystem import NO_LINK, FileSystem
 from mdplan.storage.folders import folder_of
 from mdplan.storage.leaf import is_digest
@@ -17,7 +18,7 @@ from mdplan.storage.place import Place
 from mdplan.storage.put_back import exchange_back
 from mdplan.storage.refusal import StorageRefused, refusing
 from mdplan.storage.root_state import RootState
-from mdplan.storage.staged import Durability, Target
+from mdplan.storage.staged import Target
 
 Guard = Literal["strong", "weak"]
 

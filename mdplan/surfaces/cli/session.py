@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.diagnostics import Diagnostic, Exit, Problems
 from mdplan.limit_options import LimitOption, limit_options
-from mdplan.plan_report import PlanReport
 from mdplan.report import Report, refusal, to_wire
 from mdplan.surfaces.cli.console import Console
-from mdplan.surfaces.cli.report_view import problem_text
 
 if TYPE_CHECKING:
     from mdplan.engine import Engine
+    from mdplan.outlined_files import OutlinedFiles
+    from mdplan.storage.workspace import Workspace
 
 _OPTIONS: Final = (
     click.option(
@@ -66,10 +66,24 @@ class Session:
         """Engine over the roots. Raises `StorageRefused`, which `engine_command` reports."""
         from mdplan.engine import Engine
         from mdplan.settings import Settings
-        from mdplan.storage.root import find_root
 
-        roots = self.roots or (find_root("."),)
-        return Engine.open(roots, allow=self.allow, deny=self.deny, settings=Settings().limited(self.limits))
+        return Engine(self._open_workspace(), Settings().limited(self.limits))
+
+    def open_files(self) -> "OutlinedFiles":
+        """The files of the roots, for a command that only looks: it starts faster than an engine.
+
+        Raises `StorageRefused`, as above.
+        """
+        from mdplan.outlined_files import OutlinedFiles
+        from mdplan.settings import Settings
+
+        return OutlinedFiles.of(self._open_workspace(), Settings().limited(self.limits))
+
+    def _open_workspace(self) -> "Workspace":
+        from mdplan.storage.root import find_root
+        from mdplan.storage.workspace import Workspace
+
+        return Workspace.open(self.roots or (find_root("."),), self.allow, self.deny)
 
     def refuse(self, *problems: Diagnostic) -> Exit:
         """End with `problems`, errors all or some of them."""
@@ -80,14 +94,20 @@ class Session:
         console = self.console
         if console.as_json:
             console.json(to_wire(report))
-        for problem in report.diagnostics:
-            console.problem(problem_text(problem, console.err))
+        if report.diagnostics:
+            self._tell_problems(report.diagnostics)
         return report.error.code.exit if report.error is not None else Exit.DONE
 
     def named(self, file: str) -> str:
         """`file` of the command line as the engine takes it: absolute, or with the name of its root."""
         names_a_root = len(self.roots) > 1 and ":" in file.partition("/")[0]
         return file if names_a_root else os.path.abspath(file)  # noqa: PTH100 (links stay)
+
+    def _tell_problems(self, problems: Problems) -> None:
+        from mdplan.surfaces.cli.report_view import problem_text
+
+        for problem in problems:
+            self.console.problem(problem_text(problem, self.console.err))
 
     def command_line(self, *arguments: str) -> str:
         """A command of the same roots that can be pasted into a shell."""
@@ -96,11 +116,12 @@ class Session:
 
 
 def engine_command(
-    shape: type[Report], *limits: Sequence[LimitOption]
+    shape: type[Report], *limits: Sequence[LimitOption], tells_people: bool = False
 ) -> Callable[[Callable[..., Exit]], Callable[..., Exit]]:
     """Give a command the shared options, and its function the `Session` that they make, as first argument.
 
     `shape` is the report that the command prints as JSON; `limits` are those that its work may meet.
+    With `tells_people` it says more than the report, and can be told to be quiet.
     """
     options_of_limits = tuple(itertools.chain(*limits))
 
@@ -123,7 +144,7 @@ def engine_command(
             except StorageRefused as refused:
                 return session.refuse(*refused.problems)
 
-        options = (*_OPTIONS, _QUIET) if issubclass(shape, PlanReport) else _OPTIONS
+        options = (*_OPTIONS, _QUIET) if tells_people else _OPTIONS
         run = limit_options(options_of_limits)(run)
         for option in reversed(options):
             run = option(run)

@@ -24,7 +24,7 @@ _PLAN_FIELDS: Final = {"planId", "plan_id", "mdplanPlan"}
     "--rebase", is_flag=True, help="Go on where files moved on, if all edits still do the same there."
 )
 @override_options
-@engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
+@engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
 def apply(session: Session, *, plan: str, check: bool, rebase: bool, **overrides: bool) -> Exit:
     """Commit PLAN: exactly its text edits, and only while every file is as it was planned on.
 

@@ -23,7 +23,7 @@ from mdplan.surfaces.cli.session import Session, engine_command
 )
 @click.option("--check", is_flag=True, help="Exit with 1 if anything would change.")
 @override_options
-@engine_command(PlanReport, FILES, PATTERNS, BATCHES)
+@engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def plan(session: Session, *, batch: str, output: Path | None, check: bool, **overrides: bool) -> Exit:
     """Show what BATCH would change, and save that as a plan; its files are not touched.
 

@@ -51,6 +51,7 @@ def read(session: Session, *, file: str, **wishes: object) -> Exit:
     The text goes to standard output as it is in the file, and to standard error a line with what pins an edit
     of it: baseSha256, and sectionSha256 where a section was read.
     """
+    from mdplan.read_files import read_files
     from mdplan.reading.read_request import read_read_request
     from mdplan.reading.read_text import place_line, rest_lines
 
@@ -60,7 +61,7 @@ def read(session: Session, *, file: str, **wishes: object) -> Exit:
     request = read_read_request({"file": session.named(file), **target})
     if isinstance(request, tuple):
         return session.refuse(*request)
-    report = session.open_engine().read(request)
+    report = read_files(session.open_files(), request)
     if report.ok and not session.console.as_json:
         for result in report.results:
             session.console.note(escaped(place_line(result)))

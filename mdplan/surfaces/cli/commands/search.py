@@ -43,6 +43,7 @@ def search(
     """
     from mdplan.reading.read_text import search_text
     from mdplan.reading.search_request import read_search_request
+    from mdplan.search_files import search_files
 
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in wishes.items()}
     given |= {
@@ -54,7 +55,7 @@ def search(
     request = read_search_request(given)
     if isinstance(request, tuple):
         return session.refuse(*request)
-    report = session.open_engine().search(request)
+    report = search_files(session.open_files(), request)
     if report.ok and not session.console.as_json:
         session.console.text(escaped(search_text(report)))
     return session.finish(report)

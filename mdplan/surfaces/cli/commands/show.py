@@ -11,7 +11,7 @@ from mdplan.surfaces.cli.session import Session, engine_command
 
 @click.command()
 @click.argument("plan_id")
-@engine_command(PlanReport, FILES)
+@engine_command(PlanReport, FILES, tells_people=True)
 def show(session: Session, *, plan_id: str) -> Exit:
     """Show the saved plan PLAN_ID, with its diff made anew: from its files, or from the history.
 

@@ -40,6 +40,7 @@ def stat(session: Session, *, file: str, under: tuple[str, ...], **wishes: objec
     """
     from mdplan.reading.stat_request import read_stat_request
     from mdplan.reading.stat_text import stat_text
+    from mdplan.stat_files import stat_files
 
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in wishes.items()}
     given["under"] = under[0] if len(under) == 1 else list(under)
@@ -47,7 +48,7 @@ def stat(session: Session, *, file: str, under: tuple[str, ...], **wishes: objec
     request = read_stat_request({name: value for name, value in given.items() if value})
     if isinstance(request, tuple):
         return session.refuse(*request)
-    report = session.open_engine().stat(request)
+    report = stat_files(session.open_files(), request)
     if report.ok and not session.console.as_json:
         session.console.text(escaped(stat_text(report)))
     return session.finish(report)

@@ -21,7 +21,7 @@ from mdplan.surfaces.cli.session import Session, engine_command
     show_default=True,
     help="rebase: where a file was changed since, go on if that was in other lines.",
 )
-@engine_command(ApplyReport, FILES, COMMITS, HISTORY)
+@engine_command(ApplyReport, FILES, COMMITS, HISTORY, tells_people=True)
 def undo(
     session: Session, *, transaction: str | None, dry_run: bool, on_stale: Literal["refuse", "rebase"]
 ) -> Exit:

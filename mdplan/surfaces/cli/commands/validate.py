@@ -14,7 +14,7 @@ from mdplan.surfaces.cli.session import Session, engine_command
 @click.command()
 @batch_argument()
 @override_options
-@engine_command(PlanReport, FILES, PATTERNS, BATCHES)
+@engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def validate(session: Session, *, batch: str, **overrides: bool) -> Exit:
     """Say all that is wrong with BATCH, or that nothing is.
 

@@ -1,0 +1,66 @@
+"""The files of a workspace, read and parsed: what looking needs, and all else is built on."""
+
+from dataclasses import dataclass, field
+from typing import Self
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
+from mdplan.format_detection import document_format
+from mdplan.markdown.outline import Outline
+from mdplan.outline_cache import OutlineCache
+from mdplan.reading.open_document import decode_document
+from mdplan.settings import Settings
+from mdplan.storage.file_name import FileName
+from mdplan.storage.workspace import Workspace
+from mdplan.text.source import Source, sha256_hex
+
+
+@dataclass(frozen=True, slots=True)
+class OutlinedFiles:
+    """Files of `workspace` as text, up to `max_file_bytes` and `max_lines` each; it keeps some `outlines`.
+
+    `limits` hold inside of each of them.
+    """
+
+    workspace: Workspace
+    max_file_bytes: int
+    max_lines: int
+    limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS
+    outlines: OutlineCache = field(default_factory=OutlineCache, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, workspace: Workspace, settings: Settings) -> Self:
+        """Files of `workspace`, with the limits that `settings` set."""
+        return cls(workspace, settings.max_file_bytes, settings.max_lines, settings.of_documents)
+
+    def read(self, name: FileName, encoding: str | None) -> Source | Diagnostic:
+        """A file, decoded. Errors: those of `Workspace.read` and `decode_document`."""
+        found = self.workspace.read(name, self.max_file_bytes)
+        if isinstance(found, Diagnostic):
+            return found
+        return self.decode(name, found.data, encoding)
+
+    def decode(self, name: FileName, data: bytes, encoding: str | None) -> Source | Diagnostic:
+        """The bytes of a file, decoded. Errors: those of `decode_document`."""
+        return decode_document(str(name), data, encoding, self.max_lines)
+
+    def open(self, name: FileName, encoding: str | None, given_format: str | None) -> Outline | Diagnostic:
+        """A file, parsed; `given_format` is what the caller says it is, None to go by its name."""
+        found = self.workspace.read(name, self.max_file_bytes)
+        if isinstance(found, Diagnostic):
+            return found
+        # All that an outline depends on.
+        key = (sha256_hex(found.data), str(name), encoding, given_format)
+        known = self.outlines.get(key)
+        if known is not None:
+            return known
+        source = self.decode(name, found.data, encoding)
+        if isinstance(source, Diagnostic):
+            return source
+        outline = self.outline(name, source, given_format)
+        self.outlines.keep(key, outline)
+        return outline
+
+    def outline(self, name: FileName, source: Source, given_format: str | None) -> Outline:
+        """The file `name`, which was read as `source`, parsed with the limits of these files."""
+        return Outline(source, document_format(str(name), source.text, given_format), self.limits)

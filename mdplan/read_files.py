@@ -1,0 +1,49 @@
+"""`read`: the content of places in files."""
+
+from typing import TypeAlias
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.markdown.outline import Outline
+from mdplan.outlined_files import OutlinedFiles
+from mdplan.read_report import ReadReport, ReadResult
+from mdplan.reading.read import read_target
+from mdplan.reading.read_request import ReadRequest, ReadTarget
+from mdplan.storage.file_name import FileName
+
+_Outlines: TypeAlias = dict[tuple[FileName, str | None, str | None], Outline | Diagnostic]
+
+
+def read_files(files: OutlinedFiles, request: ReadRequest) -> ReadReport:
+    """Content of one or several places, each with what pins an edit of it. `ok` when all were read."""
+    outlines: _Outlines = {}
+    results: list[ReadResult] = []
+    left = request.max_characters
+    for target in request.targets:
+        file, outline = _opened(files, target, outlines)
+        result = (
+            outline
+            if isinstance(outline, Diagnostic)
+            else read_target(file, outline, target, left, request.cursor)
+        )
+        if isinstance(result, Diagnostic):
+            result = ReadResult(file=file, problem=result.at(file=file))
+        left -= len(result.content or "")
+        results.append(result)
+    problems = tuple(result.problem for result in results if result.problem is not None)
+    return ReadReport(
+        ok=not problems,
+        error=problems[0] if problems else None,
+        diagnostics=problems,
+        results=tuple(results),
+    )
+
+
+def _opened(files: OutlinedFiles, target: ReadTarget, known: _Outlines) -> tuple[str, Outline | Diagnostic]:
+    """Name of the file of `target`, and its outline, which is parsed once for all targets."""
+    name = files.workspace.locate(target.file)
+    if isinstance(name, Diagnostic):
+        return target.file, name
+    key = (name, target.encoding, target.format)
+    if key not in known:
+        known[key] = files.open(*key)
+    return str(name), known[key]

@@ -1,0 +1,72 @@
+"""`stat`: the structure of files, which is looked at and not changed."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from mdplan.cut_off import cut_off
+from mdplan.diagnostics import Diagnostic
+from mdplan.markdown.outline import Outline
+from mdplan.outlined_files import OutlinedFiles
+from mdplan.reading.broken_links import FindBroken, broken_in_tree
+from mdplan.reading.folder import folder_report
+from mdplan.reading.stat import stat_report
+from mdplan.reading.stat_request import StatRequest
+from mdplan.report import refusal
+from mdplan.stat_report import BrokenLink, StatReport
+from mdplan.storage.root import Root
+from mdplan.text.span import Span
+
+
+def stat_files(files: OutlinedFiles, request: StatRequest) -> StatReport:
+    """Structure of one file of `files`, or one row for each file of a folder or glob; never content.
+
+    A commit that was cut off is a warning.
+    """
+    report = (
+        _stat_folder(files, request)
+        if files.workspace.is_several(request.file)
+        else _stat_file(files, request)
+    )
+    warnings = cut_off(files.workspace)
+    return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
+
+
+def _stat_file(files: OutlinedFiles, request: StatRequest) -> StatReport:
+    name = files.workspace.locate(request.file)
+    if isinstance(name, Diagnostic):
+        return refusal(StatReport, (name,))
+    outline = files.open(name, request.encoding, request.format)
+    if isinstance(outline, Diagnostic):
+        return refusal(StatReport, (outline,))
+    if not request.links:
+        return stat_report(str(name), outline, request)
+    find = _link_finder(files, files.workspace.root_of(name))
+    return stat_report(str(name), outline, request, find(name.path))
+
+
+def _stat_folder(files: OutlinedFiles, request: StatRequest) -> StatReport:
+    names = files.workspace.iter_files(request.file)
+    if isinstance(names, Diagnostic):
+        return refusal(StatReport, (names,))
+    by_path = {str(name): name for name in names}
+
+    def read(path: str) -> Outline | Diagnostic:
+        return files.open(by_path[path], request.encoding, request.format)
+
+    def broken(path: str, outline: Outline) -> list[BrokenLink]:
+        """The links of the file `path` that lead to nothing."""
+        return find(by_path[path].path)(outline, Span(0, len(outline.source.text)))
+
+    root = next((files.workspace.root_of(name) for name in by_path.values()), files.workspace.roots[0])
+    find = _link_finder(files, root)
+    shown = replace(request, file=files.workspace.shown(request.file))
+    return folder_report(shown, by_path, read, broken if request.links else None)
+
+
+def _link_finder(files: OutlinedFiles, root: Root) -> Callable[[str], FindBroken]:
+    """What finds the links of a file of `root` that lead to nothing; each linked file is parsed once."""
+    # Links to other files are looked at if asked for, and then more of the engine is needed.
+    from mdplan.linked_files import LinkedFiles
+
+    linked = LinkedFiles(files, root)
+    return lambda path: broken_in_tree(linked, linked.anchors, path)

@@ -1,0 +1,10 @@
+"""How much a commit survives."""
+
+from enum import StrEnum
+
+
+class Durability(StrEnum):
+    """What a commit survives: the loss of power, or only the death of the process (nothing is synced)."""
+
+    FULL = "full"
+    PROCESS = "process"
