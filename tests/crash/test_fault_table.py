@@ -38,7 +38,7 @@ FAULT_TABLE: dict[str, tuple[str, ...]] = {
     ),
     "the power fails, and what was not synced is lost: old or new, new once success was reported": (
         f"{MODEL}test_crashes_of_crashes_end_all_old_or_all_new",
-        f"{MODEL}test_crashes_of_crashes_end_the_same_when_commits_recover",
+        f"{MODEL}test_what_is_answered_after_crashes_of_crashes_stays",
         f"{CRASH}power_cuts.py::test_commit_is_whole_after_a_power_cut",
         f"{CRASH}protocol_mutations.py::test_commit_without_any_one_of_its_syncs_can_lose_something",
     ),
