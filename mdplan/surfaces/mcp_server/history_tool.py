@@ -75,6 +75,8 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
 
 
 def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[[dict[str, Any]], Answer]:
+    most = engine.settings.report_characters
+
     def call(arguments: dict[str, Any]) -> Answer:
         given = fold_names(arguments, {})
         request = read_arguments(HistoryRequest, given)
@@ -82,10 +84,11 @@ def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[[dict[str,
             return answer(refusal(HistoryReport, request), str)
         if request.action == "undo" and "action" in fields:
             rebases = request.on_stale == "rebase"
-            return plan_answer(engine.undo(request.transaction, dry_run=request.dry_run, rebases=rebases))
+            report = engine.undo(request.transaction, dry_run=request.dry_run, rebases=rebases)
+            return plan_answer(report, most)
         if request.transaction is not None:
-            return answer(with_short_diff(engine.transaction(request.transaction)), _text)
-        return answer(engine.history(request.limit, request.file), _text)
+            return answer(with_short_diff(engine.transaction(request.transaction), most), _text, most)
+        return answer(engine.history(request.limit, request.file), _text, most)
 
     return call
 

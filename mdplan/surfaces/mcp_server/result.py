@@ -20,33 +20,33 @@ AnyReport = TypeVar("AnyReport", bound=Report)
 WithDiff = TypeVar("WithDiff", PlanReport, HistoryReport)
 
 
-def answer(report: AnyReport, text_of: Callable[[AnyReport], str]) -> Answer:
+def answer(report: AnyReport, text_of: Callable[[AnyReport], str], most: int = MOST_CHARACTERS) -> Answer:
     """Answer that holds `report` as data and as text; `text_of` gives the text of a success.
 
-    What grows with a batch is cut to fit; what others report keeps within its own limits.
+    What grows with a batch is cut to fit into `most` characters; what others report was made to fit before.
     """
     wire = to_wire(report)
     is_of_a_batch = isinstance(report, PlanReport | HistoryReport) or not report.ok
     return Answer(
         text=text_of(report) if report.ok else refusal_text(report),
-        structured=within(wire, MOST_CHARACTERS) if is_of_a_batch else wire,
+        structured=within(wire, most) if is_of_a_batch else wire,
         is_refusal=not report.ok,
     )
 
 
-def plan_answer(report: PlanReport) -> Answer:
+def plan_answer(report: PlanReport, most: int = MOST_CHARACTERS) -> Answer:
     """Answer of a plan or an apply, its diff cut between hunks where it is too long."""
-    return answer(with_short_diff(report), plan_text)
+    return answer(with_short_diff(report, most), plan_text, most)
 
 
-def with_short_diff(report: WithDiff) -> WithDiff:
+def with_short_diff(report: WithDiff, most: int = MOST_CHARACTERS) -> WithDiff:
     """`report` with its diff cut between hunks where it is too long."""
     if report.diff is None:
         return report
     # As JSON a diff is longer than it is: its line ends take two characters.
     as_json = size_of(report.diff) / max(len(report.diff), 1)
     rest = size_of(to_wire(replace(report, diff="", diff_truncated=True)))
-    room = max(int((MOST_CHARACTERS - rest) / as_json), _LEAST_FOR_DIFF)
+    room = max(int((most - rest) / as_json), int(min(_LEAST_FOR_DIFF, most // 5) / as_json))
     if len(report.diff) <= room:
         return report
     return replace(report, diff=cut_diff(report.diff, room), diff_truncated=True)

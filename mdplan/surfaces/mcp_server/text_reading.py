@@ -8,12 +8,16 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.document_format import DocumentFormat
 from mdplan.engine import Engine
 from mdplan.operation import CodeBlockField, LinesField
-from mdplan.read_report import SearchGroup
+from mdplan.read_report import SearchGroup, SearchReport
 from mdplan.reading.read_request import ReadRequest as EngineRequest
 from mdplan.reading.read_request import ReadTarget
+from mdplan.reading.read_text import read_text
 from mdplan.reading.search_request import SearchRequest
+from mdplan.reading.shown import shown
 from mdplan.reading.stat_request import StatRequest
 from mdplan.stat_report import SectionEntry, StatReport
+from mdplan.surfaces.mcp_server.fitting import first_hits, fitted, hit_count, read_within
+from mdplan.surfaces.mcp_server.short_report import size_of
 from mdplan.surfaces.mcp_server.text_answers import (
     HASH_DIGITS,
     answered,
@@ -31,7 +35,7 @@ _EVERYTHING: Final = 1_000_000
 _MOST_MATCHES: Final = 200
 _MOST_LINES: Final = 2_000
 _MOST_ENTRIES: Final = 300
-_MOST_CHARACTERS: Final = 50_000
+_MOST_MARKERS: Final = 20
 _LINES: Final = re.compile(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
 _KILOBYTE: Final = 1024
 _ONE_TARGET: Final = "Give one of lines, heading, codeBlock, anchor, section, search"
@@ -60,31 +64,32 @@ def _structure(engine: Engine, request: InspectRequest) -> Answer:
     is_markdown = report.format == DocumentFormat.MARKDOWN
     size = report.bytes or 0
     front, lists = report.front_matter, _of_markdown(report) if is_markdown else _of_text(report)
-    listed: dict[str, Any] = {name: entries[:_MOST_ENTRIES] for name, entries in lists.items()}
-    if is_markdown:
-        listed["headings"] = _nested(listed["headings"])
-    if front is not None:
-        lines = {"startLine": front.start_line, "endLine": front.end_line}
-        listed = {"frontmatter": {**lines, "keys": list(front.keys or ())}, **listed}
-    return answered(
-        {
-            "filePath": request.file_path,
-            "totalLines": report.total_lines,
-            "fileSize": f"{round(size / _KILOBYTE)}KB" if size >= _KILOBYTE else f"{size}B",
-            "format": "markdown" if is_markdown else "text",
-            "fileHash": report.base_sha256[:HASH_DIGITS],
-            "structure": listed,
-            **_left_out(lists),
-        }
-    )
+    facts = {
+        "filePath": request.file_path,
+        "totalLines": report.total_lines,
+        "fileSize": f"{round(size / _KILOBYTE)}KB" if size >= _KILOBYTE else f"{size}B",
+        "format": "markdown" if is_markdown else "text",
+        "fileHash": report.base_sha256[:HASH_DIGITS],
+    }
+
+    def content(most_entries: int) -> dict[str, Any]:
+        listed: dict[str, Any] = {name: entries[:most_entries] for name, entries in lists.items()}
+        if is_markdown:
+            listed["headings"] = _nested(listed["headings"])
+        if front is not None:
+            lines = {"startLine": front.start_line, "endLine": front.end_line}
+            listed = {"frontmatter": {**lines, "keys": list(front.keys or ())[:most_entries]}, **listed}
+        return {**facts, "structure": listed, **_left_out(lists, most_entries)}
+
+    return answered(fitted(content, _MOST_ENTRIES, engine.settings.report_characters))
 
 
-def _left_out(lists: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """What is told where a document has more of something than is listed."""
-    cut = [f"{len(entries)} {name}" for name, entries in lists.items() if len(entries) > _MOST_ENTRIES]
+def _left_out(lists: Mapping[str, Sequence[Any]], listed: int) -> dict[str, Any]:
+    """What is told where a document has more of something than is `listed`."""
+    cut = [f"{len(entries)} {name}" for name, entries in lists.items() if len(entries) > listed]
     if not cut:
         return {}
-    told = f"The document has {', '.join(cut)}: the first {_MOST_ENTRIES} are listed"
+    told = f"The document has {', '.join(cut)}: the first {listed} are listed"
     return {"truncated": True, "suggestion": f"{told}. Find the others with mode search"}
 
 
@@ -145,6 +150,16 @@ def _search(engine: Engine, request: InspectRequest) -> Answer:
     )
     if not report.ok:
         return refused(report.diagnostics)
+    content = fitted(
+        lambda count: _found(first_hits(report, count), request),
+        hit_count(report),
+        engine.settings.report_characters,
+    )
+    return answered(content)
+
+
+def _found(report: SearchReport, request: InspectRequest) -> dict[str, Any]:
+    """The hits of `report`."""
     matches: list[dict[str, Any]] = []
     for group in (group for found in report.files for group in found.groups):
         for hit in group.hits:
@@ -158,15 +173,13 @@ def _search(engine: Engine, request: InspectRequest) -> Answer:
                     **_nearest_heading(group),
                 }
             )
-    return answered(
-        {
-            "filePath": request.file_path,
-            "query": request.query,
-            "matches": matches,
-            "totalMatches": report.total_matches,
-            **({"truncated": True, "suggestion": _NARROW} if report.truncated else {}),
-        }
-    )
+    return {
+        "filePath": request.file_path,
+        "query": request.query,
+        "matches": matches,
+        "totalMatches": report.total_matches,
+        **({"truncated": True, "suggestion": _NARROW} if report.truncated else {}),
+    }
 
 
 def _nearest_heading(group: SearchGroup) -> dict[str, Any]:
@@ -189,7 +202,7 @@ def _lines(engine: Engine, request: InspectRequest) -> Answer:
         if first > source.lines.count:
             return failed(f"Line {first} is not in the file", f"The file has {source.lines.count} lines")
         lines += numbered(source.lines, first, min(last, first + _MOST_LINES))
-        if len(lines) > _MOST_LINES or sum(len(line["text"]) for line in lines) > _MOST_CHARACTERS:
+        if len(lines) > _MOST_LINES or size_of(lines) > engine.settings.report_characters:
             return failed("The lines that are asked for are too many", "Ask for fewer, or use TextRead")
     return answered({"filePath": request.file_path, "query": request.query, "lines": lines})
 
@@ -210,7 +223,8 @@ def read(engine: Engine, request: ReadRequest) -> Answer:
     if isinstance(place, Answer):
         return place
     target = request.target.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
-    (result,) = engine.read(EngineRequest(targets=(place,))).results
+    most = engine.settings.report_characters
+    (result,) = read_within(engine, EngineRequest(targets=(place,)), most, read_text).results
     if result.problem is not None:
         return refused((result.problem,), source, target_text(given[0], target[given[0]]))
     first, last = result.start_line or 0, result.end_line or 0
@@ -267,7 +281,9 @@ def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | Answer:
     for name, first, last in found:
         if name == wanted:
             return ReadTarget(file=file, lines=LinesField(start=first, end=last))
-    markers = ", ".join(f"[{name}] at line {first}" for name, first, _ in found if name)
+    markers = ", ".join(
+        f"[{shown(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
+    )
     return failed(
         f"Target not found: {target_text('section', marker)}",
         f"Sections of the file: {markers}" if markers else "The file has no sections by markers",

@@ -17,6 +17,7 @@ from mdplan.reading.search_request import SearchRequest
 from mdplan.reading.stat_request import StatRequest
 from mdplan.report import refusal, to_wire
 from mdplan.surfaces.mcp_server.arguments import guarded
+from mdplan.surfaces.mcp_server.fitting import bounded, read_within, with_fewer_hits
 from mdplan.surfaces.mcp_server.flat_schema import flat_report_schema
 from mdplan.surfaces.mcp_server.progress import tick
 from mdplan.surfaces.mcp_server.requests import Request, hint_of, read_arguments, request_schema
@@ -33,7 +34,6 @@ NAMES: Final = ("read_files", "grep_content")
 SECTION_PATTERNS: Final = (r"^\[LOG-", r"^## ", r"^# ")
 _LARGE_BYTES: Final = 100_000
 _LARGE_KINDS: Final = (".json", ".yaml", ".yml")
-_MOST_CHARACTERS: Final = 50_000
 _MOST_MATCHES: Final = 200
 _RULE: Final = "---"
 
@@ -160,14 +160,12 @@ def _read_files(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     if too_large:
         return _refused(refusal(ReadReport, too_large))
     targets = tuple(file.to_target() for file in request.files)
-    report = engine.read(ReadRequest(targets=targets, max_characters=_MOST_CHARACTERS))
+    most = engine.settings.report_characters
+    report = read_within(engine, ReadRequest(targets=targets, max_characters=most), most, _laid_out)
     if not any(result.content is not None for result in report.results):
         return _refused(report)
-    return Answer(
-        text=visible("\n".join(_layout(result) for result in report.results)),
-        structured=to_wire(report),
-        is_refusal=False,
-    )
+    answer = Answer(text=_laid_out(report), structured=to_wire(report), is_refusal=False)
+    return bounded(answer, ReadReport, most, _refused)
 
 
 def _too_large(engine: Engine, request: ReadFilesRequest) -> Iterator[Diagnostic]:
@@ -184,6 +182,10 @@ def _too_large(engine: Engine, request: ReadFilesRequest) -> Iterator[Diagnostic
                 hint="read a part of it (head, start_line), or set large_file_passthrough: true",
                 file=visible(file.path),
             )
+
+
+def _laid_out(report: ReadReport) -> str:
+    return visible("\n".join(_layout(result) for result in report.results))
 
 
 def _layout(result: ReadResult) -> str:
@@ -219,7 +221,10 @@ def _grep_content(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     )
     if not report.ok:
         return _refused(report)
-    return Answer(text=visible(_matches(report)), structured=to_wire(report), is_refusal=False)
+    most = engine.settings.report_characters
+    report = with_fewer_hits(report, most, _matches)
+    answer = Answer(text=visible(_matches(report)), structured=to_wire(report), is_refusal=False)
+    return bounded(answer, SearchReport, most, _refused)
 
 
 def _matches(report: SearchReport) -> str:

@@ -1,6 +1,6 @@
 """The toolset `md`: look at a file's structure, preview edits, apply them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from mdplan.schema import Schema
 from mdplan.stat_report import StatReport
 from mdplan.surfaces.mcp_server import history_tool
 from mdplan.surfaces.mcp_server.arguments import guarded
+from mdplan.surfaces.mcp_server.fitting import bounded, fitted, read_within, wire_size, with_fewer_hits
 from mdplan.surfaces.mcp_server.flat_schema import (
     batch_properties,
     edit_schema,
@@ -26,8 +27,7 @@ from mdplan.surfaces.mcp_server.flat_schema import (
     request_properties,
 )
 from mdplan.surfaces.mcp_server.progress import tick
-from mdplan.surfaces.mcp_server.result import MOST_CHARACTERS, answer, plan_answer
-from mdplan.surfaces.mcp_server.short_report import size_of
+from mdplan.surfaces.mcp_server.result import AnyReport, answer, plan_answer
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.wire_names import fold_names
 
@@ -133,7 +133,7 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
             input_schema=_validate_schema(),
             output_schema=flat_report_schema(PlanReport),
             writes=False,
-            call=guarded(PlanReport, lambda arguments: plan_answer(engine.plan(arguments, tick))),
+            call=guarded(PlanReport, lambda arguments: _validate(engine, arguments)),
         ),
         ToolDefinition(
             name="md_apply",
@@ -151,19 +151,30 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
 def _stat(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     request = read_stat_request(arguments)
     report = engine.stat(request) if isinstance(request, StatRequest) else refusal(StatReport, request)
-    wire = to_wire(report)
-    size = size_of(wire)
-    if size > MOST_CHARACTERS and isinstance(request, StatRequest):
+    most = engine.settings.report_characters
+    if isinstance(request, StatRequest) and wire_size(report) > most:
         # A shorter page, whose cursor goes on where it ends.
-        rows = max(len(rows) for rows in wire.values() if isinstance(rows, list))
-        report = engine.stat(replace(request, limit=max(1, rows * MOST_CHARACTERS * 9 // (size * 10))))
-    return answer(report, stat_text)
+        asked, rows = request, _longest_list(report)
+        report = fitted(lambda limit: engine.stat(replace(asked, limit=limit)), rows, most, wire_size)
+    return _bounded(engine, report, stat_text)
+
+
+def _longest_list(report: StatReport) -> int:
+    return max(len(rows) for rows in to_wire(report).values() if isinstance(rows, list))
+
+
+def _bounded(engine: Engine, report: AnyReport, text_of: Callable[[AnyReport], str]) -> Answer:
+    most = engine.settings.report_characters
+    made = answer(report, text_of, most)
+    return bounded(made, type(report), most, lambda refused: answer(refused, str)) if report.ok else made
 
 
 def _read(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     request = read_read_request(arguments)
-    report = engine.read(request) if isinstance(request, ReadRequest) else refusal(ReadReport, request)
-    return answer(report, read_text)
+    if not isinstance(request, ReadRequest):
+        return answer(refusal(ReadReport, request), str)
+    most = engine.settings.report_characters
+    return _bounded(engine, read_within(engine, request, most, read_text), read_text)
 
 
 def _search(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
@@ -171,12 +182,18 @@ def _search(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     report = (
         engine.search(request, tick) if isinstance(request, SearchRequest) else refusal(SearchReport, request)
     )
-    return answer(report, search_text)
+    return _bounded(
+        engine, with_fewer_hits(report, engine.settings.report_characters, search_text), search_text
+    )
 
 
 def _apply(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     request = fold_names(arguments, {})
-    return plan_answer(engine.apply(request, tick))
+    return plan_answer(engine.apply(request, tick), engine.settings.report_characters)
+
+
+def _validate(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
+    return plan_answer(engine.plan(arguments, tick), engine.settings.report_characters)
 
 
 def _stat_schema() -> Schema:
