@@ -79,10 +79,21 @@ def _followed(step: BuiltFile) -> dict[int, int]:
     for section in _headed(step.base):
         start = section.span.start
         after = step.edits.map_offset(start, after=True)
-        now = after if after is not None else _rewritten(step, section)
+        now = _rewritten(step, section) if after is None else _start_of_line(step, start, after)
         if start not in followed and now in step.result_headings:
             followed[start] = now
     return followed
+
+
+def _start_of_line(step: BuiltFile, start: int, after: int) -> int:
+    """Where the heading that began at `start` begins now; `after` is where its first character is.
+
+    Something may have been put before that, into the same line: a mark of a deeper level.
+    """
+    before = step.edits.map_offset(start)
+    found = step.result_headings.get(before) if before is not None else None
+    is_in_line = found is not None and found.heading is not None and after < found.heading.span.end
+    return before if before is not None and is_in_line else after
 
 
 def _rewritten(step: BuiltFile, section: Section) -> int | None:
