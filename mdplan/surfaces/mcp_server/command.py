@@ -10,11 +10,12 @@ import click
 
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS, limit_options
+from mdplan.surfaces.http_options import read_http_options, with_http_options
 
 _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 
 
-@click.command("serve", short_help="Serve agents over MCP, on standard input and output.")
+@click.command("serve", short_help="Serve agents over MCP, on standard input and output or over HTTP.")
 @click.option(
     "--root",
     "roots",
@@ -40,6 +41,7 @@ _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 @click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match. Repeatable.")
 @click.option("--deny", multiple=True, metavar="GLOB", help="Touch no file that matches. Repeatable.")
 @limit_options(_LIMITS)
+@with_http_options
 @click.option(
     "--log-file",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -56,6 +58,7 @@ def serve(
     """Serve agents over MCP, on standard input and output, until the client goes away.
 
     Clients start it themselves; their settings name the command: `mdplan serve --root DIR`.
+    With --http it is started by a person or a service, and serves many clients until it is stopped.
     """
     from mdplan.engine import Engine
     from mdplan.settings import Settings
@@ -70,6 +73,7 @@ def serve(
         toolsets, tools = ["editor"], [PATCH]
     _check_names("--toolsets", toolsets or [""], TOOLSETS)
     _check_names("--tools", tools, tool_names(toolsets))
+    http = read_http_options(offered)
     _log_to(log_file)
     try:
         settings = Settings().limited({limit: offered[limit.parameter] for limit in _LIMITS})
@@ -78,11 +82,17 @@ def serve(
         for problem in refused.problems:
             click.echo(f"error: {problem.code}: {problem.message}\n  hint: {problem.hint}", err=True)
         return refused.problems[0].code.exit
+    server = build_server(engine, toolsets=toolsets, tools=tools, read_only=offered["read_only"])
+    if http is not None:
+        from mdplan.surfaces.http_server import serve_http
+        from mdplan.surfaces.mcp_server.http_part import PATH, mcp_part
+
+        return serve_http([mcp_part(server, http.max_body)], http, PATH)
     if sys.stdin.isatty():
         click.echo(
             "Serving MCP on standard input and output, which a client should hold. Ctrl-C ends it.", err=True
         )
-    run_on_stdio(build_server(engine, toolsets=toolsets, tools=tools, read_only=offered["read_only"]))
+    run_on_stdio(server)
     return Exit.DONE
 
 

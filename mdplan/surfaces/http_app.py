@@ -1,0 +1,36 @@
+"""One HTTP application of the routes of several surfaces, behind one guard."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
+
+from mdplan.surfaces.http_guard import GuardRules, HttpGuard
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpPart:
+    """What one surface brings: its routes, and what has to be open while they are served."""
+
+    routes: tuple[BaseRoute, ...]
+    running: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
+
+
+def http_app(parts: Sequence[HttpPart], rules: GuardRules) -> Starlette:
+    """Application with the routes of all `parts`; each request passes the guard with `rules` first."""
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for part in parts:
+                await stack.enter_async_context(part.running())
+            yield
+
+    return Starlette(
+        routes=[route for part in parts for route in part.routes],
+        middleware=[Middleware(HttpGuard, rules=rules)],
+        lifespan=lifespan,
+    )

@@ -1,0 +1,170 @@
+"""Options of `mdplan serve --http`, and what they must be before anything listens."""
+
+import os
+import re
+import secrets
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+DEFAULT_MAX_BODY: Final = 16 * 1024 * 1024
+TOKEN_VARIABLE: Final = "MDPLAN_TOKEN"  # noqa: S105 (the name of a variable)
+
+_ADDRESS: Final = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})")
+_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?")
+_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?")
+# RFC 6750 section 2.1, and long enough that nobody guesses it.
+_TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]{16,1024}=*")
+_NEW_TOKEN_BYTES: Final = 32
+_ONLY_WITH_HTTP: Final = ("allow_hosts", "allow_origins", "token_file", "max_body")
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpOptions:
+    """Where to listen, and what the guard is to let through.
+
+    `address` is where the socket is bound, `host` the name that the user gave for it. `hosts` are those that
+    were listed; `allowed_hosts` has the ones that go without saying too.
+    """
+
+    host: str
+    family: socket.AddressFamily
+    address: tuple[Any, ...]
+    is_loopback: bool
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+    token: str
+    token_is_new: bool
+    max_body: int
+
+    def allowed_hosts(self, port: int) -> frozenset[str]:
+        """Values of the header Host that name this server, which listens on `port`."""
+        own = ("127.0.0.1", "localhost", "[::1]") if self.is_loopback else ()
+        ends = ("", f":{port}") if port == 80 else (f":{port}",)
+        return frozenset({*self.hosts, *(name + end for name in own for end in ends)})
+
+
+def with_http_options(command: Command) -> Command:
+    """`command` with the options of HTTP."""
+    for option in reversed(
+        (
+            click.option(
+                "--http",
+                metavar="HOST:PORT",
+                help="Serve over HTTP instead, at http://HOST:PORT/mcp. Port 0 takes a free one.",
+            ),
+            click.option(
+                "--allow-host",
+                "allow_hosts",
+                multiple=True,
+                metavar="NAME[:PORT]",
+                help="HTTP: serve requests for this name too, as in the header Host. Repeatable.",
+            ),
+            click.option(
+                "--allow-origin",
+                "allow_origins",
+                multiple=True,
+                metavar="ORIGIN",
+                help="HTTP: let web pages of this origin ask; else none may. Repeatable.",
+            ),
+            click.option(
+                "--token-file",
+                type=click.Path(exists=True, dir_okay=False, path_type=Path),
+                metavar="FILE",
+                help=f"HTTP: the token that clients send; else {TOKEN_VARIABLE}; else a new one is shown.",
+            ),
+            click.option(
+                "--max-body",
+                type=click.IntRange(min=1),
+                metavar="BYTES",
+                help=f"HTTP: longest body of a request.  [default: {DEFAULT_MAX_BODY}]",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def read_http_options(given: Mapping[str, Any]) -> HttpOptions | None:
+    """The options in `given`, checked; None without `--http`. What is wrong is a usage error of click."""
+    if given["http"] is None:
+        for name in _ONLY_WITH_HTTP:
+            if given[name]:
+                option = "--" + name.removesuffix("s").replace("_", "-")
+                raise click.UsageError(f"{option} is only for --http HOST:PORT")
+        return None
+    host, family, address = _resolved(given["http"])
+    # An IPv4 address may come in the clothes of IPv6, and a zone may follow; only the address counts.
+    is_loopback = ip_address(str(address[0]).partition("%")[0]).is_loopback
+    token = _given_token(given["token_file"])
+    hosts = tuple(_checked("--allow-host", _HOST, name, "docs.example.org") for name in given["allow_hosts"])
+    if not is_loopback and (token is None or not hosts):
+        raise click.BadParameter(
+            f"`{host}` can be reached from other machines: that needs a token (--token-file FILE or "
+            f"{TOKEN_VARIABLE}) and each name by which clients call it (--allow-host NAME:PORT). "
+            "Or listen on 127.0.0.1, behind a proxy with TLS",
+            param_hint="--http",
+        )
+    return HttpOptions(
+        host=host,
+        family=family,
+        address=address,
+        is_loopback=is_loopback,
+        hosts=hosts,
+        origins=tuple(
+            _checked("--allow-origin", _ORIGIN, origin, "https://docs.example.org")
+            for origin in given["allow_origins"]
+        ),
+        token=secrets.token_urlsafe(_NEW_TOKEN_BYTES) if token is None else token,
+        token_is_new=token is None,
+        max_body=given["max_body"] or DEFAULT_MAX_BODY,
+    )
+
+
+def _resolved(text: str) -> tuple[str, socket.AddressFamily, tuple[Any, ...]]:
+    """Host as it was written, and the family and the address to which it leads."""
+    found = _ADDRESS.fullmatch(text)
+    if found is None or int(found["port"]) > 65_535:
+        raise click.BadParameter(f"`{text}` is no address; write 127.0.0.1:8080", param_hint="--http")
+    host = found["host"]
+    try:
+        candidates = socket.getaddrinfo(
+            host.strip("[]"), int(found["port"]), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except (OSError, UnicodeError):
+        raise click.BadParameter(f"`{host}` leads to no address", param_hint="--http") from None
+    family, _, _, _, address = min(candidates, key=lambda each: each[0] != socket.AF_INET)
+    return host, family, address
+
+
+def _given_token(file: Path | None) -> str | None:
+    """The token of `file`, or of the environment; None where there is neither."""
+    if file is None:
+        text, source = os.environ.get(TOKEN_VARIABLE), TOKEN_VARIABLE
+        if text is None:
+            return None
+    else:
+        text, source = file.read_bytes()[:4096].decode("utf-8", "replace"), "--token-file"
+    token = text.strip()
+    if _TOKEN.fullmatch(token) is None:
+        # The token itself is not repeated: it may be a real one with a slip in it.
+        raise click.BadParameter(
+            "a token is one line of 16 or more letters, digits and -._~+/", param_hint=source
+        )
+    return token
+
+
+def _checked(option: str, pattern: re.Pattern[str], value: str, example: str) -> str:
+    """`value` in lower case, or a usage error: lists are exact, they know no wildcards and no paths."""
+    folded = value.lower()
+    if pattern.fullmatch(folded) is None:
+        message = f"`{value}` cannot be compared; write it whole, without path or wildcard: {example}"
+        raise click.BadParameter(message, param_hint=option)
+    return folded
