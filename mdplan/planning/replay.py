@@ -64,22 +64,39 @@ def replay(
     results: list[bytes | None] = []
     diff: list[bytes] = []
     for change, (path, new_path), base in zip(plan.files, relative_paths, bases, strict=True):
-        fits = all(edit.span.end <= len(base.text) for edit in change.edits)
-        byte_edits = base.planned_byte_edits(change.edits) if fits else EncodeProblem(0, None)
-        if isinstance(byte_edits, EncodeProblem):
-            return (_tampered(change),)
-        result = splice(base.data, byte_edits)
-        if change.result_sha256 is None:
-            results.append(None)
-            byte_edits = (ByteEdit(0, len(base.data), b""),)  # With its byte order mark.
-        elif sha256_hex(result) == change.result_sha256:
-            results.append(result)
-        else:
-            return (_tampered(change),)
+        replayed = replay_file(change, base)
+        if isinstance(replayed, Diagnostic):
+            return (replayed,)
+        results.append(replayed.result)
         old = None if change.base_sha256 is None else path
         new = None if change.result_sha256 is None else new_path or path
-        diff.append(file_diff(old, new, find_hunks(base.data, byte_edits)))
+        diff.append(file_diff(old, new, find_hunks(base.data, replayed.byte_edits)))
     return Replay(results=tuple(results), diff=b"".join(diff))
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedFile:
+    """The bytes that a plan makes of one file, None where it is deleted, and the edits that make them."""
+
+    result: bytes | None
+    byte_edits: tuple[ByteEdit, ...]
+
+
+def replay_file(change: FileChange, base: Source) -> ReplayedFile | Diagnostic:
+    """The text edits of `change` on its base.
+
+    Errors: PLAN_TAMPERED where they do not give the result hash that the plan names.
+    """
+    fits = all(edit.span.end <= len(base.text) for edit in change.edits)
+    byte_edits = base.planned_byte_edits(change.edits) if fits else EncodeProblem(0, None)
+    if isinstance(byte_edits, EncodeProblem):
+        return _tampered(change)
+    result = splice(base.data, byte_edits)
+    if change.result_sha256 is None:
+        return ReplayedFile(None, (ByteEdit(0, len(base.data), b""),))  # With its byte order mark.
+    return (
+        ReplayedFile(result, byte_edits) if sha256_hex(result) == change.result_sha256 else _tampered(change)
+    )
 
 
 def _is_result(change: FileChange, file: FoundFile) -> bool:

@@ -30,15 +30,15 @@ class Block(NamedTuple):
 class LineComparison:
     """Compares lists of lines, one pair after the other, within one allowance of work for all of them."""
 
-    def __init__(self) -> None:
-        """Start with the whole allowance."""
-        self._comparisons_left = _MAX_COMPARISONS
+    def __init__(self, comparisons: int = _MAX_COMPARISONS) -> None:
+        """Start with an allowance of so many `comparisons` of two lines."""
+        self.comparisons_left = comparisons
 
     def differing(self, old: list[Line], new: list[Line]) -> Iterator[Block]:
         """The blocks of `old` and `new` that differ, in order; all lines outside of them are the same."""
         for gap in _gaps(old, new):
-            if 1 < gap.comparisons <= self._comparisons_left:
-                self._comparisons_left -= gap.comparisons
+            if 1 < gap.comparisons <= self.comparisons_left:
+                self.comparisons_left -= gap.comparisons
                 yield from _compare(old, new, gap)
             else:
                 yield gap

@@ -1,0 +1,108 @@
+"""Which text edits a changed line of a diff has to do with."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from mdplan.review.edit_owners import Owners
+from mdplan.review.file_sides import FileSides
+from mdplan.text.source import visible
+
+
+@dataclass(frozen=True)
+class LinePlaces:
+    """The text edits of `sides`, and the `owners` of each of them. Places are bytes of the UTF-8 view."""
+
+    sides: FileSides
+    owners: Sequence[Owners]
+
+    def of_old(self, start: int, end: int) -> Owners:
+        """The edits that took the bytes ``[start, end)`` of the base, which are a line."""
+        return self._named(_meeting(self._old_starts, self._old_ends, start, end))
+
+    def of_new(self, start: int, end: int) -> Owners:
+        """The edits that wrote the bytes ``[start, end)`` of the result, which are a line."""
+        return self._named(_meeting(self._new_starts, self._new_ends, start, end))
+
+    def is_derived(self, start: int, end: int) -> bool:
+        """Whether text edits that nobody asked for stand in the bytes ``[start, end)`` of the base."""
+        return any(not self.owners[index] for index in _meeting(self._old_starts, self._old_ends, start, end))
+
+    def section(self, old: tuple[int, int], new: tuple[int, int]) -> tuple[str, ...]:
+        """Heading path of the first change in those bytes of the base and of the result.
+
+        In the result, or in the base where text is only removed. INI and plain text have none.
+        """
+        sides = self.sides
+        index = next(_meeting(self._old_starts, self._old_ends, *old), None)
+        index = next(_meeting(self._new_starts, self._new_ends, *new), 0) if index is None else index
+        edit = sides.edits.edits[index]
+        written = edit.new_text.lstrip()
+        if written:
+            # Line ends before a heading that is inserted belong to the section before it.
+            lead = len(edit.new_text) - len(written)
+            path = sides.result_outline.section_at(self._result_starts[index] + lead).path
+        else:
+            path = sides.base_outline.section_at(edit.span.start).path
+        return tuple(map(visible, path))
+
+    @cached_property
+    def _result_starts(self) -> list[int]:
+        return [span.start for span in self.sides.edits.result_spans()]
+
+    @cached_property
+    def old_lines(self) -> list[int]:
+        """Where the lines of the base start, and behind them where it ends."""
+        return _line_starts(self.sides.view.data)
+
+    @cached_property
+    def new_lines(self) -> list[int]:
+        """The same of the result."""
+        return _line_starts(self.sides.result_text.encode("utf-8", "surrogateescape"))
+
+    def _named(self, indexes: Iterator[int]) -> Owners:
+        return tuple(sorted({edit for index in indexes for edit in self.owners[index]}))
+
+    @cached_property
+    def _old_starts(self) -> list[int]:
+        return [edit.start for edit in self.sides.byte_edits]
+
+    @cached_property
+    def _old_ends(self) -> list[int]:
+        return [edit.end for edit in self.sides.byte_edits]
+
+    @cached_property
+    def _new_starts(self) -> list[int]:
+        growth = (len(edit.new) - (edit.end - edit.start) for edit in self.sides.byte_edits)
+        shifts = accumulate(growth, initial=0)
+        return [edit.start + shift for edit, shift in zip(self.sides.byte_edits, shifts, strict=False)]
+
+    @cached_property
+    def _new_ends(self) -> list[int]:
+        return [
+            start + len(edit.new) for start, edit in zip(self._new_starts, self.sides.byte_edits, strict=True)
+        ]
+
+
+def _meeting(starts: Sequence[int], ends: Sequence[int], start: int, end: int) -> Iterator[int]:
+    """Indexes of the ranges that share a byte with ``[start, end)``; where none does, of those that touch it.
+
+    A diff may show a line that was there already as the new one, when an equal line was put beside it.
+    """
+    first = bisect_left(ends, start)
+    last = bisect_right(starts, end)
+    inside = [index for index in range(first, last) if starts[index] < end and ends[index] > start]
+    yield from inside or range(first, last)
+
+
+def _line_starts(data: bytes) -> list[int]:
+    starts = [0]
+    at = data.find(b"\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = data.find(b"\n", at + 1)
+    if starts[-1] != len(data):
+        starts.append(len(data))
+    return starts
