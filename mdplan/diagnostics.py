@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from typing import Self
 
-from mdplan.text.near_misses import NearMiss
+from mdplan.text.near_miss import NearMiss
 from mdplan.text.span import Position
 
 

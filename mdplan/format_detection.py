@@ -5,7 +5,6 @@ from typing import Final
 
 from mdplan.document_format import DocumentFormat
 from mdplan.markdown.front_matter import find_front_matter
-from mdplan.plaintext.ini_content import looks_like_ini
 
 _SUFFIXES: Final = {
     **dict.fromkeys(("md", "markdown", "mdown", "mkd", "mdx"), DocumentFormat.MARKDOWN),
@@ -28,6 +27,8 @@ def document_format(path: str, text: str, given: str | None = None) -> DocumentF
     stem, _, suffix = name.rpartition(".")
     if stem and suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
+    from mdplan.plaintext.ini_content import looks_like_ini
+
     if looks_like_ini(text):
         return DocumentFormat.INI
     if stem or name.startswith(".") or name.endswith("file"):

@@ -29,7 +29,8 @@ from mdplan.operation import (
 from mdplan.pattern_problem import pattern_problem
 from mdplan.text.folded_search import Wanted
 from mdplan.text.line_end_view import to_lf
-from mdplan.text.near_misses import NearMiss, find_near_misses, told
+from mdplan.text.near_miss import NearMiss
+from mdplan.text.near_misses import find_near_misses, told
 from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.span import Span
 

@@ -7,9 +7,7 @@ from mdplan.cut_off import cut_off
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.outline import Outline
 from mdplan.outlined_files import OutlinedFiles
-from mdplan.reading.broken_links import FindBroken, broken_in_tree
-from mdplan.reading.folder import folder_report
-from mdplan.reading.stat import stat_report
+from mdplan.reading.stat import FindBroken, stat_report
 from mdplan.reading.stat_request import StatRequest
 from mdplan.report import refusal
 from mdplan.stat_report import BrokenLink, StatReport
@@ -45,6 +43,8 @@ def _stat_file(files: OutlinedFiles, request: StatRequest) -> StatReport:
 
 
 def _stat_folder(files: OutlinedFiles, request: StatRequest) -> StatReport:
+    from mdplan.reading.folder import folder_report
+
     names = files.workspace.iter_files(request.file)
     if isinstance(names, Diagnostic):
         return refusal(StatReport, (names,))
@@ -67,6 +67,7 @@ def _link_finder(files: OutlinedFiles, root: Root) -> Callable[[str], FindBroken
     """What finds the links of a file of `root` that lead to nothing; each linked file is parsed once."""
     # Links to other files are looked at if asked for, and then more of the engine is needed.
     from mdplan.linked_files import LinkedFiles
+    from mdplan.reading.broken_links import broken_in_tree
 
     linked = LinkedFiles(files, root)
     return lambda path: broken_in_tree(linked, linked.anchors, path)

@@ -2,30 +2,34 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mdplan.document_format import DocumentFormat
 from mdplan.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.markdown.anchors import heading_anchors
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree, parse_blocks
 from mdplan.markdown.front_matter import FrontMatter, find_front_matter
-from mdplan.markdown.front_matter_values import FrontMatterContent, Unreadable, content_of
-from mdplan.markdown.inline_nodes import InlineMap
-from mdplan.markdown.lists import Lists
-from mdplan.markdown.region import Regions
 from mdplan.markdown.rendered_text import heading_title, render_text
 from mdplan.markdown.section import Section
-from mdplan.markdown.section_id import canonical_heading, folded, section_id
-from mdplan.markdown.tables import TableSource, read_tables
-from mdplan.text.folded_text import FoldedText
-from mdplan.text.line_end_view import LineEndView
+from mdplan.markdown.section_id import canonical_heading, section_id
+from mdplan.markdown.section_tree import section_ends, section_ordinals, section_paths
 from mdplan.text.lines import LineIndex
-from mdplan.text.similar_names import NameIndex
 from mdplan.text.source import Source, sha256_hex
 from mdplan.text.span import Span
+
+# What is derived on demand is loaded on demand: a stat of a short file needs little of it.
+if TYPE_CHECKING:
+    from mdplan.markdown.front_matter_values import FrontMatterContent, Unreadable
+    from mdplan.markdown.inline_nodes import InlineMap
+    from mdplan.markdown.lists import Lists
+    from mdplan.markdown.region import Regions
+    from mdplan.markdown.tables import TableSource
+    from mdplan.text.folded_text import FoldedText
+    from mdplan.text.line_end_view import LineEndView
+    from mdplan.text.similar_names import NameIndex
 
 _FOOTNOTE: Final = re.compile(r"\[\^[^\]\s]+\]:")
 _SHORT_HASH: Final = 16
@@ -81,18 +85,22 @@ class Outline:
         return self.tree.blocks
 
     @cached_property
-    def inline(self) -> InlineMap:
+    def inline(self) -> "InlineMap":
         """Inline nodes with their spans."""
+        from mdplan.markdown.inline_nodes import InlineMap
+
         if self.format is not DocumentFormat.MARKDOWN:
             return InlineMap("", LineIndex(""))
         return InlineMap(self.source.text, self.source.lines, self.body_start, self.tree)
 
     @cached_property
-    def tables(self) -> tuple[TableSource, ...]:
+    def tables(self) -> "tuple[TableSource, ...]":
         """Tables of every depth, in document order."""
+        from mdplan.markdown.tables import read_tables
+
         return read_tables(self.tree, self.source.text, self.source.lines)
 
-    def tables_in(self, span: Span) -> tuple[TableSource, ...]:
+    def tables_in(self, span: Span) -> "tuple[TableSource, ...]":
         """Tables that start in `span`, in document order."""
         first, end = (bisect_left(self._table_starts, offset) for offset in (span.start, span.end))
         return self.tables[first:end]
@@ -102,25 +110,33 @@ class Outline:
         return [table.block.span.start for table in self.tables]
 
     @cached_property
-    def lists(self) -> Lists:
+    def lists(self) -> "Lists":
         """Lists of every depth."""
+        from mdplan.markdown.lists import Lists
+
         return Lists(self.tree, self.source.text, self.source.lines)
 
     @cached_property
-    def front_matter_content(self) -> FrontMatterContent | Unreadable | None:
+    def front_matter_content(self) -> "FrontMatterContent | Unreadable | None":
         """What the front matter says; None where there is none."""
         if self.front_matter is None:
             return None
+        from mdplan.markdown.front_matter_values import content_of
+
         return content_of(self.source.text, self.front_matter, self.limits.front_matter_characters)
 
     @cached_property
-    def view(self) -> LineEndView:
+    def view(self) -> "LineEndView":
         """The text as patterns see it, with LF line ends."""
+        from mdplan.text.line_end_view import LineEndView
+
         return LineEndView(self.source.text, self.source.lines)
 
     @cached_property
-    def folded(self) -> FoldedText:
+    def folded(self) -> "FoldedText":
         """The same view, in which texts that were not found are looked for once more."""
+        from mdplan.text.folded_text import FoldedText
+
         return FoldedText(self.view.text)
 
     @cached_property
@@ -152,13 +168,17 @@ class Outline:
         return {section.anchor: section for section in self.every_section() if section.anchor}
 
     @cached_property
-    def heading_names(self) -> NameIndex:
+    def heading_names(self) -> "NameIndex":
         """Canonical headings, among which the nearest is found."""
+        from mdplan.text.similar_names import NameIndex
+
         return NameIndex(leaf for parent, leaf in self.by_heading if parent is None and leaf)
 
     @cached_property
-    def anchor_names(self) -> NameIndex:
+    def anchor_names(self) -> "NameIndex":
         """Anchors of headings, among which the nearest is found."""
+        from mdplan.text.similar_names import NameIndex
+
         return NameIndex(self.by_anchor)
 
     def parent(self, section: Section) -> Section | None:
@@ -279,10 +299,10 @@ class Outline:
         titles = [heading_title(block.content) for block in headings]
         # GitHub keeps in an anchor the space that an HTML tag beside the text leaves.
         anchors = list(heading_anchors(render_text(block.content) for block in headings))
-        paths, parents = _paths(headings, titles)
-        ordinals, repeats = _ordinals(headings, paths)
+        paths, parents = section_paths(headings, titles)
+        ordinals, repeats = section_ordinals(headings, paths)
         top = [number for number, block in enumerate(headings) if block.depth == 0]
-        ends = _section_ends([headings[number] for number in top], self.content_end)
+        ends = section_ends([headings[number] for number in top], self.content_end)
         index_of = {number: index for index, number in enumerate(top, start=1)}
         sections = [self._preamble(headings[top[0]] if top else None)]
         nested: list[Section] = []
@@ -339,47 +359,3 @@ class Outline:
             last_line=lines.line_at(span.end - 1) if len(span) else 0,
             parent=None,
         )
-
-
-def _paths(
-    headings: Sequence[Block], titles: Sequence[str]
-) -> tuple[list[tuple[str, ...]], list[int | None]]:
-    """Path of each heading and the number of its parent heading; nested headings have no children."""
-    paths: list[tuple[str, ...]] = []
-    parents: list[int | None] = []
-    open_headings: list[int] = []
-    for number, block in enumerate(headings):
-        if block.depth == 0:
-            while open_headings and headings[open_headings[-1]].level >= block.level:
-                open_headings.pop()
-        parent = open_headings[-1] if open_headings else None
-        paths.append((*(paths[parent] if parent is not None else ()), titles[number]))
-        parents.append(parent)
-        if block.depth == 0:
-            open_headings.append(number)
-    return paths, parents
-
-
-def _ordinals(headings: Sequence[Block], paths: Sequence[tuple[str, ...]]) -> tuple[list[int], list[int]]:
-    """Ordinal of each heading among those of equal folded path, and how many they are.
-
-    Top-level headings are counted before nested ones, so that a quoted look-alike changes no ID.
-    """
-    keys = [tuple(folded(element) for element in path) for path in paths]
-    ordinals = [0] * len(headings)
-    seen: Counter[tuple[str, ...]] = Counter()
-    for number in sorted(range(len(headings)), key=lambda number: (headings[number].depth > 0, number)):
-        seen[keys[number]] += 1
-        ordinals[number] = seen[keys[number]]
-    return ordinals, [seen[key] for key in keys]
-
-
-def _section_ends(headings: Sequence[Block], content_end: int) -> list[int]:
-    """Where each section ends: the next heading of the same or a higher level, or the end."""
-    ends = [content_end] * len(headings)
-    waiting: list[int] = []
-    for index, block in enumerate(headings):
-        while waiting and headings[waiting[-1]].level >= block.level:
-            ends[waiting.pop()] = block.span.start
-        waiting.append(index)
-    return ends

@@ -42,7 +42,7 @@ def inventories(
     names: Collection[str],
     area: Span,
     limit: int,
-    find_broken: FindBroken = broken_in_document,
+    find_broken: FindBroken | None = None,
 ) -> InventoryFields:
     """The inventories `names` of what starts in `area`, each list with at most `limit` entries.
 
@@ -68,7 +68,9 @@ def inventories(
     if "regions" in names:
         fields["regions"] = cut("regions", _regions(outline, area))
     if "links" in names:
-        fields["links"] = _links(outline, area, cut("brokenLinks", find_broken(outline, area)))
+        fields["links"] = _links(
+            outline, area, cut("brokenLinks", (find_broken or broken_in_document)(outline, area))
+        )
     if totals:
         fields["inventory_totals"] = totals
     return fields

@@ -1,16 +1,18 @@
 """What stat tells of INI files and plain text: sections, keys, comments and blank lines, never values."""
 
 from collections.abc import Sequence
-from typing import TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from mdplan.document_format import DocumentFormat
 from mdplan.markdown.outline import Outline
 from mdplan.plain_text_report import CommentBlockEntry, IniKeyEntry, IniSectionEntry, TextSectionEntry
-from mdplan.plaintext.ini_outline import IniOutline
-from mdplan.plaintext.ini_section import IniKey
-from mdplan.plaintext.text_outline import TextOutline
 from mdplan.reading.shown import shown
 from mdplan.text.span import Lines
+
+# A stat of Markdown, which is most of them, comes by here and needs none of this.
+if TYPE_CHECKING:
+    from mdplan.plaintext.ini_outline import IniOutline
+    from mdplan.plaintext.ini_section import IniKey
 
 
 class PlainTextFields(TypedDict, total=False):
@@ -29,7 +31,13 @@ def ini_section_count(outline: Outline) -> int:
     """How many sections an INI file has, with what stands before the first one; 0 for other formats."""
     if outline.format is not DocumentFormat.INI:
         return 0
-    return len(outline.derived(IniOutline).sections)
+    return len(_ini(outline).sections)
+
+
+def _ini(outline: Outline) -> "IniOutline":
+    from mdplan.plaintext.ini_outline import IniOutline
+
+    return outline.derived(IniOutline)
 
 
 def plain_text_fields(
@@ -48,6 +56,8 @@ def plain_text_fields(
 
     if outline.format is DocumentFormat.MARKDOWN:
         return fields, totals
+    from mdplan.plaintext.text_outline import TextOutline
+
     text = outline.derived(TextOutline)
     if outline.format is DocumentFormat.INI:
         fields["ini_sections"] = _ini_sections(outline, limit, totals, is_full=is_full)
@@ -74,7 +84,7 @@ def _ini_sections(
     outline: Outline, limit: int, totals: dict[str, int], *, is_full: bool
 ) -> tuple[IniSectionEntry, ...]:
     """Sections that have lines; of all their keys together at most `limit`."""
-    ini = outline.derived(IniOutline)
+    ini = _ini(outline)
     sections = [section for section in ini.sections if section.last_line >= section.first_line]
     if len(sections) > limit:
         totals["iniSections"] = len(sections)
@@ -98,6 +108,6 @@ def _ini_sections(
     return tuple(entries)
 
 
-def _key(key: IniKey) -> IniKeyEntry:
+def _key(key: "IniKey") -> IniKeyEntry:
     end_line = key.last_line if key.last_line > key.first_line else None
     return IniKeyEntry(key=shown(key.name), line=key.first_line, end_line=end_line)

@@ -1,29 +1,27 @@
 """The structure of one document as `stat` reports it: never content."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic, warning
 from mdplan.document_format import DocumentFormat
-from mdplan.markdown.front_matter_values import read_keys
 from mdplan.markdown.heading_path import find_by_id, find_by_path
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import section_id_digits
-from mdplan.reading.broken_links import FindBroken, broken_in_document
-from mdplan.reading.folder import file_row, folder_report
-from mdplan.reading.inventories import inventories
 from mdplan.reading.plain_text import ini_section_count, plain_text_fields
 from mdplan.reading.shown import shown, shown_names
 from mdplan.reading.stat_request import INVENTORIES, StatRequest, read_stat_request
 from mdplan.report import refusal
-from mdplan.stat_report import FrontMatterEntry, SectionEntry, StatReport
+from mdplan.stat_report import BrokenLink, FrontMatterEntry, SectionEntry, StatReport
 from mdplan.text.span import Lines, Span
 
-__all__ = ["StatRequest", "file_row", "folder_report", "read_stat_request", "stat_report"]
+__all__ = ["StatRequest", "read_stat_request", "stat_report"]
 
+# Finds the links in a span of a document that lead to nothing.
+FindBroken = Callable[[Outline, Span], list[BrokenLink]]
 _FULL_UP_TO: Final = 40
 _FULL_LIMIT: Final = 200
 _BRIEF_LIMIT: Final = 1_000
@@ -33,10 +31,11 @@ _LINE_END_NAMES: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 
 
 def stat_report(
-    file: str, outline: Outline, request: StatRequest, find_broken: FindBroken = broken_in_document
+    file: str, outline: Outline, request: StatRequest, find_broken: FindBroken | None = None
 ) -> StatReport:
-    """Report of the document `outline`, which stands in `file`; `find_broken` says which links are broken.
+    """Report of the document `outline`, which stands in `file`.
 
+    `find_broken` says which links are broken; without it only those into the document itself are looked at.
     Errors: those of `find_by_id` and `find_by_path` for `under`; INVALID_ARGUMENT for a cursor that none of
     ours looks like, STALE_BASE for one of another version of the file.
     """
@@ -54,7 +53,11 @@ def stat_report(
     entry = (lambda section: _full_entry(outline, section, firsts)) if is_full else _brief_entry
     fields, totals = plain_text_fields(outline, limit, is_full=is_full)
     names = _inventories(outline, request, is_full=is_full)
-    found = inventories(outline, names, page.area, limit, find_broken)
+    found: dict[str, Any] = {}
+    if names:
+        from mdplan.reading.inventories import inventories
+
+        found.update(inventories(outline, names, page.area, limit, find_broken))
     if totals:
         found["inventory_totals"] = totals | found.get("inventory_totals", {})
     source = outline.source
@@ -224,6 +227,8 @@ def _front_matter(outline: Outline) -> FrontMatterEntry | None:
     found = outline.front_matter
     if found is None:
         return None
+    from mdplan.markdown.front_matter_values import read_keys
+
     keys = read_keys(outline.source.text, found, outline.limits.front_matter_characters)
     return FrontMatterEntry(
         format=found.format,

@@ -1,6 +1,5 @@
 """What a caller may ask of `stat`, read strictly."""
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -69,6 +68,8 @@ def read_stat_request(data: Mapping[str, Any]) -> StatRequest | Problems:
 def _strings_of(value: object) -> object:
     """A list of strings as a tuple, also where it came as JSON text; anything else as it is."""
     if isinstance(value, str) and value.lstrip().startswith("["):
+        import json
+
         try:
             decoded = json.loads(value)
         except (ValueError, RecursionError):

@@ -4,7 +4,6 @@ import errno
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -36,7 +35,7 @@ class Root:
 
     @staticmethod
     def open(
-        folder: str | Path,
+        folder: str | os.PathLike[str],
         name: str = "",
         scope: Scope | None = None,
         filesystem: FileSystem | None = None,
@@ -192,15 +191,17 @@ class Root:
         return f"a stat of `{self.show('/'.join(components[:-1]) or '.')}` lists the files that are there"
 
 
-def find_root(start: str | Path) -> Path:
+def find_root(start: str) -> str:
     """The folder that a command started in `start` works in when it is not told.
 
     The nearest one, from `start` upwards, that has a state folder; else the nearest top of a git work tree;
     else `start` itself.
     """
-    here = Path(os.path.realpath(start))
+    here = os.path.realpath(start)
     for marker in (STATE_FOLDER, ".git"):
-        for folder in (here, *here.parents):
-            if os.path.lexists(folder / marker):
+        folder, below = here, ""
+        while folder != below:
+            if os.path.lexists(os.path.join(folder, marker)):
                 return folder
+            folder, below = os.path.dirname(folder), folder
     return here

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final, Self
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -35,7 +34,7 @@ class Workspace:
 
     @staticmethod
     def open(
-        folders: Sequence[str | Path] | Mapping[str, str | Path],
+        folders: Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]],
         allow: Sequence[str] = (),
         deny: Sequence[str] = (),
         filesystem: FileSystem | None = None,
@@ -192,11 +191,13 @@ class Workspace:
         return checked if isinstance(checked, Diagnostic) else (root, checked)
 
 
-def _named_by_folder(folders: Sequence[str | Path]) -> Mapping[str, str | Path]:
-    named: dict[str, str | Path] = {}
+def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, str | os.PathLike[str]]:
+    named: dict[str, str | os.PathLike[str]] = {}
     for given in folders:
         written = _NAMED.fullmatch(given) if isinstance(given, str) else None
-        name, folder = (written[1], written[2]) if written else (Path(given).resolve().name, given)
+        name, folder = (
+            (written[1], written[2]) if written else (os.path.basename(os.path.realpath(given)), given)
+        )
         if name in named:
             message = f"two roots are named `{visible(name)}`"
             hint = "give one of them another name with `NAME=FOLDER`"

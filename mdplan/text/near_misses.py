@@ -9,6 +9,7 @@ from mdplan.text.differences import Difference
 from mdplan.text.folded_search import FoldedSearch, Wanted
 from mdplan.text.folded_text import FoldedText
 from mdplan.text.lines import LineIndex
+from mdplan.text.near_miss import NearMiss
 from mdplan.text.span import Span
 
 _MOST_TOLD: Final = 3
@@ -16,19 +17,6 @@ _KINDS_TOLD: Final = 4
 _LONGEST: Final = 20_000
 _ESCAPE: Final = re.compile(r"\\([nt])")
 _ESCAPED: Final = {"n": "\n", "t": "\t"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NearMiss:
-    """A place that is nearly what was asked for. Lines and columns are 1-based, `end_line` is inclusive.
-
-    `differs` names what differs, where, and what stands there: ``dashes (U+2013, not U+002D) at column 9``.
-    """
-
-    line: int
-    col: int
-    end_line: int
-    differs: str
 
 
 def find_near_misses(

@@ -10,7 +10,8 @@ from hypothesis.strategies import DataObject, SearchStrategy
 from mdplan.text.differences import find_differences
 from mdplan.text.folded_search import Wanted
 from mdplan.text.folded_text import FoldedText, Folding
-from mdplan.text.near_misses import NearMiss, find_near_misses
+from mdplan.text.near_miss import NearMiss
+from mdplan.text.near_misses import find_near_misses
 from mdplan.text.similar_text import RunIndex
 from mdplan.text.span import Span
 from tests.properties.strategies import texts

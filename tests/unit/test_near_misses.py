@@ -4,7 +4,8 @@ import pytest
 
 from mdplan.text.folded_search import Wanted
 from mdplan.text.folded_text import FoldedText
-from mdplan.text.near_misses import NearMiss, find_near_misses, told
+from mdplan.text.near_miss import NearMiss
+from mdplan.text.near_misses import find_near_misses, told
 from mdplan.text.span import Span
 
 TEXT = """\

@@ -130,4 +130,4 @@ def test_root_is_the_nearest_state_folder_else_the_git_top(
         else:
             (tmp_path / name).write_bytes(b"gitdir: elsewhere\n")
 
-    assert find_root(tmp_path / start) == (tmp_path / root).resolve()
+    assert find_root(str(tmp_path / start)) == str((tmp_path / root).resolve())

@@ -1,11 +1,9 @@
 """The standard streams: what goes to which, how it is coloured, and what happens when nobody reads it."""
 
-import json
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TextIO
 
 import click
@@ -76,6 +74,8 @@ class Console:
     def json(self, value: object) -> None:
         """Write `value`, decoded JSON, to standard output: one line, or indented on a terminal."""
         indent = 2 if _is_terminal(sys.stdout) else None
+        import json
+
         text = escaped_json(json.dumps(value, ensure_ascii=False, indent=indent))
         _write(sys.stdout, text.encode("utf-8") + b"\n")
 
@@ -136,5 +136,5 @@ def _write(stream: TextIO | None, data: bytes) -> None:
 def mute(stream: TextIO | None) -> None:
     """Let what `stream` still holds vanish: the interpreter would stumble over it on its way out."""
     if stream is not None:
-        with Path(os.devnull).open("wb") as nowhere:
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 (pathlib would be loaded for this alone)
             os.dup2(nowhere.fileno(), stream.fileno())
