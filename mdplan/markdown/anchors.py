@@ -1,8 +1,13 @@
 """Anchors of a document: generated from headings as GitHub does, or explicit in HTML."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
+
+# Everything but letters, digits, underscores, hyphens and spaces, which have become hyphens.
+_DROPPED: Final = re.compile(r"[^\w\- ]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,4 @@ def heading_anchors(titles: Iterable[str]) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def heading_slug(title: str) -> str:
     """GitHub's slug of one rendered heading, before repeats are told apart."""
-    from mdit_py_plugins.anchors.index import slugify
-
-    return slugify(title)
+    return _DROPPED.sub("", title.lower().replace(" ", "-"))

@@ -1,6 +1,5 @@
 """Finding sections by heading path, section ID or anchor."""
 
-import difflib
 import json
 import re
 from collections.abc import Sequence
@@ -274,7 +273,9 @@ def _place(section: Section, path: Sequence[str]) -> str:
 
 def _likely(outline: Outline, name: str, path: Sequence[str]) -> list[Section]:
     """Sections of the canonical heading `name`; those whose outer headings are like `path` come first."""
-    outer = difflib.SequenceMatcher(b=" ".join(canonical_heading(element) for element in path[:-1]))
+    from difflib import SequenceMatcher
+
+    outer = SequenceMatcher(b=" ".join(canonical_heading(element) for element in path[:-1]))
 
     def unlike(section: Section) -> float:
         outer.set_seq1(" ".join(canonical_heading(title) for title in section.path[:-1]))

@@ -85,6 +85,9 @@ def find_tasks(outline: Outline) -> tuple[Task, ...]:
 
 def fence_language(fence: Block) -> str | None:
     """First word of the info string of `fence` (CommonMark 0.31.2, section 4.5)."""
-    from markdown_it.common.utils import unescapeAll
+    info = fence.content.strip(" \t")
+    if "\\" in info or "&" in info:
+        from markdown_it.common.utils import unescapeAll
 
-    return _SPACES.split(unescapeAll(fence.content.strip(" \t")), maxsplit=1)[0] or None
+        info = unescapeAll(info)
+    return _SPACES.split(info, maxsplit=1)[0] or None

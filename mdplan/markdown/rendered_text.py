@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _MARKUP: Final = re.compile(r"[\\`*_~\[<&\n]")
+# A code span (CommonMark 6.1): what stands between a run of backticks and the next run of the same length.
+_CODE_SPAN: Final = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 
 
 class _EveryLabel(dict[str, dict[str, str]]):
@@ -33,7 +35,17 @@ def render_text(content: str) -> str:
     line breaks are spaces. ``[text][label]`` and ``[label]`` are links whatever is defined. Content that is
     nested deeper than the parser goes is returned as it is.
     """
-    return _render(content) if _MARKUP.search(content) else content
+    if not _MARKUP.search(content):
+        return content
+    # Titles name code more often than all else, and for that no parser has to be loaded.
+    has_code_alone = not _MARKUP.search(_CODE_SPAN.sub("", content).replace("`", ""))
+    return _CODE_SPAN.sub(_code, content) if has_code_alone else _render(content)
+
+
+def _code(span: re.Match[str]) -> str:
+    """The text of a code span, without the space that keeps it from its backticks."""
+    text = span[2].replace("\n", " ")
+    return text[1:-1] if text.startswith(" ") and text.endswith(" ") and text.strip(" ") else text
 
 
 def heading_title(content: str) -> str:

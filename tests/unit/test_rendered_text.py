@@ -11,6 +11,8 @@ from mdplan.markdown.rendered_text import render_text
         ("Install", "Install"),
         ("a\xa0b — c: d | e!", "a\xa0b — c: d | e!"),
         ("the `code` of ``a`b``", "the code of a`b"),
+        ("`` `a` `` and ` ` and `b", "`a` and   and `b"),
+        ("`a``b` ``c` d``", "a``b c` d"),
         ("*a* **b** ***c*** _d_ __e__", "a b c d e"),
         ("~~a~~ ~b~", "a b"),
         ("snake_case 2 * 3 * 4 ~", "snake_case 2 * 3 * 4 ~"),

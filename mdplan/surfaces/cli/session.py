@@ -3,7 +3,6 @@
 import functools
 import itertools
 import os
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -111,6 +110,8 @@ class Session:
 
     def command_line(self, *arguments: str) -> str:
         """A command of the same roots that can be pasted into a shell."""
+        import shlex
+
         roots = (word for root in self.roots for word in ("--root", root))
         return shlex.join(["mdplan", *arguments, *roots])
 
