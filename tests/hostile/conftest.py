@@ -1,14 +1,32 @@
-"""The fixture with which tests of hostile inputs say what became of each."""
+"""Fixtures of hostile inputs: a folder with something to lose, and how to say what became of each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mdplan.engine import Engine
+from mdplan.settings import Settings
+from mdplan.storage.commit import Durability
 from tests.hostile.tally import Record, record_into
+from tests.hostile.trial import HERE, SECRET, Place
 
 
 @pytest.fixture
 def record(record_property: Callable[[str, Any], None]) -> Record:
     """Adds one input to the table that ends the run."""
     return record_into(record_property)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """A root with one file, and a secret outside of it."""
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "here.md").write_bytes(HERE)
+    (tmp_path / "x").write_bytes(SECRET)
+    (tmp_path / "secret.md").write_bytes(SECRET)
+    engine = Engine.open([root], settings=Settings(durability=Durability.PROCESS))
+    yield Place(tmp_path, root, engine)
+    engine.workspace.close()
