@@ -6,9 +6,10 @@ it asserts anything, so that what escaped is in the table of a run that fails. T
 in the list of hostile inputs.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import pytest
 
@@ -23,17 +24,25 @@ AREAS = (
 )
 
 Outcome = Literal["refused", "accepted as expected", "escaped", "server death"]
-# The case, beginning with its number; what became of it; how long that took, in seconds.
-Record = Callable[[str, Outcome, float], None]
+
+
+class Record(Protocol):
+    """Adds `count` inputs of a case, whose name begins with its number.
+
+    `outcome` is what became of each, `seconds` how long one took.
+    """
+
+    def __call__(self, case: str, outcome: Outcome, seconds: float, count: int = 1) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One input: the case that it belongs to, its outcome, and the seconds until there was one."""
+    """Inputs: the case that they belong to, their outcome, and the seconds until there was one."""
 
     case: str
     outcome: Outcome
     seconds: float
+    count: int = 1
 
     @property
     def number(self) -> int:
@@ -43,11 +52,11 @@ class Entry:
 
 
 def record_into(record_property: Callable[[str, Any], None]) -> Record:
-    """A function that adds one input to the table."""
+    """A function that adds inputs to the table."""
 
-    def record(case: str, outcome: Outcome, seconds: float) -> None:
+    def record(case: str, outcome: Outcome, seconds: float, count: int = 1) -> None:
         assert outcome in get_args(Outcome), outcome
-        record_property(PROPERTY, [case, outcome, seconds])
+        record_property(PROPERTY, [case, outcome, seconds, count])
 
     return record
 
@@ -71,9 +80,11 @@ def table(entries: list[Entry]) -> list[str]:
     width = max(map(len, rows))
     lines = [f"{'':{width}}" + "".join(f"  {title:>13}" for title in TITLES)]
     for name, found in rows.items():
-        outcomes = [entry.outcome for entry in found]
-        numbers = [len({entry.number or entry.case for entry in found}), len(found)]
-        numbers += [outcomes.count(outcome) for outcome in get_args(Outcome)]
+        outcomes: Counter[str] = Counter()
+        for entry in found:
+            outcomes[entry.outcome] += entry.count
+        numbers = [len({entry.number or entry.case for entry in found}), outcomes.total()]
+        numbers += [outcomes[outcome] for outcome in get_args(Outcome)]
         lines.append(f"{name:{width}}" + "".join(f"  {number:>13,}" for number in numbers))
     slowest = max(entries, key=lambda entry: entry.seconds)
     return [*lines, f"slowest single input: {slowest.seconds:.2f} s, case {slowest.case}"]
