@@ -8,14 +8,18 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
-from mdplan.surfaces.http_guard import GuardRules, HttpGuard
+from mdplan.surfaces.http_guard import Admission, GuardRules, HttpGuard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpPart:
-    """What one surface brings: its routes, and what has to be open while they are served."""
+    """What one surface brings: its routes, and what has to be open while they are served.
+
+    Besides those with the token, requests that one of `admissions` admits may ask, for any route.
+    """
 
     routes: tuple[BaseRoute, ...]
+    admissions: tuple[Admission, ...] = ()
     running: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
+from click.core import ParameterSource
 
-DEFAULT_MAX_BODY: Final = 16 * 1024 * 1024
 TOKEN_VARIABLE: Final = "MDPLAN_TOKEN"  # noqa: S105 (the name of a variable)
 
 _ADDRESS: Final = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})")
@@ -83,8 +83,10 @@ def with_http_options(command: Command) -> Command:
             click.option(
                 "--max-body",
                 type=click.IntRange(min=1),
+                default=16 * 1024 * 1024,
+                envvar="MDPLAN_MAX_BODY",
                 metavar="BYTES",
-                help=f"HTTP: longest body of a request.  [default: {DEFAULT_MAX_BODY}]",
+                help="HTTP: longest body of a request.  [MDPLAN_MAX_BODY; default: 16 MiB]",
             ),
         )
     ):
@@ -95,8 +97,9 @@ def with_http_options(command: Command) -> Command:
 def read_http_options(given: Mapping[str, Any]) -> HttpOptions | None:
     """The options in `given`, checked; None without `--http`. What is wrong is a usage error of click."""
     if given["http"] is None:
+        source_of = click.get_current_context().get_parameter_source
         for name in _ONLY_WITH_HTTP:
-            if given[name]:
+            if source_of(name) is ParameterSource.COMMANDLINE:
                 option = "--" + name.removesuffix("s").replace("_", "-")
                 raise click.UsageError(f"{option} is only for --http HOST:PORT")
         return None
@@ -124,7 +127,7 @@ def read_http_options(given: Mapping[str, Any]) -> HttpOptions | None:
         ),
         token=secrets.token_urlsafe(_NEW_TOKEN_BYTES) if token is None else token,
         token_is_new=token is None,
-        max_body=given["max_body"] or DEFAULT_MAX_BODY,
+        max_body=given["max_body"],
     )
 
 

@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 
 from mdplan.diagnostics import Exit
 from mdplan.surfaces.http_app import HttpPart, http_app
-from mdplan.surfaces.http_guard import GuardRules, bearer
+from mdplan.surfaces.http_guard import GuardRules, any_of, bearer
 from mdplan.surfaces.http_options import HttpOptions
 
 _POLL_SECONDS: Final = 0.1
@@ -35,7 +35,7 @@ def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str) -> in
         rules = GuardRules(
             hosts=options.allowed_hosts(port),
             origins=frozenset(options.origins),
-            admission=bearer(options.token),
+            admission=any_of(bearer(options.token), *(each for part in parts for each in part.admissions)),
             max_body_bytes=options.max_body,
         )
         server = _Server(
@@ -99,11 +99,10 @@ async def _serve(server: _Server, listener: socket.socket) -> int:
 async def _stop_on_signal(server: _Server, tasks: TaskGroup) -> None:
     """End on the first signal as soon as no call is running, on the second at once."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for received in signals:
+        async for _ in signals:
             if server.should_exit:
                 os._exit(Exit.INTERRUPTED)
-            # Called, not only set: the library of event streams listens for this, and ends its streams.
-            server.handle_exit(received, None)
+            server.should_exit = True
             tasks.start_soon(_end_streams_when_idle, server)
 
 

@@ -3,23 +3,20 @@
 import json
 import os
 import pty
-import queue
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY, calls_to, process
+from tests.surfaces.stdio_lines import SECONDS, Lines, lines_to
 
 GUIDE = "# Guide\r\n\r\nVersion\u2028 1.0.\r\n"
 EDIT = {"op": "replace_match", "pattern": "1.0", "replacement": "2.0\x85"}
-SECONDS = 30
 
 
 @pytest.fixture
@@ -85,60 +82,6 @@ def test_several_roots_have_names(root: Path, tmp_path: Path) -> None:
         stat = calls.call("md_stat", {"file": "two:guide.md"}).data
 
     assert [section["headingPath"] for section in stat["sections"]] == [["Other"]]
-
-
-class Lines:
-    """The server's standard streams, line by line, with a time limit."""
-
-    def __init__(self, server: "subprocess.Popen[bytes]") -> None:
-        self.server = server
-        self._replies: queue.Queue[bytes] = queue.Queue()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        for line in self.server.stdout:
-            self._replies.put(line)
-        self._replies.put(b"the server has ended")
-
-    def send(self, line: bytes) -> None:
-        self.server.stdin.write(line + b"\n")
-        self.server.stdin.flush()
-
-    def ask(self, method: str, params: dict[str, Any] | None = None, number: int = 1) -> dict[str, Any]:
-        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}
-        self.send(json.dumps(request).encode())
-        reply = json.loads(self._replies.get(timeout=SECONDS))
-        assert reply["id"] == number
-        return reply
-
-    def call(self, tool: str, arguments: dict[str, Any], number: int = 1) -> dict[str, Any]:
-        return self.ask("tools/call", {"name": tool, "arguments": arguments}, number)["result"]
-
-
-@contextmanager
-def lines_to(*options: str) -> Iterator[Lines]:
-    server = subprocess.Popen(
-        [sys.executable, "-m", "mdplan", "serve", *options],
-        cwd=REPOSITORY,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        lines = Lines(server)
-        client = {"name": "test", "version": "1"}
-        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
-        lines.ask("initialize", hello, 0)
-        lines.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
-        yield lines
-    finally:
-        server.kill()
-        for stream in (server.stdin, server.stderr):
-            stream.close()
-        server.wait(SECONDS)
-        lines._reader.join(SECONDS)  # noqa: SLF001 (the stream may only be closed when nobody reads it)
-        server.stdout.close()
 
 
 @pytest.fixture

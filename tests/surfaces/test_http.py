@@ -1,0 +1,259 @@
+"""`mdplan serve --http` as a process: the SDK's client, several at once, what is refused, and the end."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.surfaces.http_calls import PING, SECONDS, TOKEN, HttpServer, http_server
+from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY
+
+GUIDE = "# Guide\r\n\r\nVersion\u2028 1.0.\r\n"
+EDIT = {"op": "replace_match", "pattern": "1.0", "replacement": "2.0\x85"}
+
+
+def make(root: Path) -> Path:
+    root.mkdir()
+    (root / "guide.md").write_bytes(GUIDE.encode())
+    return root
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return make(tmp_path / "root")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    """A server that nothing is written through."""
+    folder = make(tmp_path_factory.mktemp("http") / "root")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MDPLAN_STATE_DIR", str(folder.parent / "state"))
+        page = ("--allow-origin", "https://Docs.example.org")
+        with http_server("--root", str(folder), "--max-body", "2000", *page) as server:
+            yield server
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_look_preview_apply_and_a_stale_apply(root: Path, mode: str) -> None:
+    with http_server("--root", str(root)) as server, server.calls(mode) as calls:
+        stat = calls.call("md_stat", {"file": "guide.md"}).data
+        pinned = {"file": "guide.md", "baseSha256": stat["baseSha256"], "edits": [EDIT]}
+        preview = calls.call("md_apply", {**pinned, "dryRun": True}).data
+        applied = calls.call("md_apply", {"planId": preview["planId"]})
+        stale = calls.call("md_apply", {**pinned, "edits": [{**EDIT, "replacement": "3.0"}]})
+
+    assert applied.data["applied"]
+    assert (root / "guide.md").read_bytes().decode() == GUIDE.replace("1.0", "2.0\x85")
+    assert stale.is_error
+    assert stale.text.startswith("STALE_BASE (guide.md)")
+
+
+def test_two_clients_at_once_edit_two_sections_of_one_file(root: Path) -> None:
+    (root / "log.md").write_text("# A\n\na\n\n# B\n\nb\n")
+    refused: list[str] = []
+
+    def work(server: HttpServer, heading: str) -> None:
+        with server.calls("legacy" if heading == "A" else "auto") as calls:
+            for number in range(10):
+                (read,) = calls.call("md_read", {"file": "log.md", "heading": heading}).data["results"]
+                edit = {"op": "append_to_section", "heading": heading, "markdown": f"{heading}{number}"}
+                edit["sectionSha256"] = read["sectionSha256"]
+                answer = calls.call("md_apply", {"file": "log.md", "edits": [edit]})
+                refused.extend([answer.text] if answer.is_error else [])
+
+    with http_server("--root", str(root)) as server:
+        threads = [threading.Thread(target=work, args=(server, heading)) for heading in "AB"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    assert refused == []
+    assert re.findall(r"\w\d", (root / "log.md").read_text()) == [f"{h}{n}" for h in "AB" for n in range(10)]
+
+
+def test_token_that_is_made_is_shown_and_another_one_the_next_time(root: Path) -> None:
+    tokens = []
+    for _ in range(2):
+        with http_server("--root", str(root), token=None) as server:
+            assert server.said[2] == f"Authorization: Bearer {server.token}\n"
+            assert server.ask("ping")["result"] == {}
+            tokens.append(server.token)
+
+    assert tokens[0] != tokens[1]
+    assert min(map(len, tokens)) >= 43, "256 bits"
+
+
+def test_token_of_a_file_counts_and_is_not_shown(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("0123456789abcdef-file\n")
+    with http_server("--root", str(root), "--token-file", str(tmp_path / "token")) as server:
+        server.token = "0123456789abcdef-file"
+        assert server.ask("ping")["result"] == {}
+        assert server.send(b"{}", {"Authorization": f"Bearer {TOKEN}"}).status == 401
+        server.process.terminate()
+        _, told = server.process.communicate(timeout=SECONDS)
+
+    assert len(server.said) == 1
+    assert told == ""
+
+
+def test_get_opens_a_stream_and_delete_ends_the_session(shared: HttpServer) -> None:
+    client = {"name": "test", "version": "1"}
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    opened = shared.send(json.dumps(request).encode())
+    session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
+
+    assert shared.send(None, method="GET").status == 400, "no session"
+    assert shared.send(None, method="PUT").status in {400, 405}
+    assert shared.send(json.dumps(PING).encode(), session).status == 200
+    assert shared.send(None, session, method="DELETE").status == 200
+    assert shared.send(json.dumps(PING).encode(), session).status == 404
+
+
+def test_other_paths_are_behind_the_guard_too(shared: HttpServer) -> None:
+    assert shared.send(None, method="GET", path="/").status == 404
+    assert shared.send(None, {"Authorization": None}, method="GET", path="/").status == 401
+    assert shared.send(None, {"Host": "evil.example"}, method="GET", path="/").status == 421
+
+
+def test_listed_page_may_ask_and_is_told_so(shared: HttpServer) -> None:
+    page = {"Origin": "https://docs.example.org"}
+    asked = shared.send(
+        None,
+        {
+            **page,
+            "Authorization": None,
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization,content-type",
+        },
+        method="OPTIONS",
+    )
+    answered = shared.send(json.dumps(PING).encode(), page)
+
+    assert asked.status == 200
+    assert asked.headers["access-control-allow-origin"] == "https://docs.example.org"
+    assert "authorization" in asked.headers["access-control-allow-headers"]
+    assert answered.status == 400, "it went past the guard, and has no session"
+    assert answered.headers["access-control-allow-origin"] == "https://docs.example.org"
+    assert shared.send(b"{}", {**page, "Authorization": None}).status == 401
+
+
+def test_body_beyond_the_limit_is_refused_declared_or_not(shared: HttpServer) -> None:
+    chunks = b"".join(b"3E8\r\n" + b"x" * 1000 + b"\r\n" for _ in range(3)) + b"0\r\n\r\n"
+    declared = shared.send(b"x" * 2001)
+    unread = shared.send(b"", {"Content-Length": "9" * 18})
+    chunked = shared.send(chunks, {"Transfer-Encoding": "chunked"})
+
+    assert [answer.status for answer in (declared, unread, chunked)] == [413, 413, 413]
+    assert b"2000 bytes" in declared.body
+    assert shared.ask("ping")["result"] == {}
+
+
+def run(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "mdplan", "serve", *arguments],
+        cwd=REPOSITORY,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        env={name: value for name, value in os.environ.items() if name != "MDPLAN_TOKEN"} | variables,
+        stdin=subprocess.DEVNULL,
+        timeout=SECONDS,
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--http", "8080"), "127.0.0.1:8080"),
+        (("--http", "127.0.0.1:99999"), "is no address"),
+        (("--http", "no.such.host.invalid:80"), "leads to no address"),
+        (("--http", "127.0.0.1:0", "--allow-host", "*"), "wildcard"),
+        (("--http", "127.0.0.1:0", "--allow-host", "http://a.example"), "without path"),
+        (("--http", "127.0.0.1:0", "--allow-origin", "null"), "https://docs.example.org"),
+        (("--http", "127.0.0.1:0", "--allow-origin", "*"), "wildcard"),
+        (("--allow-host", "a.example"), "only for --http"),
+        (("--max-body", "10"), "only for --http"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(root: Path, options: tuple[str, ...], told: str) -> None:
+    refused = run("--root", str(root), *options)
+
+    assert refused.returncode == 2
+    assert told in refused.stderr
+
+
+@pytest.mark.parametrize("token", ["", "short", "with blanks in it, but long", "long enough but ünicode"])
+def test_weak_token_is_refused_and_not_repeated(root: Path, token: str) -> None:
+    refused = run("--root", str(root), "--http", "127.0.0.1:0", MDPLAN_TOKEN=token)
+
+    assert refused.returncode == 2
+    assert "16 or more" in refused.stderr
+    assert not token or token not in refused.stderr
+
+
+def test_port_that_is_taken_is_told(root: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused = run("--root", str(root), "--http", f"127.0.0.1:{taken.getsockname()[1]}")
+
+    assert refused.returncode == 6
+    assert "IO_ERROR: cannot listen on 127.0.0.1:" in refused.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_it_though_streams_are_open(root: Path, number: signal.Signals) -> None:
+    with http_server("--root", str(root)) as server:
+        assert server.ask("ping")["result"] == {}
+        with (
+            socket.create_connection(("127.0.0.1", server.port)) as stream,
+            socket.create_connection(("127.0.0.1", server.port)) as silent,
+        ):
+            silent.send(b"POST /mcp HTTP/1.1\r\n")
+            head = {
+                "Host": f"127.0.0.1:{server.port}",
+                "Authorization": f"Bearer {TOKEN}",
+                "Accept": "text/event-stream",
+                **server._session,  # noqa: SLF001 (its stream is opened by hand)
+            }
+            lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+            stream.send(f"GET /mcp HTTP/1.1\r\n{lines}\r\n".encode())
+            assert stream.recv(12) == b"HTTP/1.1 200"
+            server.process.send_signal(number)
+            _, told = server.process.communicate(timeout=SECONDS)
+
+    assert server.process.returncode == 130
+    assert told == ""
+
+
+def test_call_that_runs_when_the_signal_comes_is_answered(root: Path) -> None:
+    """2,000 files: the commit takes longer than the signal."""
+    files = [f"{number}.md" for number in range(2_000)]
+    for name in files:
+        (root / name).write_text("# A\n\nold\n")
+    edit = {"op": "replace_match", "pattern": "old", "replacement": "new"}
+    batch = {"files": [{"file": name, "edits": [edit]} for name in files]}
+    with http_server("--root", str(root)) as server:
+        server.ask("ping")
+        answers: list[dict[str, object]] = []
+        caller = threading.Thread(target=lambda: answers.append(server.call("md_apply", batch)))
+        caller.start()
+        while not (root / ".mdplan").exists():
+            assert caller.is_alive()
+        server.process.terminate()
+        caller.join(SECONDS)
+        _, told = server.process.communicate(timeout=SECONDS)
+
+    assert server.process.returncode == 130
+    assert told == ""
+    assert answers[0]["structuredContent"]["applied"]
+    assert {(root / name).read_text() for name in files} == {"# A\n\nnew\n"}

@@ -1,0 +1,156 @@
+"""The guard before every HTTP route: what passes, what is refused with which status, and how it compares."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from starlette.requests import HTTPConnection
+from starlette.types import Receive, Send
+
+from mdplan.surfaces import http_guard
+from mdplan.surfaces.http_guard import GuardRules, HttpGuard, any_of, bearer
+
+TOKEN = "0123456789abcdef"
+GOOD = {"host": "127.0.0.1:8080", "authorization": f"Bearer {TOKEN}"}
+RULES = GuardRules(
+    hosts=frozenset({"127.0.0.1:8080", "localhost:8080"}),
+    origins=frozenset({"https://docs.example.org"}),
+    admission=bearer(TOKEN),
+    max_body_bytes=10,
+)
+Pairs = list[tuple[bytes, bytes]]
+
+
+def pairs(headers: dict[str, str]) -> Pairs:
+    return [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+
+
+def sent_through(
+    headers: Pairs, *body: bytes, kind: str = "http"
+) -> tuple[list[dict[str, Any]], list[bytes]]:
+    """What the guard, or the application behind it, sends; and the bodies that the application has read."""
+    bodies: list[bytes] = []
+    sent: list[dict[str, Any]] = []
+    chunks = list(body or (b"",))
+
+    async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        read = b""
+        while True:
+            message = await receive()
+            read += message["body"]
+            if not message["more_body"]:
+                break
+        bodies.append(read)
+        assert (await receive())["type"] == "http.disconnect"
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"served"})
+
+    async def receive() -> dict[str, Any]:
+        if not chunks:
+            return {"type": "http.disconnect"}
+        chunk = chunks.pop(0)
+        return {"type": "http.request", "body": chunk, "more_body": bool(chunks)}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {"type": kind, "method": "POST", "path": "/", "query_string": b"", "headers": headers}
+    asyncio.run(HttpGuard(app, RULES)(scope, receive, send))
+    return sent, bodies
+
+
+def status(headers: Pairs, *body: bytes) -> int:
+    sent, bodies = sent_through(headers, *body)
+    assert (sent[0]["status"] == 200) == bool(bodies), "only what is served is read by the application"
+    return sent[0]["status"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, 200),
+        ({"host": "LOCALHOST:8080"}, 200),
+        ({"host": "localhost"}, 421),
+        ({"host": "localhost:8081"}, 421),
+        ({"host": "127.0.0.1:evil"}, 421),
+        ({"host": "127.0.0.1:8080.evil.example"}, 421),
+        ({"host": ""}, 421),
+        ({"origin": "https://docs.example.org"}, 200),
+        ({"origin": "HTTPS://DOCS.example.org"}, 200),
+        ({"origin": "http://docs.example.org"}, 403),
+        ({"origin": "https://docs.example.org.evil.example"}, 403),
+        ({"origin": "http://127.0.0.1:8080"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": ""}, 403),
+        ({"authorization": f"bearer  {TOKEN}"}, 200),
+        ({"authorization": TOKEN}, 401),
+        ({"authorization": f"Basic {TOKEN}"}, 401),
+        ({"authorization": f"Bearer {TOKEN}x"}, 401),
+        ({"authorization": f"Bearer {TOKEN[:-1]}"}, 401),
+        ({"authorization": "Bearer "}, 401),
+        ({"authorization": "Bearer \xff\xfe"}, 401),
+        ({"content-length": "10"}, 200),
+        ({"content-length": "11"}, 413),
+        ({"content-length": "9" * 5000}, 413),
+        ({"content-length": "many"}, 200),
+    ],
+)
+def test_header_decides(headers: dict[str, str], expected: int) -> None:
+    assert status(pairs({**GOOD, **headers})) == expected
+
+
+@pytest.mark.parametrize("missing", GOOD)
+def test_header_that_is_missing_refuses(missing: str) -> None:
+    given = {name: value for name, value in GOOD.items() if name != missing}
+
+    assert status(pairs(given)) == {"host": 421, "authorization": 401}[missing]
+
+
+def test_second_host_or_origin_refuses() -> None:
+    evil = [(b"origin", b"https://docs.example.org"), (b"origin", b"https://evil.example")]
+
+    assert status([*pairs(GOOD), (b"host", b"evil.example")]) == 421
+    assert status([*pairs(GOOD), *evil]) == 403
+
+
+def test_body_arrives_whole_up_to_the_limit_and_not_beyond() -> None:
+    sent, bodies = sent_through(pairs(GOOD), b"12345", b"", b"67890")
+
+    assert (sent[0]["status"], bodies) == (200, [b"1234567890"])
+    assert status(pairs(GOOD), b"12345", b"67890", b"1", b"2") == 413
+
+
+def test_web_socket_is_closed() -> None:
+    sent, bodies = sent_through(pairs(GOOD), kind="websocket")
+
+    assert (sent, bodies) == ([{"type": "websocket.close", "code": 1008}], [])
+
+
+def test_refusal_repeats_nothing_of_the_request() -> None:
+    for headers in ({"host": "evil.example"}, {"origin": "https://evil.example"}, {"authorization": "evil"}):
+        sent, _ = sent_through(pairs({**GOOD, **headers}))
+        assert b"evil" not in repr(sent).encode()
+
+
+def test_wrong_tokens_of_every_length_are_compared_as_digests_of_one_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+    compare = http_guard.compare_digest
+    monkeypatch.setattr(http_guard, "compare_digest", lambda *both: compared.append(both) or compare(*both))
+    for given in ("", "Bearer x", f"Bearer {TOKEN}", f"Bearer {TOKEN}{TOKEN}", f"Basic {TOKEN}"):
+        status(pairs({**GOOD, "authorization": given}))
+
+    assert [(len(given), len(expected)) for given, expected in compared] == [(32, 32)] * 5
+
+
+def test_one_of_several_admissions_is_enough() -> None:
+    def by_cookie(connection: HTTPConnection) -> bool:
+        return connection.cookies.get("session") == "open"
+
+    admits = any_of(bearer(TOKEN), by_cookie)
+    scope = {"type": "http", "path": "/", "headers": [(b"cookie", b"session=open")]}
+
+    assert admits(HTTPConnection(scope))
+    assert not admits(HTTPConnection({**scope, "headers": []}))
+    assert admits(HTTPConnection({**scope, "headers": pairs(GOOD)}))
