@@ -1,10 +1,10 @@
 """One block of a document."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 
 class BlockKind(StrEnum):
@@ -29,7 +29,7 @@ CONTAINERS: Final = frozenset({BlockKind.LIST, BlockKind.LIST_ITEM, BlockKind.QU
 INLINE_KINDS: Final = frozenset({BlockKind.HEADING, BlockKind.PARAGRAPH, BlockKind.TABLE})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Block:
     """One block. Lines are 1-based and inclusive; `span` holds those lines with their line ends.
 

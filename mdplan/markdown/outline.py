@@ -3,19 +3,17 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mdplan.document_format import DocumentFormat
 from mdplan.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
-from mdplan.markdown.anchors import heading_anchors
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree, parse_blocks
 from mdplan.markdown.front_matter import FrontMatter, find_front_matter
-from mdplan.markdown.rendered_text import heading_title, render_text
 from mdplan.markdown.section import Section
-from mdplan.markdown.section_id import canonical_heading, section_id
-from mdplan.markdown.section_tree import section_ends, section_ordinals, section_paths
+from mdplan.markdown.section_id import canonical_heading
+from mdplan.markdown.sections import read_sections
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source, sha256_hex
 from mdplan.text.span import Span
@@ -69,7 +67,9 @@ class Outline:
         self.regions: Regions | None = None
         # Anchors that HTML names and where, which `targets` notes.
         self.explicit_anchors: tuple[tuple[str, Span], ...] | None = None
-        self.sections, self.nested = self._sections()
+        body = Span(self.body_start, max(self.content_end, self.body_start))
+        sections = read_sections(self.tree.headings, source.lines, body)
+        self.sections, self.nested = sections.top, sections.nested
         self._derived: dict[Callable[[Source], Any], Any] = {}
 
     def derived(self, make: Callable[[Source], _Derived]) -> _Derived:
@@ -293,69 +293,3 @@ class Outline:
             else:
                 break
         return end
-
-    def _sections(self) -> tuple[tuple[Section, ...], tuple[Section, ...]]:
-        headings = self.tree.headings
-        titles = [heading_title(block.content) for block in headings]
-        # GitHub keeps in an anchor the space that an HTML tag beside the text leaves.
-        anchors = list(heading_anchors(render_text(block.content) for block in headings))
-        paths, parents = section_paths(headings, titles)
-        ordinals, repeats = section_ordinals(headings, paths)
-        top = [number for number, block in enumerate(headings) if block.depth == 0]
-        ends = section_ends([headings[number] for number in top], self.content_end)
-        index_of = {number: index for index, number in enumerate(top, start=1)}
-        sections = [self._preamble(headings[top[0]] if top else None)]
-        nested: list[Section] = []
-        for number, block in enumerate(headings):
-            is_top = block.depth == 0
-            position = index_of.get(number, 0)
-            end = ends[position - 1] if is_top else block.span.end
-            body_end = self._body_end(headings, top, position, end) if is_top else end
-            parent = parents[number]
-            section = Section(
-                index=position,
-                level=block.level,
-                heading=block,
-                title=titles[number],
-                path=paths[number],
-                section_id=section_id(paths[number], ordinals[number]),
-                ordinal=ordinals[number],
-                repeats=repeats[number],
-                anchor=anchors[number],
-                span=Span(block.span.start, max(end, block.span.end)),
-                body=Span(block.span.end, max(body_end, block.span.end)),
-                first_line=block.first_line,
-                last_line=self._last_line(block, end),
-                parent=index_of.get(parent, 0) if parent is not None else 0,
-                nested=not is_top,
-            )
-            (sections if is_top else nested).append(section)
-        return tuple(sections), tuple(nested)
-
-    def _body_end(self, headings: Sequence[Block], top: Sequence[int], position: int, end: int) -> int:
-        following = headings[top[position]].span.start if position < len(top) else end
-        return min(following, end)
-
-    def _last_line(self, block: Block, end: int) -> int:
-        return max(self.source.lines.line_at(end - 1), block.last_line) if end else block.last_line
-
-    def _preamble(self, first: Block | None) -> Section:
-        end = min(first.span.start, self.content_end) if first else self.content_end
-        span = Span(self.body_start, max(end, self.body_start))
-        lines = self.source.lines
-        return Section(
-            index=0,
-            level=0,
-            heading=None,
-            title="",
-            path=(),
-            section_id=section_id(()),
-            ordinal=1,
-            repeats=1,
-            anchor=None,
-            span=span,
-            body=span,
-            first_line=lines.line_at(span.start) if len(span) else 0,
-            last_line=lines.line_at(span.end - 1) if len(span) else 0,
-            parent=None,
-        )

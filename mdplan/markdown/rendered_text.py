@@ -49,8 +49,13 @@ def _code(span: re.Match[str]) -> str:
 
 
 def heading_title(content: str) -> str:
-    """Rendered text of the inline `content` of a heading, white space collapsed as a browser shows it."""
-    return " ".join(render_text(content).split())
+    """Rendered text of the inline `content` of a heading, as `one_line` makes it."""
+    return one_line(render_text(content))
+
+
+def one_line(text: str) -> str:
+    """Rendered `text` with its white space collapsed, as a browser shows it."""
+    return " ".join(text.split())
 
 
 @lru_cache(maxsize=4096)

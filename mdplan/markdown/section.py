@@ -1,13 +1,12 @@
 """One section of a document."""
 
-from dataclasses import dataclass
-
 from mdplan.markdown.blocks import Block
 from mdplan.markdown.section_id import SectionId, canonical_heading
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Section:
     """A heading, its own body, and its subsections; or the preamble (level 0, empty path).
 

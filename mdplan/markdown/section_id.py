@@ -28,7 +28,11 @@ def section_id(path: Sequence[str], ordinal: int = 1) -> SectionId:
     that it has alone, so that a repetition further down changes no ID above. The empty path is the preamble,
     which is another section than an empty heading.
     """
-    name = "\x1f".join(folded(element) for element in path) if path else "\x1e"
+    return id_of_name("\x1f".join(folded(element) for element in path) if path else "\x1e", ordinal)
+
+
+def id_of_name(name: str, ordinal: int) -> SectionId:
+    """The same of the folded elements of a path, joined by U+001F, which is in none of them."""
     if ordinal > 1:
         name += f"\x1e{ordinal}"
     return SectionId(_PREFIX + hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGITS])

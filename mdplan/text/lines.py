@@ -7,11 +7,11 @@ A line ends at LF, CRLF or a lone CR and nowhere else (CommonMark 0.31.2, sectio
 import re
 from bisect import bisect_right
 from collections import Counter
-from itertools import accumulate
 
 from mdplan.text.span import Position, Span
 
 _LINE_END = re.compile(r"\r\n?|\n")
+_LF = re.compile(r"\n")
 
 
 class LineIndex:
@@ -105,11 +105,8 @@ class LineIndex:
 def _line_starts(text: str) -> list[int]:
     if not text:
         return []
-    if text.count("\r") == text.count("\r\n"):
-        starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
-        starts.pop()  # split() sees one more line end than there is: that of the last line.
-    else:
-        starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+    ends = _LINE_END if "\r" in text else _LF
+    starts = [0, *[match.end() for match in ends.finditer(text)]]
     if starts[-1] == len(text):
         starts.pop()
     return starts

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _STATEFUL: Final = re.compile(
     r"iso2022|hz|utf_?7|punycode|idna|escape|^utf_(16|32)$|jis_?2004|jisx0213|big5hkscs"
 )
+_SURROGATE: Final = re.compile("[\udc80-\udcff]")
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -91,8 +92,7 @@ class Source:
             return _decode_exactly(data, b"", name, DecodeFailure.DOES_NOT_DECODE)
         if b"\0" in data:
             return DecodeProblem(DecodeFailure.NOT_TEXT, "it holds NUL bytes")
-        text = data.decode("utf-8", "surrogateescape")
-        return _source(data, text, "utf-8", b"", _count_surrogates(text))
+        return _decode_unmarked(data)
 
     @staticmethod
     def from_text(text: str) -> "Source":
@@ -220,6 +220,15 @@ def _decode_exactly(data: bytes, bom: bytes, encoding: str, failure: DecodeFailu
     return _source(data, text, encoding, bom, 0)
 
 
+def _decode_unmarked(data: bytes) -> Source:
+    """`data` as UTF-8; what is none of it is carried as lone surrogates."""
+    try:
+        return _source(data, data.decode("utf-8"), "utf-8", b"", 0)
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "surrogateescape")
+        return _source(data, text, "utf-8", b"", len(_SURROGATE.findall(text)))
+
+
 def _encode(text: str, encoding: str) -> bytes:
     return text.encode(encoding, "surrogateescape" if encoding == "utf-8" else "strict")
 
@@ -240,7 +249,3 @@ def _encode_new(text: str, source: Source) -> bytes | tuple[str | None]:
 
 def _holds(encoding: str, character: str) -> bool:
     return character.encode(encoding).decode(encoding, "replace") == character
-
-
-def _count_surrogates(text: str) -> int:
-    return 0 if text.isascii() else len(re.findall("[\udc80-\udcff]", text))

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from mdplan.text.value import value
 
-@dataclass(frozen=True, slots=True, order=True)
+
+@value(frozen=True, slots=True, order=True)
 class Span:
     """Half-open range ``[start, end)`` of code points in the text of one `Source`.
 
