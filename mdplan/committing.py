@@ -11,7 +11,7 @@ from mdplan.files_to_stage import files_to_stage
 from mdplan.history import note_of
 from mdplan.plan import Plan
 from mdplan.plan_library import PlanLibrary
-from mdplan.plan_report import ApplyReport, Receipt
+from mdplan.plan_report import ApplyReport, Approved, Receipt
 from mdplan.planning.after_write import written_files
 from mdplan.planning.replay import Replay, replay
 from mdplan.planning.summary import file_report, report_fields
@@ -27,7 +27,8 @@ from mdplan.storage.root import Root
 from mdplan.text.source import Source
 from mdplan.undoing import Undoing
 
-Approval: TypeAlias = Callable[[Plan, Root], Problems]
+# What is wrong with committing the plan now, or whose approval it has; nothing where nobody is asked.
+Approval: TypeAlias = Callable[[Plan, Root], Problems | Approved]
 
 
 def nobody_is_asked(plan: Plan, root: Root) -> Problems:
@@ -89,11 +90,13 @@ class Committing:
         fields = report_fields(plan, replayed.diff) | {"rebased": rebased}
         if plan.is_no_op:
             return ApplyReport(ok=True, **fields)
-        problems = self.approval(plan, lock.root)
-        if problems:
+        answer = self.approval(plan, lock.root)
+        if isinstance(answer, Approved):
+            fields |= {"approved": answer}
+        elif answer:
             # Whoever is to approve the plan must be able to look at it.
             stored = self.library.save(plan, lock.root, self.clock())
-            return replace(refusal(ApplyReport, problems), stored=stored, **fields)
+            return replace(refusal(ApplyReport, answer), stored=stored, **fields)
         transaction, now, durability = secrets.token_hex(8), self.clock(), self.settings.durability
         staged = stage(
             lock,

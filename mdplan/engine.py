@@ -142,6 +142,23 @@ class Engine:
         """
         return self.recovery.beside(self.stored.show(plan_id))
 
+    def replan(self, plan_id: str) -> PlanReport:
+        """The edits of a stored plan as a new one on its files as they are now, if they still do the same.
+
+        A plan whose files are its bases still comes out as it is. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED;
+        STALE_BASE; those of planning, and of an undo for the plan of one.
+        """
+        loaded = self.library.load(plan_id)
+        if isinstance(loaded, Diagnostic):
+            return refusal(PlanReport, (loaded,))
+        undone = undone_transaction(loaded[0])
+        if undone is not None:
+            return self.undo(undone, dry_run=True, rebases=True)
+        planned = plan_on_new_base(self._plan, loaded[0], self.settings.batch)
+        if not isinstance(planned, Planned):
+            return refusal(PlanReport, planned)
+        return PlanReport(ok=True, stored=self._save(planned.plan), **planned.report_fields())
+
     def export(self, plan_id: str) -> bytes | Problems:
         """The document of a stored plan, which `apply` takes. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
         return self.stored.export(plan_id)

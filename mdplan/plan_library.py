@@ -9,7 +9,7 @@ from mdplan.plan import PREFIX, Plan
 from mdplan.planning.plan_document import read_document, write_document
 from mdplan.planning.repetition import result_id, state_id
 from mdplan.storage.file_name import FileName
-from mdplan.storage.plan_store import PlanStore
+from mdplan.storage.plan_store import PlanStore, StoredPlan
 from mdplan.storage.root import Root
 from mdplan.storage.workspace import Workspace
 
@@ -46,6 +46,11 @@ class PlanLibrary:
         past = self._history.of_plan(plan_id)
         committed = past.plan() if past is not None else None
         return (committed, past.root) if past is not None and committed is not None else _NOT_FOUND
+
+    def waiting(self) -> list[tuple[StoredPlan, Root]]:
+        """The plans in the stores, with their roots, the last saved first."""
+        found = [(plan, root) for root, store in self._stores for plan in store.list_plans()]
+        return sorted(found, key=lambda each: (-each[0].saved_at, each[0].plan_id))
 
     def last_commit(self, state: Sequence[tuple[str, str | None]]) -> PastTransaction | None:
         """The last transaction on the files of `state`, if they are as it left them.

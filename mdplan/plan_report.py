@@ -127,13 +127,22 @@ class WrittenFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Approved:
+    """Who approved a plan, when (in seconds since the epoch), and what they said."""
+
+    decided_by: str
+    decided_at: float
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyReport(PlanReport):
     """Of `apply`. `applied` says whether the files now have their result; `receipt` is of the transaction.
 
     With `rebased` the files had moved on, and the same edits were planned on them anew. `written` is of the
     files that this call changed. `undoable` says whether the history has all that an undo needs, `durable`
     whether the commit would survive a loss of power now. `recovered` is what was found cut off, and mended,
-    before.
+    before. `approved` is the approval by which it was committed, where one was asked for.
     """
 
     already_applied: bool | None = None
@@ -142,4 +151,5 @@ class ApplyReport(PlanReport):
     undoable: bool | None = None
     durable: bool | None = None
     recovered: RecoveredTransactions | None = None
+    approved: Approved | None = None
     written: tuple[WrittenFile, ...] | None = None

@@ -42,6 +42,14 @@ class PlannedUndo:
     rebased: bool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CommittedPlan:
+    """A plan that was committed, and the `bases` that it was committed on."""
+
+    plan: Plan
+    bases: Sequence[Source]
+
+
 class Undoing:
     """Undo of the transactions in `history`, on the files of `documents`."""
 
@@ -100,20 +108,28 @@ class Undoing:
 
     def diff(self, past: PastTransaction) -> bytes | Problems:
         """The exact diff of what `past` did. Errors: NOT_UNDOABLE where the history lacks old content."""
+        committed = self.committed(past)
+        if not isinstance(committed, CommittedPlan):
+            return committed
+        paths = [
+            (past.relative(change.path), change.new_path and past.relative(change.new_path))
+            for change in committed.plan.files
+        ]
+        replayed = replay(committed.plan, paths, committed.bases)
+        return replayed.diff if isinstance(replayed, Replay) else replayed
+
+    def committed(self, past: PastTransaction) -> "CommittedPlan | Problems":
+        """The plan of `past` without the files that it left alone, and what the others held before.
+
+        Errors: NOT_UNDOABLE where the history lacks old content.
+        """
         plan = past.plan_now()
         if plan is None:
             return (_without_plan(past),)
         plan = replace(plan, files=tuple(change for change in plan.files if not change.is_no_op))
         bases = [self._base(past, change) for change in plan.files]
         problems = tuple(base for base in bases if isinstance(base, Diagnostic))
-        if problems:
-            return problems
-        paths = [
-            (past.relative(change.path), change.new_path and past.relative(change.new_path))
-            for change in plan.files
-        ]
-        replayed = replay(plan, paths, [base for base in bases if isinstance(base, Source)])
-        return replayed.diff if isinstance(replayed, Replay) else replayed
+        return problems or CommittedPlan(plan, [base for base in bases if isinstance(base, Source)])
 
     def _undone(self, past: PastTransaction) -> list[UndoneFile] | Problems:
         plan = past.plan_now()

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Final
 
 from mdplan.plan import Plan
-from mdplan.review.edit_owners import owners_of
+from mdplan.review.edit_places import places_of
 from mdplan.review.file_sides import FileSides
 from mdplan.review.line_places import LinePlaces
 from mdplan.review.plan_review import FileReview, PlanReview, ReviewedHunk, ReviewedLine
@@ -21,8 +21,8 @@ _END_NAMES: Final = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 def review_file(plan: Plan, review: PlanReview, sides: FileSides) -> FileReview:
     """The file of `plan` that `sides` are the sides of; `review` is that of the plan."""
     file = next(file for file in review.files if file.path == sides.change.path)
-    owners = owners_of(sides, plan.results, sequential=bool(plan.options.get("sequential")))
-    places, marks = LinePlaces(sides, owners), WordMarks()
+    made = places_of(sides, plan.results, sequential=bool(plan.options.get("sequential")))
+    places, marks = LinePlaces(sides, made), WordMarks()
     return FileReview(
         file=file,
         hunks=tuple(_hunk(hunk, places, marks) for hunk in sides.hunks),

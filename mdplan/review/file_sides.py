@@ -54,12 +54,17 @@ class FileSides:
     @cached_property
     def result_outline(self) -> Outline:
         """Structure of the result."""
-        return self._outline(_as_utf8(self.result_text)) if self.edits.edits else self.base_outline
+        return self._outline(self.result_view) if self.edits.edits else self.base_outline
 
     @cached_property
     def view(self) -> Source:
         """The base as UTF-8: hunks are cut at LF bytes, which other encodings have inside of characters."""
         return _as_utf8(self.base.text)
+
+    @cached_property
+    def result_view(self) -> Source:
+        """The result in the same way."""
+        return _as_utf8(self.result_text)
 
     @cached_property
     def byte_edits(self) -> tuple[ByteEdit, ...]:

@@ -6,29 +6,30 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from mdplan.review.edit_owners import Owners
+from mdplan.review.edit_places import EditPlaces, Owners, Place
 from mdplan.review.file_sides import FileSides
-from mdplan.text.source import visible
+from mdplan.text.source import Source, visible
 
 
 @dataclass(frozen=True)
 class LinePlaces:
-    """The text edits of `sides`, and the `owners` of each of them. Places are bytes of the UTF-8 view."""
+    """The text edits of `sides`, and who made them. Places of lines are bytes of the UTF-8 view."""
 
     sides: FileSides
-    owners: Sequence[Owners]
+    made: EditPlaces
 
     def of_old(self, start: int, end: int) -> Owners:
         """The edits that took the bytes ``[start, end)`` of the base, which are a line."""
-        return self._named(_meeting(self._old_starts, self._old_ends, start, end))
+        return self._named(_meeting(self._old_starts, self._old_ends, start, end), self._claimed, start, end)
 
     def of_new(self, start: int, end: int) -> Owners:
         """The edits that wrote the bytes ``[start, end)`` of the result, which are a line."""
-        return self._named(_meeting(self._new_starts, self._new_ends, start, end))
+        return self._named(_meeting(self._new_starts, self._new_ends, start, end), self._written, start, end)
 
     def is_derived(self, start: int, end: int) -> bool:
         """Whether text edits that nobody asked for stand in the bytes ``[start, end)`` of the base."""
-        return any(not self.owners[index] for index in _meeting(self._old_starts, self._old_ends, start, end))
+        owners = self.made.owners
+        return any(not owners[index] for index in _meeting(self._old_starts, self._old_ends, start, end))
 
     def section(self, old: tuple[int, int], new: tuple[int, int]) -> tuple[str, ...]:
         """Heading path of the first change in those bytes of the base and of the result.
@@ -60,10 +61,21 @@ class LinePlaces:
     @cached_property
     def new_lines(self) -> list[int]:
         """The same of the result."""
-        return _line_starts(self.sides.result_text.encode("utf-8", "surrogateescape"))
+        return _line_starts(self.sides.result_view.data)
 
-    def _named(self, indexes: Iterator[int]) -> Owners:
-        return tuple(sorted({edit for index in indexes for edit in self.owners[index]}))
+    def _named(self, indexes: Iterator[int], places: "_Places", start: int, end: int) -> Owners:
+        """Owners of the text edits at `indexes`; of several those whose `places` are on the line, if any."""
+        owners = {edit for index in indexes for edit in self.made.owners[index]}
+        near = owners & places.edits_in(start, end) if len(owners) > 1 else owners
+        return tuple(sorted(near or owners))
+
+    @cached_property
+    def _claimed(self) -> "_Places":
+        return _Places.of(self.made.claimed, self.sides.view)
+
+    @cached_property
+    def _written(self) -> "_Places":
+        return _Places.of(self.made.written, self.sides.result_view)
 
     @cached_property
     def _old_starts(self) -> list[int]:
@@ -84,6 +96,29 @@ class LinePlaces:
         return [
             start + len(edit.new) for start, edit in zip(self._new_starts, self.sides.byte_edits, strict=True)
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Sorted places of edits, as bytes. `latest` is the greatest end of each place and those before it."""
+
+    places: Sequence[Place]
+    starts: Sequence[int]
+    latest: Sequence[int]
+
+    @classmethod
+    def of(cls, places: Sequence[Place], view: Source) -> "_Places":
+        """`places` of the text of `view`."""
+        offsets = sorted({at for place in places for at in place[:2]})
+        bytes_at = dict(zip(offsets, view.byte_offsets(offsets), strict=True))
+        found = [Place(bytes_at[place.start], bytes_at[place.end], place.edit) for place in places]
+        latest = list(accumulate((place.end for place in found), max))
+        return cls(found, [place.start for place in found], latest)
+
+    def edits_in(self, start: int, end: int) -> set[int]:
+        """The edits that have a byte of ``[start, end)`` in a place."""
+        first, last = bisect_right(self.latest, start), bisect_left(self.starts, end)
+        return {place.edit for place in self.places[first:last] if place.end > start}
 
 
 def _meeting(starts: Sequence[int], ends: Sequence[int], start: int, end: int) -> Iterator[int]:

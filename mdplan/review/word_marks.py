@@ -26,7 +26,7 @@ _WITHOUT_BLANKS: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U
 # What belongs to the character before it: accents, joiners, variation selectors.
 _JOINED: Final = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe00-\ufe0f]"
 _WORD: Final = re.compile(
-    rf"[{_WITHOUT_BLANKS}]{_JOINED}*|(?:[^\W{_WITHOUT_BLANKS}]{_JOINED}*)+|[ \t]+|.{_JOINED}*",
+    rf"[{_WITHOUT_BLANKS}]{_JOINED}*|(?:[^\W{_WITHOUT_BLANKS}]{_JOINED}*)+|[ \t]+{_JOINED}*|.{_JOINED}*",
     re.DOTALL,
 )
 

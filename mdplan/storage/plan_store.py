@@ -4,20 +4,14 @@ What is stored are bytes that the engine wrote; it checks them again when they a
 a command: where nothing can be stored, that is what the answer says.
 """
 
-import errno
-import hashlib
-import os
 import re
-import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.storage.filesystem import FileSystem
 from mdplan.storage.leaf import read_leaf
-from mdplan.storage.user_state import user_state_directory
+from mdplan.storage.private_folder import PrivateFolder
 
 DEFAULT_KEPT_SECONDS: Final = 30 * 24 * 3600.0
 MAX_DOCUMENT_BYTES: Final = 1 << 30
@@ -52,10 +46,9 @@ class PlanStore:
         kept_seconds: float = DEFAULT_KEPT_SECONDS,
         filesystem: FileSystem | None = None,
     ) -> None:
-        self._key = hashlib.sha256(os.fsencode(root_path)).hexdigest()[:32]
-        self._directory = directory
+        self._place = PrivateFolder(root_path, _PLANS, directory, filesystem)
+        self._filesystem = self._place.filesystem
         self._kept_seconds = kept_seconds
-        self._filesystem = filesystem or FileSystem()
         self._collected_at: float | None = None
 
     def save_plan(self, plan_id: str, document: bytes, now: float) -> bool:
@@ -67,9 +60,9 @@ class PlanStore:
         if named is None or len(document) > MAX_DOCUMENT_BYTES:
             return False
         try:
-            self._make_folder()
-            with self._folder() as folder:
-                self._write(folder, f"{named[1]}.json", document)
+            self._place.make()
+            with self._place.open() as folder:
+                self._place.write(folder, f"{named[1]}.json", document)
                 self._collect(folder, now)
         except OSError:
             return False
@@ -82,7 +75,7 @@ class PlanStore:
             return None
         digits = wanted[1].lower()
         try:
-            with self._folder() as folder:
+            with self._place.open() as folder:
                 if len(digits) == _DIGITS:
                     names = [f"{digits}.json"]
                 else:
@@ -98,7 +91,7 @@ class PlanStore:
     def list_plans(self) -> tuple[StoredPlan, ...]:
         """All plans in the store, the newest first."""
         try:
-            with self._folder() as folder:
+            with self._place.open() as folder:
                 plans = [
                     StoredPlan(f"sha256-{stored[1]}", self._filesystem.status_of(folder, entry.name).st_mtime)
                     for entry in self._filesystem.list(folder)
@@ -111,69 +104,16 @@ class PlanStore:
     def is_writable(self) -> bool:
         """Whether plans can be stored: tried with a file of a moment."""
         try:
-            self._make_folder()
-            with self._folder() as folder:
-                self._write(folder, _PROBE, b"")
+            self._place.make()
+            with self._place.open() as folder:
+                self._place.write(folder, _PROBE, b"")
                 self._filesystem.unlink(folder, _PROBE)
         except OSError:
             return False
         return True
 
-    def _write(self, folder: int, name: str, document: bytes) -> None:
-        """Write a file so that it is never seen in parts, not even after a loss of power."""
-        temporary = f".mdplan-{os.urandom(8).hex()}-1.tmp"
-        try:
-            descriptor = self._filesystem.create(folder, temporary)
-            try:
-                self._filesystem.write(descriptor, document)
-                self._filesystem.sync(descriptor)
-            finally:
-                self._filesystem.close(descriptor)
-            self._filesystem.rename(folder, temporary, name)
-        except BaseException:
-            with suppress(OSError):
-                self._filesystem.unlink(folder, temporary)
-            raise
-
     def _collect(self, folder: int, now: float) -> None:
         """Remove what is too old; looked for once an hour, since there may be many."""
-        if self._collected_at is not None and now - self._collected_at < _COLLECT_SECONDS:
-            return
-        self._collected_at = now
-        for entry in self._filesystem.list(folder):
-            # Another process may be collecting as well.
-            with suppress(OSError):
-                if now - self._filesystem.status_of(folder, entry.name).st_mtime > self._kept_seconds:
-                    self._filesystem.unlink(folder, entry.name)
-
-    def _make_folder(self) -> None:
-        base = self._base()
-        self._filesystem.make_directories(base)
-        opened = [self._filesystem.open_root(base)]
-        try:
-            for name in (self._key, _PLANS):
-                with suppress(FileExistsError):
-                    self._filesystem.make_directory(opened[-1], name)
-                opened.append(self._filesystem.open_directory(opened[-1], name))
-        finally:
-            for descriptor in opened:
-                self._filesystem.release(descriptor)
-
-    @contextmanager
-    def _folder(self) -> Iterator[int]:
-        """The open folder of the plans; raises `OSError` when it is not there or not this user's alone."""
-        base = self._filesystem.open_root(self._base())
-        opened = [base]
-        try:
-            for name in (self._key, _PLANS):
-                opened.append(self._filesystem.open_directory(opened[-1], name))
-                status = self._filesystem.status(opened[-1])
-                if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-            yield opened[-1]
-        finally:
-            for descriptor in opened:
-                self._filesystem.release(descriptor)
-
-    def _base(self) -> str:
-        return os.path.abspath(self._directory) if self._directory else user_state_directory()
+        if self._collected_at is None or now - self._collected_at >= _COLLECT_SECONDS:
+            self._collected_at = now
+            self._place.remove_older(folder, now - self._kept_seconds)

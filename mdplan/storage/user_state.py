@@ -32,6 +32,16 @@ def user_state_directory() -> str:
     return str(user_state_path("mdplan"))
 
 
+def user_name() -> str:
+    """The name of the user of this process, by its ID and not by what the environment says."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return f"user {os.geteuid()}"
+
+
 def seal(root_path: str, data: bytes) -> str:
     """The user's seal on `data` of the root whose real path is given; empty when the user can have no key."""
     key = _key(user_state_directory())

@@ -29,6 +29,7 @@ SHOWN_BY_A_TEST = {
     Code.NO_SPACE: "tests/unit/test_storage_faults.py",
     Code.OWNER_CHANGE: "tests/unit/test_storage_file_kinds.py",
     Code.PERMISSION_DENIED: "tests/unit/test_storage_file_kinds.py",
+    Code.PLAN_REJECTED: "tests/review/test_reviewing.py",
     Code.READ_ONLY: "tests/unit/test_storage_file_kinds.py",
     Code.RECOVERY_CONFLICT: "tests/unit/test_storage_recovery.py",
     Code.RECOVERY_REQUIRED: "tests/unit/test_storage_recovery.py",

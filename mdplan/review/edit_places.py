@@ -6,6 +6,7 @@ them are named; a text edit that none of them made is one of the engine, a link 
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from mdplan.plan import EditResult
@@ -18,7 +19,7 @@ Owners = tuple[int, ...]
 _NOBODY: Final[Owners] = ()
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """Half-open range of code points that an edit has to do with."""
 
     start: int
@@ -26,8 +27,21 @@ class _Place(NamedTuple):
     edit: int
 
 
-def owners_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bool) -> tuple[Owners, ...]:
-    """The indexes of the edits that made each text edit of `sides`, ascending; none where the engine did.
+@dataclass(frozen=True, slots=True)
+class EditPlaces:
+    """Who made each text edit of a file: `owners`, ascending; nobody where the engine did.
+
+    `claimed` are places in the base, `written` in the result, both sorted; they tell several owners of one
+    text edit apart.
+    """
+
+    owners: Sequence[Owners]
+    claimed: Sequence[Place] = ()
+    written: Sequence[Place] = ()
+
+
+def places_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bool) -> EditPlaces:
+    """Who made the text edits of `sides`.
 
     `results` are those of the plan. In a `sequential` plan what an edit claims is in a document between the
     base and the result, so only what it wrote counts.
@@ -36,7 +50,7 @@ def owners_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bo
     own = [each for each in results if change.path in (each.file, each.to_file) and not each.no_op]
     only: Owners = (own[0].edit_index,) if len(own) == 1 else _NOBODY
     if only and not change.references_updated:
-        return (only,) * len(sides.edits)
+        return EditPlaces((only,) * len(sides.edits))
     claimed = [] if sequential else sorted(_claimed(own, change.path, sides.base.lines))
     by_claim = _touching([edit.span for edit in sides.edits], claimed)
     written = sorted(_written(own, change.path, sides.result_lines))
@@ -52,24 +66,25 @@ def owners_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bo
         for owner, lines in zip(owners, by_lines, strict=True)
     ]
     uncertain = only or tuple(each.edit_index for each in own if _is_capped(each) or sequential)
-    return tuple(owner or (_NOBODY if change.references_updated else uncertain) for owner in found)
+    nobody = _NOBODY if change.references_updated else uncertain
+    return EditPlaces([owner or nobody for owner in found], claimed, written)
 
 
-def _claimed(results: Sequence[EditResult], path: str, lines: LineIndex) -> Iterator[_Place]:
+def _claimed(results: Sequence[EditResult], path: str, lines: LineIndex) -> Iterator[Place]:
     for each in results:
         for place in each.ranges if each.file == path else ():
             start, end = lines.offset(place.start), lines.offset(place.end)
             if start is not None and end is not None:
-                yield _Place(start, end, each.edit_index)
+                yield Place(start, end, each.edit_index)
 
 
-def _written(results: Sequence[EditResult], path: str, lines: LineIndex) -> Iterator[_Place]:
+def _written(results: Sequence[EditResult], path: str, lines: LineIndex) -> Iterator[Place]:
     for each in results:
         for place in each.result_lines if (each.to_file or each.file) == path else ():
-            yield _Place(lines.start(place.start), lines.end(place.end), each.edit_index)
+            yield Place(lines.start(place.start), lines.end(place.end), each.edit_index)
 
 
-def _decided(span: Span, claims: Sequence[_Place], lines: Sequence[_Place]) -> Owners:
+def _decided(span: Span, claims: Sequence[Place], lines: Sequence[Place]) -> Owners:
     """The edits that a text edit with `span` belongs to, of those whose claims or lines it touches."""
     inside = {place.edit for place in claims if place.start < span.end and span.start < place.end}
     at = {place.edit for place in claims if place.start == place.end == span.start}
@@ -80,9 +95,9 @@ def _decided(span: Span, claims: Sequence[_Place], lines: Sequence[_Place]) -> O
     return tuple(sorted(next((choice for choice in choices if choice), set())))
 
 
-def _touching(spans: Sequence[Span], places: Sequence[_Place]) -> Iterator[list[_Place]]:
+def _touching(spans: Sequence[Span], places: Sequence[Place]) -> Iterator[list[Place]]:
     """For each of `spans`, which are sorted, the `places` (sorted by start) that share a point with it."""
-    active: list[_Place] = []
+    active: list[Place] = []
     added = 0
     for span in spans:
         while added < len(places) and places[added].start <= span.end:

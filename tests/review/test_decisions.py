@@ -1,0 +1,145 @@
+"""Decisions outlive the process, are the user's alone, and are believed only with the user's seal."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mdplan.storage.decisions import Decision, DecisionStore, Verdict
+from tests.disk import FailingDisk
+
+A, B = "sha256-" + "a" * 64, "sha256-" + "b" * 64
+DECISION = Decision(
+    plan_id=A,
+    verdict=Verdict.APPROVED,
+    decided_by="ann",
+    decided_at=1000.5,
+    approved_plan_id=B,
+    comment="good\nbut \udcff",
+    rejected=(1, 3),
+    edit_comments={1: "not this"},
+    part_of=None,
+)
+
+
+def stored_file(state_dir: Path) -> Path:
+    """The one file in which a decision lies."""
+    (path,) = (path for path in state_dir.rglob("decisions/*") if path.is_file())
+    return path
+
+
+def test_decision_is_found_by_another_store_of_the_same_root_alone() -> None:
+    assert DecisionStore("/root").record(DECISION)
+
+    assert DecisionStore("/root").of(A) == DECISION
+    assert DecisionStore("/root").of(B) is None
+    assert DecisionStore("/other").of(A) is None
+
+
+def test_the_latest_decision_on_a_plan_counts() -> None:
+    store = DecisionStore("/root")
+    later = replace(DECISION, verdict=Verdict.REJECTED, decided_at=2000.0, approved_plan_id=None)
+    store.record(DECISION)
+    store.record(later)
+    store.record(replace(DECISION, plan_id=B, approved_plan_id=B))
+
+    assert store.of(A) == later
+    assert [decision.plan_id for decision in store.all()] == [A, B]
+
+
+def test_stored_decisions_are_private(state_dir: Path) -> None:
+    DecisionStore("/root").record(DECISION)
+
+    assert stored_file(state_dir).stat().st_mode & 0o777 == 0o600
+    assert stored_file(state_dir).parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [("ann", "bob"), ('\\"verdict\\":\\"approved', '\\"verdict\\":\\"rejected'), ("a" * 64, "b" * 64)],
+)
+def test_decision_that_was_changed_is_none(state_dir: Path, was: str, becomes: str) -> None:
+    DecisionStore("/root").record(DECISION)
+    path = stored_file(state_dir)
+    text = path.read_text()
+    assert was in text
+
+    path.write_text(text.replace(was, becomes))
+    path.rename(path.with_name(path.name.replace(was, becomes)))
+
+    assert DecisionStore("/root").of(A) is None
+    assert DecisionStore("/root").of(B) is None
+    assert DecisionStore("/root").all() == ()
+
+
+def test_decision_on_one_plan_is_none_on_another(state_dir: Path) -> None:
+    DecisionStore("/root").record(DECISION)
+    path = stored_file(state_dir)
+    path.with_name("b" * 64 + ".json").write_bytes(path.read_bytes())
+    path.with_name("b" * 64 + ".json").chmod(0o600)
+
+    assert DecisionStore("/root").of(B) is None
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
+def test_decision_that_others_can_reach_is_none(state_dir: Path, mode: int) -> None:
+    DecisionStore("/root").record(DECISION)
+    stored_file(state_dir).chmod(mode)
+
+    assert DecisionStore("/root").of(A) is None
+
+
+def test_folder_that_others_can_write_holds_no_decisions(state_dir: Path) -> None:
+    DecisionStore("/root").record(DECISION)
+    stored_file(state_dir).parent.chmod(0o777)
+
+    assert DecisionStore("/root").of(A) is None
+    assert DecisionStore("/root").all() == ()
+    assert not DecisionStore("/root").record(DECISION)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{}", b'{"decision": 1, "seal": ""}', b"\xff", b"[" * 99999]
+)
+def test_what_is_no_decision_is_none(state_dir: Path, content: bytes) -> None:
+    DecisionStore("/root").record(DECISION)
+    stored_file(state_dir).write_bytes(content)
+
+    assert DecisionStore("/root").of(A) is None
+
+
+def test_without_a_seal_nothing_is_recorded(state_dir: Path) -> None:
+    state_dir.mkdir(mode=0o700)
+    (state_dir / "journal.key").write_bytes(b"short")
+
+    assert not DecisionStore("/root").record(DECISION)
+    assert DecisionStore("/root").all() == ()
+
+
+def test_old_decisions_are_forgotten(state_dir: Path) -> None:
+    store = DecisionStore("/root")
+    store.record(DECISION)
+    written = stored_file(state_dir).stat().st_mtime
+
+    store.forget_older(written - 1)
+    assert store.of(A) == DECISION
+    store.forget_older(written + 1)
+    assert store.of(A) is None
+
+
+@pytest.mark.parametrize("plan_id", ["", "a" * 64, "sha256-" + "a" * 63, "sha256-../" + "a" * 61, A + "\n"])
+def test_id_of_no_such_form_touches_nothing(state_dir: Path, plan_id: str) -> None:
+    disk = FailingDisk()
+    store = DecisionStore("/root", filesystem=disk)
+
+    assert store.of(plan_id) is None
+    assert not store.record(replace(DECISION, plan_id=plan_id))
+    assert not disk.reached
+
+
+def test_what_is_stored_can_be_read_by_people(state_dir: Path) -> None:
+    DecisionStore("/root").record(DECISION)
+
+    decision = json.loads(json.loads(stored_file(state_dir).read_bytes())["decision"])
+    assert (decision["decided_by"], decision["rejected"]) == ("ann", [1, 3])

@@ -1,0 +1,276 @@
+"""A person decides, and exactly that is applied."""
+
+from pathlib import Path
+
+import pytest
+
+from mdplan.approving import approved_only
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.engine import Engine
+from mdplan.plan_report import ApplyReport
+from mdplan.reviewing import OpenPlan, Reviewing, ReviewState
+from mdplan.storage.decisions import Decision, DecisionStore, Verdict
+
+GUIDE = b"# Guide\n\none\n\n## B\n\ntwo\n\n## C\n\nthree\n"
+EDITS = [
+    {"op": "replace_match", "pattern": word, "replacement": number}
+    for word, number in (("one", "1"), ("two", "2"), ("three", "3"))
+]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    (folder / "a.md").write_bytes(GUIDE)
+    return folder
+
+
+@pytest.fixture
+def engine(root: Path) -> Engine:
+    """An engine that commits approved plans only."""
+    return Engine.open([root], approval=approved_only)
+
+
+@pytest.fixture
+def reviewing(engine: Engine) -> Reviewing:
+    return Reviewing(engine, clock=lambda: 1_000_000_000.0)
+
+
+def plan(engine: Engine, *edits: object, **more: object) -> str:
+    report = engine.plan({"file": "a.md", "edits": list(edits) or EDITS, **more})
+    assert report.ok, report.error
+    return report.plan_id
+
+
+def apply(engine: Engine, plan_id: str, **more: object) -> ApplyReport:
+    return engine.apply({"planId": plan_id, **more})
+
+
+def only_problem(report: ApplyReport) -> Diagnostic:
+    assert not report.ok
+    (problem,) = report.diagnostics
+    return problem
+
+
+def test_plan_without_a_decision_waits_and_says_whom_to_ask(engine: Engine, root: Path) -> None:
+    plan_id = plan(engine)
+
+    problem = only_problem(apply(engine, plan_id))
+
+    assert (problem.code, problem.code.exit) == (Code.APPROVAL_REQUIRED, 5)
+    assert plan_id in problem.message
+    assert f"`mdplan review --terminal {plan_id[:23]}`" in problem.hint
+    assert "`mdplan review`" in problem.hint
+    assert (root / "a.md").read_bytes() == GUIDE
+
+
+def test_approved_plan_is_applied_with_the_comment(engine: Engine, reviewing: Reviewing, root: Path) -> None:
+    plan_id = plan(engine)
+    reviewing.approve(plan_id, "ann", comment="fine,\n but slow")
+
+    report = apply(engine, plan_id)
+
+    assert report.ok
+    assert report.applied
+    assert (report.approved.decided_by, report.approved.comment) == ("ann", '"fine, but slow"')
+    assert (root / "a.md").read_bytes() == b"# Guide\n\n1\n\n## B\n\n2\n\n## C\n\n3\n"
+
+
+def test_rejection_reaches_the_next_call_with_its_comment(engine: Engine, reviewing: Reviewing) -> None:
+    plan_id = plan(engine)
+    reviewing.reject(plan_id, "ann", comment="not now", edit_comments={1: "why?"})
+
+    problem = only_problem(apply(engine, plan_id))
+
+    assert (problem.code, problem.code.exit) == (Code.PLAN_REJECTED, 5)
+    assert problem.message == f'ann rejected the plan {plan_id}: "not now" on edit 1: "why?"'
+
+
+def test_part_is_a_plan_of_its_own_which_the_refusal_of_the_whole_names(
+    engine: Engine, reviewing: Reviewing, root: Path
+) -> None:
+    plan_id = plan(engine)
+    decision = reviewing.approve(
+        plan_id, "ann", rejected=[1], comment="nearly", edit_comments={1: "leave two alone"}
+    )
+    part = decision.approved_plan_id
+
+    problem = only_problem(apply(engine, plan_id))
+    assert problem.code is Code.PLAN_REJECTED
+    assert problem.message == (
+        f'ann approved the plan {plan_id} without edit 1: "nearly" on edit 1: "leave two alone"'
+    )
+    assert f'{{"planId": "{part}"}}' in problem.hint
+    assert part != plan_id
+    assert (root / "a.md").read_bytes() == GUIDE
+
+    report = apply(engine, part)
+    assert report.applied
+    assert report.approved.comment == f'"nearly" on edit 1 of the plan {plan_id[:23]}: "leave two alone"'
+    assert (root / "a.md").read_bytes() == b"# Guide\n\n1\n\n## B\n\ntwo\n\n## C\n\n3\n"
+
+
+def test_part_that_needs_what_was_rejected_is_no_part(engine: Engine, reviewing: Reviewing) -> None:
+    plan_id = plan(
+        engine,
+        {"op": "replace_match", "pattern": "one", "replacement": "four"},
+        {"op": "replace_match", "pattern": "four", "replacement": "five"},
+        sequential=True,
+    )
+
+    problems = reviewing.approve(plan_id, "ann", rejected=[0])
+
+    assert [problem.code for problem in problems] == [Code.CONFLICTING_EDITS]
+    assert reviewing.open(plan_id).state is ReviewState.WAITING
+
+
+def test_all_edits_rejected_is_a_rejection(engine: Engine, reviewing: Reviewing) -> None:
+    decision = reviewing.approve(plan(engine), "ann", rejected=[0, 1, 2], comment="no")
+
+    assert (decision.verdict, decision.approved_plan_id) == (Verdict.REJECTED, None)
+
+
+def test_approval_is_of_one_plan_and_not_of_a_like_one(engine: Engine, reviewing: Reviewing) -> None:
+    reviewing.approve(plan(engine), "ann")
+
+    assert only_problem(apply(engine, plan(engine, EDITS[0]))).code is Code.APPROVAL_REQUIRED
+
+
+def test_document_that_was_edited_under_an_approved_plan_is_stale(
+    engine: Engine, reviewing: Reviewing, root: Path
+) -> None:
+    plan_id = plan(engine)
+    reviewing.approve(plan_id, "ann")
+    (root / "a.md").write_bytes(GUIDE + b"\nmore\n")
+
+    assert only_problem(apply(engine, plan_id)).code is Code.STALE_BASE
+    opened = reviewing.open(plan_id)
+    assert (opened.state, [problem.code for problem in opened.stale]) == (
+        ReviewState.STALE,
+        [Code.STALE_BASE],
+    )
+    assert opened.file(0) == opened.stale
+
+
+def test_rebased_plan_needs_an_approval_of_its_own(engine: Engine, reviewing: Reviewing, root: Path) -> None:
+    plan_id = plan(engine)
+    reviewing.approve(plan_id, "ann")
+    (root / "a.md").write_bytes(GUIDE + b"\nmore\n")
+
+    report = apply(engine, plan_id, onStale="rebase")
+    assert only_problem(report).code is Code.APPROVAL_REQUIRED
+    replanned = engine.replan(plan_id)
+    assert replanned.plan_id == report.plan_id
+    reviewing.approve(replanned.plan_id, "ann")
+
+    assert apply(engine, replanned.plan_id).applied
+
+
+def test_stale_plan_is_not_approved(engine: Engine, reviewing: Reviewing, root: Path) -> None:
+    plan_id = plan(engine)
+    (root / "a.md").write_bytes(b"other\n")
+
+    assert [problem.code for problem in reviewing.approve(plan_id, "ann")] == [Code.STALE_BASE]
+    assert DecisionStore(str(root)).all() == ()
+
+
+def test_undo_needs_approval_and_can_be_reviewed(engine: Engine, reviewing: Reviewing, root: Path) -> None:
+    plan_id = plan(engine)
+    reviewing.approve(plan_id, "ann")
+    apply(engine, plan_id)
+
+    refused = engine.undo()
+    assert only_problem(refused).code is Code.APPROVAL_REQUIRED
+    opened = reviewing.open(refused.plan_id)
+    assert opened.review.undoes is not None
+    assert [edit.op for edit in opened.review.edits] == ["undo"]
+    assert [line.text for hunk in opened.file(0).hunks for line in hunk.lines if line.sign == "+"] == [
+        "one",
+        "two",
+        "three",
+    ]
+    reviewing.approve(refused.plan_id, "ann")
+    assert engine.undo().applied
+    assert (root / "a.md").read_bytes() == GUIDE
+
+
+def test_list_says_where_each_plan_stands(engine: Engine, reviewing: Reviewing, root: Path) -> None:
+    states = {}
+    waiting, approved, rejected, applied = (
+        plan(engine, EDITS[0] | {"replacement": f"{n}"}) for n in range(4)
+    )
+    (root / "b.md").write_bytes(b"b\n")
+    stale = engine.plan({"file": "b.md", "edits": [{"op": "append_to_file", "markdown": "c"}]}).plan_id
+    engine.plan({"file": "a.md", "edits": [EDITS[0] | {"replacement": "one"}]})
+    (root / "b.md").write_bytes(b"d\n")
+    reviewing.approve(approved, "ann")
+    reviewing.reject(rejected, "ann")
+    for entry in reviewing.entries():
+        states[entry.review.plan_id] = entry.state
+    assert states == {
+        waiting: ReviewState.WAITING,
+        approved: ReviewState.APPROVED,
+        rejected: ReviewState.REJECTED,
+        applied: ReviewState.WAITING,
+        stale: ReviewState.STALE,
+    }
+    reviewing.approve(applied, "ann")
+    apply(engine, applied)
+    states = {entry.review.plan_id: entry.state for entry in reviewing.entries()}
+    assert states[applied] is ReviewState.APPLIED
+    assert states[waiting] is states[approved] is ReviewState.STALE
+    assert states[rejected] is ReviewState.REJECTED
+
+
+def test_applied_plan_shows_what_it_did(engine: Engine, reviewing: Reviewing, root: Path) -> None:
+    plan_id = plan(engine)
+    reviewing.approve(plan_id, "ann")
+    before = reviewing.open(plan_id).file(0)
+    apply(engine, plan_id)
+    (root / "a.md").write_bytes(b"moved on\n")
+
+    opened = reviewing.open(plan_id)
+
+    assert (opened.state, opened.stale) == (ReviewState.APPLIED, ())
+    assert opened.file(0) == before
+
+
+def test_whole_of_which_a_part_was_applied_counts_as_applied(engine: Engine, reviewing: Reviewing) -> None:
+    plan_id = plan(engine)
+    decision = reviewing.approve(plan_id, "ann", rejected=[0])
+    apply(engine, decision.approved_plan_id)
+
+    assert reviewing.open(plan_id).state is ReviewState.APPLIED
+
+
+@pytest.mark.parametrize("comment", ["x" * 2001])
+def test_endless_comment_is_refused(engine: Engine, reviewing: Reviewing, comment: str) -> None:
+    plan_id = plan(engine)
+
+    for problems in (
+        reviewing.reject(plan_id, "ann", comment=comment),
+        reviewing.approve(plan_id, "ann", edit_comments={0: comment}),
+    ):
+        assert [problem.code for problem in problems] == [Code.INVALID_ARGUMENT]
+    assert reviewing.open(plan_id).decision is None
+
+
+def test_decision_that_cannot_be_kept_is_no_decision(
+    engine: Engine, reviewing: Reviewing, state_dir: Path
+) -> None:
+    plan_id = plan(engine)
+    (state_dir / "journal.key").write_bytes(b"short")
+
+    assert [problem.code for problem in reviewing.approve(plan_id, "ann")] == [Code.IO_ERROR]
+    assert only_problem(apply(engine, plan_id)).code is Code.APPROVAL_REQUIRED
+
+
+def test_plan_that_nobody_knows_is_told(reviewing: Reviewing) -> None:
+    for outcome in (
+        reviewing.open("0" * 64),
+        reviewing.approve("0" * 64, "x"),
+        reviewing.reject("0" * 64, "x"),
+    ):
+        assert not isinstance(outcome, OpenPlan | Decision)
+        assert [problem.code for problem in outcome] == [Code.PLAN_NOT_FOUND]

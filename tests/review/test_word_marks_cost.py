@@ -1,0 +1,24 @@
+"""Word marks of hostile texts cost no more than an allowance."""
+
+from difflib import SequenceMatcher
+
+import pytest
+
+from mdplan.review.word_marks import WordMarks
+from mdplan.text import line_blocks
+
+
+def test_repeated_words_are_compared_within_an_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+
+    def counted(junk: None, old: list[str], new: list[str], autojunk: bool) -> SequenceMatcher[str]:
+        compared.append(len(old) * len(new))
+        return SequenceMatcher(junk, old, new, autojunk)
+
+    monkeypatch.setattr(line_blocks, "SequenceMatcher", counted)
+    marks = WordMarks()
+    for _ in range(100):
+        marks.of(["a b " * 30], ["b a a " * 30])
+
+    assert 0 < max(compared) <= 40_000
+    assert sum(compared) <= 400_000
