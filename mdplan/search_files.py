@@ -6,12 +6,14 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.outlined_files import OutlinedFiles
+from mdplan.pattern_problem import pattern_problem
 from mdplan.read_report import SearchedFile, SearchReport
 from mdplan.reading.search import Window, search_document
 from mdplan.reading.search_request import SearchRequest
 from mdplan.report import refusal
 from mdplan.storage.file_name import FileName
 from mdplan.text.line_end_view import LineEndView
+from mdplan.text.pattern import PatternProblem
 from mdplan.text.span import Span
 from mdplan.tick import Tick, unheard
 
@@ -63,7 +65,9 @@ def _search_file(files: OutlinedFiles, name: FileName, search: "_Search") -> Sea
         return source
     view = LineEndView(source.text, source.lines)
     matches = search.pattern.find(view.text, Span(0, len(view.text)), files.limits.pattern_seconds)
-    if matches == ():
+    if isinstance(matches, PatternProblem):
+        return pattern_problem(matches).at(file=str(name))
+    if not matches:
         return None
     outline = files.outline(name, source, search.request.format)
     return search_document(str(name), outline, search.pattern, search.request, search.window)

@@ -36,6 +36,10 @@ from mdplan.text.span import Span
 
 MAX_DEPTH: Final = 32
 DATES: Final = (dt.date, dt.time)
+_TOML_KEY: Final = r"""(?:[A-Za-z0-9_-]++|"[^"\n\r]*+"|'[^'\n\r]*+')"""
+_DEEP_TOML_KEY: Final = re.compile(
+    rf"(?<![A-Za-z0-9_-]){_TOML_KEY}(?:[ \t]*+\.[ \t]*+{_TOML_KEY}){{{MAX_DEPTH},}}"
+)
 _TOML_PLACE: Final = re.compile(r"\(at line (\d+), column \d+\)")
 
 
@@ -196,6 +200,10 @@ def dated(format: FrontMatterFormat, value: object, old: object) -> object:  # n
 
 
 def _toml_values(text: str) -> dict[str, Any]:
+    # Told before it is read, which takes the square of how deep it is.
+    deep = _DEEP_TOML_KEY.search(text)
+    if deep is not None:
+        raise FrontMatterError("it is nested too deeply", deep.start())
     try:
         values = tomllib.loads(to_lf(text))
     except tomllib.TOMLDecodeError as error:
