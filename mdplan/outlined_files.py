@@ -12,7 +12,7 @@ from mdplan.reading.open_document import decode_document
 from mdplan.settings import Settings
 from mdplan.storage.file_name import FileName
 from mdplan.storage.workspace import Workspace
-from mdplan.text.source import Source, sha256_hex
+from mdplan.text.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class OutlinedFiles:
         found = self.workspace.read(name, self.max_file_bytes)
         if isinstance(found, Diagnostic):
             return found
-        # All that an outline depends on.
-        key = (sha256_hex(found.data), str(name), encoding, given_format)
+        # All that an outline depends on; comparing bytes costs less than a digest of them.
+        key = (found.data, str(name), encoding, given_format)
         known = self.outlines.get(key)
         if known is not None:
             return known

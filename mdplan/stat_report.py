@@ -7,9 +7,10 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.plain_text_report import CommentBlockEntry, IniSectionEntry, TextSectionEntry
 from mdplan.report import Report
 from mdplan.text.span import Lines
+from mdplan.text.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class SectionEntry:
     """One section. Lines are 1-based and inclusive; `tokens` is an estimate: characters / 4.
 

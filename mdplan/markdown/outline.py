@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -71,12 +71,22 @@ class Outline:
         sections = read_sections(self.tree.headings, source.lines, body)
         self.sections, self.nested = sections.top, sections.nested
         self._derived: dict[Callable[[Source], Any], Any] = {}
+        self._latest: tuple[Hashable, Any] | None = None
 
     def derived(self, make: Callable[[Source], _Derived]) -> _Derived:
         """What `make` gives for the source, made once: a structure of another format, such as INI."""
         if make not in self._derived:
             self._derived[make] = make(self.source)
         found: _Derived = self._derived[make]
+        return found
+
+    def latest(self, key: Hashable, make: Callable[[], _Derived]) -> _Derived:
+        """What `make` gives for `key`, which tells all that it depends on besides; kept for the next call."""
+        known = self._latest
+        if known is None or known[0] != key:
+            # One assignment, so that threads find a key with what belongs to it.
+            self._latest = known = (key, make())
+        found: _Derived = known[1]
         return found
 
     @property
