@@ -186,6 +186,19 @@ class Engine:
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
+    def keep(self, plan: Plan) -> bool:
+        """Store `plan`, which was just made, under its ID; False where nothing can be stored."""
+        return self._save(plan)
+
+    def commit(self, plan: Plan) -> ApplyReport:
+        """Commit `plan`, which was just made. Errors: STALE_BASE, PLAN_TAMPERED; those of storage."""
+        try:
+            return self.committing.locked(
+                self._root_of(plan), lambda lock: self._apply_locked(lock, plan, rebases=False)
+            )
+        except StorageRefused as refused:
+            return refusal(ApplyReport, refused.problems)
+
     def write(self, data: object) -> ApplyReport:
         """Plan a batch and commit it in one call: what pins it are the bases that this call reads (DESIGN 7).
 

@@ -1,6 +1,6 @@
 """The part of the line that plans: decode, parse, resolve, check, build, verify, derive."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from mdplan.batch import Batch
 from mdplan.batch_limits import Limits
@@ -25,10 +25,20 @@ from mdplan.tick import Tick, unheard
 class Planner:
     """Plans of batches on the files of `documents`."""
 
-    def __init__(self, documents: Documents, limits: Limits) -> None:
-        """Read files through `documents`; a plan has no more files than `limits` allow a batch."""
+    def __init__(
+        self,
+        documents: Documents,
+        limits: Limits,
+        linked_beside: Callable[[SnapshotFile], LinkedFiles] | None = None,
+    ) -> None:
+        """Read files through `documents`; a plan has no more files than `limits` allow a batch.
+
+        `linked_beside` gives the files around one of a batch, for who plans many batches on files that nobody
+        changes meanwhile; without it they are looked at anew for each batch.
+        """
         self._documents = documents
         self._limits = limits
+        self._linked_beside = linked_beside or (lambda file: LinkedFiles.beside(file, documents))
 
     def plan(self, batch: Batch, tick: Tick = unheard) -> Planned | Problems:
         """The plan of `batch`, or of the edits of it that are accepted; or all problems.
@@ -64,7 +74,7 @@ class Planner:
                 problems += built
         if problems:
             return tuple(problems)
-        linked = LinkedFiles.beside(built_files[0].file, self._documents)
+        linked = self._linked_beside(built_files[0].file)
         made = derive(built_files, batch.update_references, linked)
         return self._documents.within_limits(made, self._limits) if isinstance(made, Built) else made
 

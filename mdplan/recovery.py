@@ -15,6 +15,7 @@ from mdplan.storage.state_folder import has_journal
 from mdplan.storage.workspace import Workspace
 
 Looking = TypeVar("Looking", bound=PlanReport | HistoryReport)
+AnyApplied = TypeVar("AnyApplied", bound=ApplyReport)
 
 
 class Recovery:
@@ -69,7 +70,7 @@ class Recovery:
         )
 
 
-def with_recovered(report: ApplyReport, recovered: Iterable[Recovered]) -> ApplyReport:
+def with_recovered(report: AnyApplied, recovered: Iterable[Recovered]) -> AnyApplied:
     """`report` of a commit, with what recovery did before it."""
     did = [each for each in recovered if _did(each)]
     if not did:

@@ -194,10 +194,11 @@ def validated(model: type[Any], fields: Mapping[str, Any], where: str, hint: str
         # An entry that was refused leaves its list short; that the list is then empty is no news.
         inside = {each["loc"][:length] for each in found for length in range(len(each["loc"]))}
         found = [each for each in found if each["type"] != "too_short" or each["loc"] not in inside]
-        return tuple(_of_pydantic(each, model, where, hint) for each in found)
+        return tuple(value_problem(each, model, where, hint) for each in found)
 
 
-def _of_pydantic(error: Mapping[str, Any], model: type[Any], where: str, hint: str) -> Diagnostic:
+def value_problem(error: Mapping[str, Any], model: type[Any], where: str, hint: str) -> Diagnostic:
+    """What pydantic says of a value in a `model`, in our words; `where` is put before its path."""
     name = f"`{where}{_path(error['loc'])}`"
     if error["type"] == "extra_forbidden":
         *parents, unknown = error["loc"]

@@ -37,6 +37,7 @@ COMMANDS: Final[Mapping[str, LazyCommand]] = {
     "show": _of_module("show", "show", "Show a saved plan again."),
     "history": _of_module("history", "history", "List what was committed, or show one commit."),
     "undo": _of_module("undo", "undo", "Take back a commit, or redo it."),
+    "bot": _of_module("bot", "bot", "Make true in many files what a manifest says."),
     "recover": _of_module("recover", "recover", "Mend what a commit that was cut off has left."),
     "doctor": _of_module("doctor", "doctor", "Look whether commits can work here."),
     "schema": _of_module("schema", "schema", "Print the JSON Schema of a batch, plan, report or operation."),

@@ -1,0 +1,255 @@
+"""The line of the bot: list, plan each file, find who has a word in whom, plan these together, join.
+
+What comes out is one plan, which is stored, shown, committed and undone like any other: all files or none.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, Executor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final, TypeAlias, TypeVar
+
+from mdplan.bot.candidates import find_candidates
+from mdplan.bot.executors import in_order, opened
+from mdplan.bot.file_planner import FilePlanner, links_of_chunk, plan_chunk
+from mdplan.bot.job import Candidate, Job, Outcome, PackedJob, Verdict
+from mdplan.bot.joint import Joint, plan_jointly
+from mdplan.bot.loading import LoadedManifest
+from mdplan.bot.spool import Put, Spool
+from mdplan.bot.together import Alone, changed_names, find_together
+from mdplan.diagnostics import Code, Diagnostic, Problems, warning
+from mdplan.markdown.link_path import MARKDOWN_SUFFIXES
+from mdplan.plan import Plan
+from mdplan.planning.joined import join_plans
+
+# What happened, and facts about it, as JSON.
+Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]
+Item = TypeVar("Item")
+
+_CHUNK: Final = 32
+
+
+def nobody_listens(_event: str, _facts: Mapping[str, Any]) -> None:
+    """For callers that do not ask."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """How to plan: in up to `jobs` processes, or on the cluster at the address `executor`.
+
+    With `keeps_going` files that cannot be planned are left out and told. `tell` hears of each step.
+    """
+
+    jobs: int
+    executor: str | None = None
+    keeps_going: bool = False
+    tell: Tell = nobody_listens
+
+
+@dataclass(kw_only=True)
+class Found:
+    """What planning has found so far."""
+
+    named: int = 0
+    verdicts: dict[Verdict, int] = field(default_factory=lambda: dict.fromkeys(Verdict, 0))
+    alone: dict[str, Alone] = field(default_factory=dict)
+    diffs: dict[str, Put] = field(default_factory=dict)
+    holding: list[str] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+    refused: set[str] = field(default_factory=set)
+    warnings: list[Diagnostic] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """What came of a manifest: its `plan`, None where there is none or nothing to do.
+
+    `problems` are all that were found; with `found` come the counts. `diff` gives the parts of the exact diff.
+    """
+
+    plan: Plan | None
+    problems: Problems
+    found: Found
+    diff: Callable[[], Iterator[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """Plans what a manifest asks of the files of `job`."""
+
+    job: Job
+    how: How
+
+    def plan(self, held: ExitStack) -> Made:
+        """The plan of all files, or what is wrong with them; its diff lasts as long as `held` is open.
+
+        Raises `StorageRefused` for an executor or a folder that cannot be opened.
+        """
+        spool = Spool()
+        held.callback(spool.close)
+        found = Found()
+        with self.job.tree.open() as workspace:
+            candidates = find_candidates(self.job.loaded, workspace)
+            if not isinstance(candidates, list):
+                return _refused(candidates, found)
+            found.named = len(candidates)
+            found.warnings += _unused(self.job.loaded, candidates)
+            self.how.tell("listed", {"files": len(candidates)})
+            packed = PackedJob.of(self.job)
+            chunks = -(-len(candidates) // _CHUNK)
+            try:
+                with opened(self.how.executor, self.how.jobs, chunks) as executor:
+                    for outcome in self._outcomes(executor, packed, candidates):
+                        self._take(outcome, found, spool)
+                    together = self._together(executor, packed, candidates, found)
+            except BrokenExecutor:
+                return _refused((_BROKEN,), found)
+        return self._joined(candidates, together, found, spool)
+
+    def _outcomes(
+        self, executor: Executor, packed: PackedJob, candidates: list[Candidate]
+    ) -> Iterator[Outcome]:
+        done = 0
+        for outcomes in in_order(executor, plan_chunk, _chunks(candidates), packed, jobs=self.how.jobs):
+            done += len(outcomes)
+            yield from outcomes
+            self.how.tell("planned", {"done": done, "files": len(candidates)})
+
+    def _take(self, outcome: Outcome, found: Found, spool: Spool) -> None:
+        found.verdicts[outcome.verdict] += 1
+        if outcome.verdict is Verdict.HOLDS:
+            found.holding.append(outcome.path)
+        elif outcome.verdict is Verdict.REFUSED:
+            self._refuse(outcome.path, outcome.problems, found)
+        elif outcome.plan is not None:
+            found.alone[outcome.path] = Alone(
+                plan=outcome.plan, names=outcome.names, needs_others=outcome.needs_others
+            )
+            found.diffs[outcome.path] = spool.put(outcome.diff)
+
+    def _refuse(self, path: str, problems: Problems, found: Found) -> None:
+        found.refused.add(path)
+        found.problems += problems
+        for problem in problems:
+            self.how.tell("refused", {"file": path, "code": problem.code.value, "message": problem.message})
+
+    def _together(
+        self, executor: Executor, packed: PackedJob, candidates: list[Candidate], found: Found
+    ) -> list[Candidate]:
+        """The files that have to be planned together, in order."""
+        names = changed_names(found.alone.values())
+        selected = {*found.alone, *found.holding}
+        links: dict[str, frozenset[str]] = {}
+        if names:
+            paths = [path for path in self._linking(selected) if path.lower().endswith(MARKDOWN_SUFFIXES)]
+            for part in in_order(executor, links_of_chunk, _chunks(paths), packed, names, jobs=self.how.jobs):
+                links.update((path, linked) for path, linked in part if linked)
+        elif not any(each.needs_others for each in found.alone.values()):
+            return []
+        members = find_together(found.alone, links, selected)
+        return [candidate for candidate in candidates if candidate.path in members]
+
+    def _linking(self, selected: set[str]) -> list[str]:
+        """The files whose links are looked at: those of the manifest, or all."""
+        if self.job.loaded.manifest.update_references != "workspace":
+            return sorted(selected)
+        with self.job.tree.open() as workspace:
+            found: set[str] = set(selected)
+            for root in workspace.roots:
+                names = workspace.iter_files(f"{root.name}:." if root.name else ".", respect_gitignore=True)
+                found.update(map(str, () if isinstance(names, Diagnostic) else names))
+            return sorted(found)
+
+    def _joined(
+        self, candidates: list[Candidate], together: list[Candidate], found: Found, spool: Spool
+    ) -> Made:
+        """One plan of what was planned alone and what is planned together."""
+        for member in together:
+            was = Verdict.HOLDS if found.alone.pop(member.path, None) is None else Verdict.CHANGES
+            found.verdicts[was] -= 1
+        changed = [candidate.path for candidate in candidates if candidate.path in found.alone]
+        plans = [found.alone[path].plan for path in changed]
+        diffs = [found.diffs[path] for path in changed]
+        if together:
+            joint = self._jointly(together, found)
+            if joint.plan is not None:
+                plans.append(joint.plan)
+                diffs.append(spool.put(joint.diff))
+        found.alone.clear()
+        problems = tuple(found.problems)
+        if problems and not self.how.keeps_going:
+            return _refused(problems, found)
+        too_many = _too_many(self.job, plans)
+        if too_many is not None:
+            return _refused((too_many,), found)
+        plan = join_plans(plans, self._options()) if plans else None
+        if plan is not None and not isinstance(plan, Plan):
+            return _refused((*problems, *plan), found)
+        return Made(plan=plan, problems=problems, found=found, diff=lambda: (spool.get(put) for put in diffs))
+
+    def _jointly(self, together: list[Candidate], found: Found) -> Joint:
+        planner = FilePlanner(self.job)
+        try:
+            joint = plan_jointly(planner, together, keeps_going=self.how.keeps_going)
+        finally:
+            planner.workspace.close()
+        for path, problems in joint.refused.items():
+            self._refuse(path, problems, found)
+        for verdict, count in joint.verdicts.items():
+            found.verdicts[verdict] += count
+        return joint
+
+    def _options(self) -> dict[str, bool | str]:
+        options = self.job.loaded.manifest.options
+        return {name: value for name, value in options.items() if value and value != "none"}
+
+
+def _too_many(job: Job, plans: Iterable[Plan]) -> Diagnostic | None:
+    limits, manifest = job.settings.batch, job.loaded.manifest
+    files = edits = 0
+    for plan in plans:
+        files += len(plan.files)
+        edits += len(plan.results)
+    most_files = min(limits.files, manifest.max_files or limits.files)
+    for what, count, most in (("files", files, most_files), ("edits", edits, limits.edits)):
+        if count > most:
+            return Diagnostic(
+                code=Code.BATCH_TOO_LARGE,
+                message=f"the manifest changes {count} {what}, and the limit is {most}",
+                hint=f"name fewer files, or raise the limit (`--max-{what}`, and `maxFiles` in the manifest)",
+                file=job.loaded.name,
+            )
+    return None
+
+
+def _unused(loaded: LoadedManifest, candidates: Iterable[Candidate]) -> list[Diagnostic]:
+    """Warnings about rules that name no file."""
+    used = {number for candidate in candidates for number in candidate.rules}
+    unused: list[Diagnostic] = []
+    for number in range(len(loaded.manifest.files)):
+        if number not in used:
+            place = loaded.located.place(("files", number))
+            unused.append(
+                warning(Code.FILE_NOT_FOUND, "no file matches", "look at glob and exclude", place).at(
+                    file=loaded.name
+                )
+            )
+    return unused
+
+
+def _chunks(items: Iterable[Item]) -> Iterator[tuple[Item, ...]]:
+    rest = iter(items)
+    while chunk := tuple(islice(rest, _CHUNK)):
+        yield chunk
+
+
+def _refused(problems: Problems, found: Found) -> Made:
+    return Made(plan=None, problems=problems, found=found, diff=lambda: iter(()))
+
+
+_BROKEN: Final = Diagnostic(
+    code=Code.IO_ERROR,
+    message="a process that planned files has ended, killed by the system or by somebody",
+    hint="try again with fewer processes (`--jobs`); nothing was written",
+)

@@ -1,0 +1,22 @@
+"""What the bot hands back."""
+
+from dataclasses import dataclass
+
+from mdplan.plan_report import ApplyReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BotReport(ApplyReport):
+    """Of `bot plan`, `bot apply` and `bot check`.
+
+    The manifest names `files_named` files. Of these nothing is asked of `files_left_out`, `files_hold`
+    are as they should be, `files_changed` are in the plan, and `files_refused` cannot be planned: then there
+    is no plan, unless the bot was told to keep going. Files that the plan changes for their links alone are
+    among those of `files`, and not counted here. The diff and the edits are not in the report.
+    """
+
+    files_named: int = 0
+    files_left_out: int = 0
+    files_hold: int = 0
+    files_changed: int = 0
+    files_refused: int = 0

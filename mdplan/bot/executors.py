@@ -1,0 +1,116 @@
+"""Where planning runs: in this process, in processes beside it, or on a Dask cluster."""
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, Final, TypeVar, cast
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.refusal import StorageRefused
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+DASK: Final = "dask://"
+_PRELOADED: Final = "mdplan.bot.file_planner"
+# Enough that no process waits for the next part, and few enough that little is held.
+_IN_FLIGHT_EACH: Final = 2
+
+
+class InlineExecutor(Executor):
+    """Runs what is submitted at once, in this process."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:  # noqa: ANN401
+        """Run `fn`."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 (it belongs to who asks for the result)
+            future.set_exception(error)
+        return future
+
+
+def default_jobs() -> int:
+    """How many processes this one may keep busy."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # Elsewhere than on Linux.
+        return os.cpu_count() or 1
+
+
+@contextmanager
+def opened(address: str | None, jobs: int, parts: int) -> Iterator[Executor]:
+    """The executor for work of so many `parts`: the cluster at `address`, or up to `jobs` processes.
+
+    A single part is not worth a process. Raises `StorageRefused`: INVALID_ARGUMENT for what is no address,
+    IO_ERROR for a cluster that does not answer.
+    """
+    if address is not None:
+        with _dask(address) as executor:
+            yield executor
+    elif min(jobs, parts) <= 1:
+        yield InlineExecutor()
+    else:
+        executor = ProcessPoolExecutor(
+            min(jobs, parts), mp_context=_context(), initializer=_ignore_interrupts
+        )
+        try:
+            yield executor
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+
+def in_order(
+    executor: Executor, task: Callable[..., Made], given: Iterable[Given], *first: object, jobs: int
+) -> Iterator[Made]:
+    """`task(*first, each)` for each of `given`, in their order; few are under way at a time."""
+    waiting: deque[Future[Made]] = deque()
+    rest = iter(given)
+    for each in islice(rest, jobs * _IN_FLIGHT_EACH):
+        waiting.append(executor.submit(task, *first, each))
+    while waiting:
+        done = waiting.popleft().result()
+        for each in islice(rest, 1):
+            waiting.append(executor.submit(task, *first, each))
+        yield done
+
+
+def _context() -> multiprocessing.context.BaseContext:
+    """Processes that come out of a small one, which has loaded what they need and no threads."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context()
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([_PRELOADED])
+    return context
+
+
+def _ignore_interrupts() -> None:
+    """A terminal interrupts all processes at once; the one that started the others ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Executor]:
+    if not address.startswith(DASK) or not address.removeprefix(DASK):
+        raise _refused(Code.INVALID_ARGUMENT, f"`{address[:60]}` is no executor", "write dask://HOST:PORT")
+    try:
+        from distributed import Client
+    except ImportError:
+        hint = 'install it: pip install "mdplan[dask]"'
+        raise _refused(Code.INVALID_ARGUMENT, "the extra `dask` is not installed", hint) from None
+    try:
+        client: Any = cast("Any", Client)(f"tcp://{address.removeprefix(DASK)}", set_as_default=False)
+    except (OSError, ValueError) as error:
+        hint = "start its scheduler, or leave --executor out"
+        raise _refused(Code.IO_ERROR, f"the cluster at `{address[:60]}` does not answer", hint) from error
+    with client:
+        yield client.get_executor(pure=False)
+
+
+def _refused(code: Code, message: str, hint: str) -> StorageRefused:
+    return StorageRefused((Diagnostic(code=code, message=message, hint=hint),))

@@ -1,0 +1,195 @@
+"""Plans of single files, as any process can make them."""
+
+from collections.abc import Iterable, Sequence
+from threading import local
+
+from mdplan.batch import Batch
+from mdplan.bot.job import Candidate, Chunk, Job, Outcome, PackedJob, Verdict
+from mdplan.bot.once_read import OnceRead
+from mdplan.bot.selecting import Selected, Selecting
+from mdplan.bot.settled import is_settled
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.documents import Documents
+from mdplan.linked_files import LinkedFiles
+from mdplan.markdown.link_path import page_key
+from mdplan.outline_cache import OutlineCache
+from mdplan.planner import Planner
+from mdplan.planning.joined import without_no_ops
+from mdplan.planning.link_changes import LinkChanges
+from mdplan.planning.link_names import linked_names, text_of_bytes
+from mdplan.planning.planned import Planned
+from mdplan.planning.snapshot import SnapshotFile
+from mdplan.storage.refusal import StorageRefused
+
+# Files are looked at one after the other, so that few outlines are worth keeping.
+_KEPT_BYTES = 1 << 20
+
+
+class FilePlanner:
+    """Plans files of a job one by one. It is used by one thread."""
+
+    def __init__(self, job: Job) -> None:
+        self.workspace = OnceRead.over(job.tree.open())
+        settings = job.settings
+        self.documents = Documents(
+            self.workspace,
+            settings.max_file_bytes,
+            settings.max_lines,
+            settings.of_documents,
+            OutlineCache(_KEPT_BYTES),
+        )
+        self.selecting = Selecting(job.loaded, self.documents)
+        self._linked: dict[str, LinkedFiles] = {}
+        self._planner = Planner(self.documents, settings.batch, self._linked_beside)
+        # What changes in other files is found when all files are known.
+        self._scope = "none" if job.loaded.manifest.update_references == "none" else "file"
+
+    def plan(self, candidate: Candidate) -> Outcome:
+        """What becomes of `candidate`, if nothing happens to other files."""
+        try:
+            selected = self.selecting.select(candidate)
+            if selected is None:
+                return Outcome(path=candidate.path, verdict=Verdict.LEFT_OUT)
+            if isinstance(selected, Selected):
+                return self._outcome(candidate.path, selected)
+            return Outcome(path=candidate.path, verdict=Verdict.REFUSED, problems=selected)
+        finally:
+            self.workspace.forget()
+
+    def open_edits(self, candidate: Candidate) -> Selected | Problems | None:
+        """What is asked of `candidate` and does not hold yet; None where nothing is."""
+        selected = self.selecting.select(candidate)
+        if not isinstance(selected, Selected):
+            return selected
+        _, left = self._planned(selected)
+        return left
+
+    def plan_batch(self, together: Sequence[Selected]) -> Planned | Problems:
+        """The plan of several files as one batch; what was read for them before is read anew."""
+        self.workspace.forget()
+        first = together[0].batch
+        batch = first.model_copy(update={"files": tuple(each.batch.files[0] for each in together)})
+        return self._planner.plan(batch)
+
+    def links(self, path: str, names: frozenset[str]) -> frozenset[str]:
+        """Those of `names` (page keys) that the file `path` may link to; it is not parsed."""
+        name = self.workspace.locate(path)
+        read = (
+            name if isinstance(name, Diagnostic) else self.workspace.read(name, self.documents.max_file_bytes)
+        )
+        self.workspace.forget()
+        return frozenset() if isinstance(read, Diagnostic) else names & linked_names(text_of_bytes(read.data))
+
+    def _outcome(self, path: str, selected: Selected) -> Outcome:
+        planned, left = self._planned(selected)
+        if left is None:
+            return Outcome(path=path, verdict=Verdict.HOLDS)
+        if not isinstance(planned, Planned):
+            problems = tuple(self._placed(problem, left) for problem in planned)
+            return Outcome(path=path, verdict=Verdict.REFUSED, problems=problems)
+        if planned.plan.is_no_op:
+            return Outcome(path=path, verdict=Verdict.HOLDS)
+        return Outcome(
+            path=path,
+            verdict=Verdict.CHANGES,
+            plan=without_no_ops(planned.plan),
+            diff=planned.diff,
+            names=self._changed_names(planned),
+            needs_others=any(edit.other_file is not None for edit in left.batch.files[0].edits),
+        )
+
+    def _planned(self, selected: Selected) -> tuple[Planned | Problems, Selected | None]:
+        """The plan of `selected`, and what of it does not hold yet: None where all of it does."""
+        planned = self._plan_alone(selected.batch)
+        if isinstance(planned, Planned):
+            return planned, selected
+        settled = self._settled(selected, planned)
+        if not settled:
+            return planned, selected
+        left = _without(selected, settled)
+        return (() if left is None else self._plan_alone(left.batch)), left
+
+    def _plan_alone(self, batch: Batch) -> Planned | Problems:
+        return self._planner.plan(batch.model_copy(update={"update_references": self._scope}))
+
+    def _settled(self, selected: Selected, problems: Problems) -> set[int]:
+        """Indexes of the edits of which `problems` say that nothing is left to do."""
+        file = selected.batch.files[0]
+        name = self.workspace.locate(file.file)
+        outline = (
+            name if isinstance(name, Diagnostic) else self.documents.open(name, file.encoding, file.format)
+        )
+        if isinstance(outline, Diagnostic):
+            return set()
+        return {
+            problem.edit_index
+            for problem in problems
+            if problem.edit_index is not None and is_settled(file.edits[problem.edit_index], problem, outline)
+        }
+
+    def _placed(self, problem: Diagnostic, selected: Selected) -> Diagnostic:
+        problem = problem.at(file=selected.batch.files[0].file)
+        if problem.edit_index is None:
+            return problem
+        return self.selecting.of_manifest(problem, selected.paths[problem.edit_index])
+
+    def _changed_names(self, planned: Planned) -> frozenset[str]:
+        """Page keys of the files that links can name otherwise than before."""
+        changes = LinkChanges.of(planned.files, self._linked_beside(planned.files[0].file))
+        made = (
+            built.file.result_path
+            for built in planned.files
+            if not built.file.exists or built.file.new_path is not None
+        )
+        return changes.names | frozenset(map(page_key, made))
+
+    def _linked_beside(self, file: SnapshotFile) -> LinkedFiles:
+        """The other files of the root of `file`; each of their folders is listed once."""
+        root = file.path.removesuffix(file.relative)
+        if root not in self._linked:
+            self._linked[root] = LinkedFiles.beside(file, self.documents)
+        return self._linked[root]
+
+
+_of_thread = local()
+
+
+def plan_chunk(packed: PackedJob, chunk: Chunk) -> list[Outcome]:
+    """What becomes of the candidates of `chunk`; any process can be asked."""
+    try:
+        planner = _planner_of(packed)
+    except StorageRefused as refused:
+        return [Outcome(path=each.path, verdict=Verdict.REFUSED, problems=refused.problems) for each in chunk]
+    return [planner.plan(candidate) for candidate in chunk]
+
+
+def links_of_chunk(
+    packed: PackedJob, names: frozenset[str], paths: Sequence[str]
+) -> list[tuple[str, frozenset[str]]]:
+    """Each of `paths` with those of `names` (page keys) that it may link to."""
+    planner = _planner_of(packed)
+    return [(path, planner.links(path, names)) for path in paths]
+
+
+def _planner_of(packed: PackedJob) -> FilePlanner:
+    """The planner of this thread for the job `packed`, made when it is another than before."""
+    known = getattr(_of_thread, "planner", None)
+    if known is None or known[0] != packed.digest:
+        if known is not None:
+            known[1].workspace.close()
+        known = (packed.digest, FilePlanner(packed.unpacked()))
+        _of_thread.planner = known
+    planner = known[1]
+    assert isinstance(planner, FilePlanner)
+    return planner
+
+
+def _without(selected: Selected, settled: Iterable[int]) -> Selected | None:
+    kept = [index for index in range(len(selected.paths)) if index not in set(settled)]
+    if not kept:
+        return None
+    file = selected.batch.files[0]
+    left = file.model_copy(update={"edits": tuple(file.edits[index] for index in kept)})
+    return Selected(
+        selected.batch.model_copy(update={"files": (left,)}), tuple(selected.paths[index] for index in kept)
+    )

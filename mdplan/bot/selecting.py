@@ -1,0 +1,203 @@
+"""From a candidate to the edits of one file: conditions are asked, loops and placeholders filled in."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+from mdplan.batch import Batch
+from mdplan.bot.conditions import Facts, holds, may_hold
+from mdplan.bot.expansion import FilledEdit, Misplaced, expanded
+from mdplan.bot.job import Candidate
+from mdplan.bot.loading import LoadedManifest
+from mdplan.bot.located import Path
+from mdplan.bot.manifest import Rule
+from mdplan.bot.placeholders import Values, has_placeholder, misuse
+from mdplan.bot.raw_text import RawText
+from mdplan.bot.settled import is_settled_file
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.document_format import DocumentFormat
+from mdplan.documents import Documents
+from mdplan.markdown.front_matter_guard import as_json
+from mdplan.markdown.outline import Outline
+from mdplan.storage.file_name import FileName
+from mdplan.text.source import Source
+from mdplan.wire import read_batch
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What is asked of one file: a batch of that file alone, and where in the manifest its edits stand."""
+
+    batch: Batch
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """A file as it is; `data` is None where there is none."""
+
+    documents: Documents
+    name: FileName
+    data: bytes | None
+    encoding: str | None
+    given_format: str | None
+    fixed: Values
+
+    @cached_property
+    def outline(self) -> Outline | Diagnostic:
+        if self.data is None:
+            return Outline(Source.from_text(""), DocumentFormat.MARKDOWN)
+        return self.documents.open(self.name, self.encoding, self.given_format)
+
+    @cached_property
+    def values(self) -> Values | Diagnostic:
+        """What placeholders stand for in this file."""
+        if isinstance(self.outline, Diagnostic):
+            return self.outline
+        folder, _, name = self.name.path.rpartition("/")
+        facts = Facts(self.outline, self.fixed)
+        return self.fixed.having(
+            path=self.name.path,
+            name=name,
+            stem=name.rpartition(".")[0] or name,
+            folder=folder,
+            frontMatter=as_json(facts.front_matter[1]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Selecting:
+    """Selects what the manifest `loaded` asks of files of `documents`."""
+
+    loaded: LoadedManifest
+    documents: Documents
+
+    def select(self, candidate: Candidate) -> Selected | Problems | None:
+        """What is asked of `candidate`; None where nothing is, or all of it holds.
+
+        Errors: those of reading, of conditions and placeholders, and of the door.
+        """
+        name = self.documents.workspace.locate(candidate.path)
+        if isinstance(name, Diagnostic):
+            return (name,)
+        read = self.documents.workspace.read(name, self.documents.max_file_bytes)
+        if isinstance(read, Diagnostic) and read.code is not Code.FILE_NOT_FOUND:
+            return (read,)
+        shape = self._shape(candidate)
+        if isinstance(shape, Diagnostic):
+            return (shape,)
+        data = None if isinstance(read, Diagnostic) else read.data
+        looked = _Looked(
+            self.documents, name, data, shape.get("encoding"), shape.get("format"), self.loaded.values
+        )
+        edits: list[FilledEdit] = []
+        problems: list[Diagnostic] = []
+        for number in candidate.rules:
+            for found in self._asked(self.loaded.manifest.files[number], ("files", number), looked):
+                match found:
+                    case FilledEdit():
+                        edits.append(found)
+                    case Misplaced():
+                        problems.append(self._of_manifest(found, candidate.path))
+                    case Diagnostic():
+                        problems.append(found.at(file=candidate.path))
+        return tuple(problems) or self._as_batch(candidate.path, shape, self._open_edits(edits, looked))
+
+    def _shape(self, candidate: Candidate) -> dict[str, str] | Diagnostic:
+        """Encoding and format of a file, as its rules give them."""
+        shape: dict[str, str] = {}
+        for number in candidate.rules:
+            rule = self.loaded.manifest.files[number]
+            for field, value in (("encoding", rule.encoding), ("format", rule.format)):
+                if value is not None and shape.setdefault(field, value) != value:
+                    other = misuse(f"`{candidate.path}` has another {field} in another rule", "give it once")
+                    return self._of_manifest(Misplaced(other, ("files", number, field)), candidate.path)
+        return shape
+
+    def of_manifest(self, problem: Diagnostic, path: Path) -> Diagnostic:
+        """`problem` of a file, which says where in the manifest the edit stands that met it."""
+        place = self.loaded.located.place(path)
+        where = f"{self.loaded.name}:{place.line}:{place.col}"
+        return replace(problem, message=f"{problem.message} (asked for at {where})", edit_index=None)
+
+    def _asked(
+        self, rule: Rule, path: Path, looked: _Looked
+    ) -> Iterator[FilledEdit | Misplaced | Diagnostic]:
+        if looked.data is not None and not self._may_apply(rule, RawText(looked.data, looked.encoding)):
+            return
+        outline, values = looked.outline, looked.values
+        if isinstance(outline, Diagnostic) or isinstance(values, Diagnostic):
+            assert isinstance(outline, Diagnostic), "without an outline there are no values"
+            yield outline
+            return
+        if rule.when is not None:
+            answer = holds(rule.when, Facts(outline, values), (*path, "when"))
+            if answer is not True:
+                if isinstance(answer, Misplaced):
+                    yield answer
+                return
+        yield from expanded(rule.edits, values, (*path, "edits"))
+
+    def _may_apply(self, rule: Rule, raw: RawText) -> bool:
+        """Whether `rule` can have anything to do in a file of these bytes."""
+        if rule.when is not None and not may_hold(rule.when, raw, self.loaded.values):
+            return False
+        return any(_may_match(edit, raw) for edit in rule.edits)
+
+    def _open_edits(self, edits: list[FilledEdit], looked: _Looked) -> list[FilledEdit]:
+        """`edits` without those of the file as a whole that hold already."""
+
+        def is_there(path: str) -> bool:
+            name = self.documents.workspace.locate(path)
+            return isinstance(name, FileName) and not isinstance(
+                self.documents.workspace.look_at(name), Diagnostic
+            )
+
+        left = [
+            each for each in edits if not is_settled_file(each.edit, looked.data, looked.encoding, is_there)
+        ]
+        # Edits of a file that has its new name were made under the old one.
+        return left if looked.data is not None or len(left) == len(edits) else []
+
+    def _as_batch(
+        self, path: str, shape: Mapping[str, str], edits: list[FilledEdit]
+    ) -> Selected | Problems | None:
+        if not edits:
+            return None
+        file: dict[str, Any] = {"file": path, **shape, "edits": [each.edit for each in edits]}
+        batch = read_batch({"files": [file], **self.loaded.manifest.options})
+        if isinstance(batch, Batch):
+            return Selected(batch, tuple(each.path for each in edits))
+        return tuple(
+            self._of_manifest(
+                Misplaced(problem, edits[problem.edit_index].path if problem.edit_index is not None else ()),
+                path,
+            )
+            for problem in batch
+        )
+
+    def _of_manifest(self, misplaced: Misplaced, path: str) -> Diagnostic:
+        """What is wrong with the manifest, found when it was filled in for the file `path`."""
+        return replace(
+            misplaced.problem,
+            message=f"for `{path}`: {misplaced.problem.message}",
+            file=self.loaded.name,
+            edit_index=None,
+            place=self.loaded.located.place(misplaced.path),
+        )
+
+
+def _may_match(edit: Mapping[str, Any], raw: RawText) -> bool:
+    """Whether `edit` may find what it looks for; of a literal pattern that is known of the bytes."""
+    pattern = edit.get("pattern")
+    is_literal = edit.get("op") == "replace_match" and set(edit) <= _LITERAL_FIELDS
+    if not is_literal or not isinstance(pattern, str) or has_placeholder(pattern):
+        return True
+    return raw.may_have(pattern)
+
+
+# With any other field of a match, what is looked for is no literal of exact case, or must be there.
+_LITERAL_FIELDS: Final = frozenset(
+    {"op", "pattern", "replacement", "matchSelection", "include", "exclude", "nodeExclusions", "comment"}
+)

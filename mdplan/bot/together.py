@@ -1,0 +1,68 @@
+"""Which files of a manifest have to be planned together, because one has a word in the other.
+
+A file is planned alone unless links lead from it to a place that another file changes, or the other way
+round, or an edit of one writes into the other. For all others a plan of one file is what the plan of all
+would say of it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from mdplan.diagnostics import Code
+from mdplan.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alone:
+    """A file that is to be changed as it was planned alone, and the page keys that others may link to."""
+
+    plan: Plan
+    names: frozenset[str]
+    needs_others: bool
+
+    @property
+    def has_broken_links(self) -> bool:
+        """Whether a link in it would lead to nothing, if no other file changed."""
+        return any(warning.code is Code.BROKEN_LINK for warning in self.plan.warnings)
+
+
+def changed_names(alone: Iterable[Alone]) -> frozenset[str]:
+    """Page keys of all files that links can name otherwise afterwards."""
+    return frozenset(name for each in alone for name in each.names)
+
+
+def find_together(
+    alone: Mapping[str, Alone], links: Mapping[str, frozenset[str]], selected: Iterable[str]
+) -> frozenset[str]:
+    """Those of the files `selected`, by path, that have to be planned together.
+
+    `links` has for every file that was looked at the changed names that it may link to.
+    """
+    linking = Counter(name for names in links.values() for name in names)
+    changing = Counter(name for each in alone.values() for name in each.names)
+    written_into = {
+        change.path
+        for path, each in alone.items()
+        if each.needs_others
+        for change in each.plan.files
+        if change.path != path
+    }
+    found: set[str] = set()
+    for path in selected:
+        own = alone.get(path)
+        own_names = own.names if own is not None else frozenset()
+        links_here = links.get(path, frozenset())
+        # What a file says of itself was planned with it.
+        is_linked = any(linking[name] > (name in links_here) for name in own_names)
+        links_to_others = any(changing[name] > (name in own_names) for name in links_here)
+        may_be_mended = own is not None and own.has_broken_links and bool(changing)
+        if (
+            is_linked
+            or links_to_others
+            or may_be_mended
+            or path in written_into
+            or (own and own.needs_others)
+        ):
+            found.add(path)
+    return frozenset(found)

@@ -1,0 +1,106 @@
+"""`plan`, `check` and `apply` of a manifest, on the engine that all other verbs use."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from mdplan.bot.bot import Bot, How, Made
+from mdplan.bot.bot_report import BotReport
+from mdplan.bot.job import Folders, Job, Verdict
+from mdplan.bot.loading import LoadedManifest
+from mdplan.diagnostics import Problems, Severity
+from mdplan.engine import Engine
+from mdplan.plan import Plan
+from mdplan.plan_report import ApplyReport
+from mdplan.planning.plan_document import write_document
+from mdplan.planning.summary import report_fields
+from mdplan.recovery import with_recovered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What a manifest would do: the report, and the plan; None where there is nothing to do, or a refusal."""
+
+    report: BotReport
+    made: Made
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan."""
+        return self.made.plan
+
+    def diff(self) -> Iterator[bytes]:
+        """The parts of the exact diff."""
+        return self.made.diff()
+
+    def document(self) -> bytes:
+        """The plan as a file, which `mdplan apply` takes; empty where there is none."""
+        return b"" if self.plan is None else write_document(self.plan)
+
+
+@contextmanager
+def proposed(engine: Engine, loaded: LoadedManifest, how: How, *, keeps: bool) -> Iterator[Proposal]:
+    """What the manifest `loaded` would do to the files of `engine`; `keeps` stores the plan under its ID.
+
+    Raises `StorageRefused` as `Bot.plan` does.
+    """
+    with ExitStack() as held:
+        made = _bot(engine, loaded, how).plan(held)
+        report = _report(made, {})
+        if made.plan is not None and keeps:
+            report = replace(report, stored=engine.keep(made.plan))
+        yield Proposal(report=engine.recovery.beside(report), made=made)
+
+
+def apply_manifest(engine: Engine, loaded: LoadedManifest, how: How) -> BotReport:
+    """Plan what `loaded` asks, and commit it: all files or none.
+
+    With `how.keeps_going` the files that can be planned. Raises `StorageRefused` as `Bot.plan` does. Errors:
+    those of planning; STALE_BASE where a file moved on meanwhile; those of the commit.
+    """
+    # What a commit left half done is no base to plan on.
+    recovered = engine.recovery.recover_pending()
+    with ExitStack() as held:
+        made = _bot(engine, loaded, how).plan(held)
+    if made.plan is None:
+        return with_recovered(_report(made, {}), recovered)
+    how.tell("committing", {"files": len(made.plan.files), "planId": made.plan.plan_id})
+    committed = engine.commit(made.plan)
+    if not committed.ok:
+        return with_recovered(replace(_report(made, _as_fields(committed)), ok=False), recovered)
+    transaction = committed.receipt.transaction if committed.receipt is not None else None
+    how.tell("committed", {"transaction": transaction})
+    return with_recovered(_report(made, _as_fields(committed)), recovered)
+
+
+def _bot(engine: Engine, loaded: LoadedManifest, how: How) -> Bot:
+    return Bot(Job(tree=Folders.of(engine.workspace), settings=engine.settings, loaded=loaded), how)
+
+
+def _report(made: Made, committed: dict[str, Any]) -> BotReport:
+    """The report on `made`, with what is known of its commit."""
+    found = made.found
+    known = committed
+    if not known:
+        known = {"no_op": True, "edits_applied": 0} if made.plan is None else report_fields(made.plan, None)
+    problems: Problems = (*known.pop("diagnostics", ()), *made.problems)
+    warnings = (*found.warnings, *known.pop("warnings", ()))
+    error = next((problem for problem in problems if problem.severity is Severity.ERROR), None)
+    if error is not None and made.plan is None:
+        known = {}
+    known |= {"ok": error is None, "error": error, "diagnostics": problems, "warnings": warnings}
+    # They are in the plan, and would be most of the report.
+    known |= {"edit_results": (), "diff": None, "diff_exact": None}
+    return BotReport(
+        **known,
+        files_named=found.named,
+        files_left_out=found.verdicts[Verdict.LEFT_OUT],
+        files_hold=found.verdicts[Verdict.HOLDS],
+        files_changed=found.verdicts[Verdict.CHANGES],
+        files_refused=found.verdicts[Verdict.REFUSED],
+    )
+
+
+def _as_fields(report: ApplyReport) -> dict[str, Any]:
+    return {each.name: getattr(report, each.name) for each in fields(report)}

@@ -1,0 +1,86 @@
+"""Plans of different files as one plan."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.plan import EditResult, Effect, FileChange, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One file of a plan, with what belongs to its edits."""
+
+    change: FileChange
+    requested: tuple[Mapping[str, Any], ...]
+    effects: tuple[tuple[Effect, ...], ...]
+    results: tuple[EditResult, ...]
+
+
+def join_plans(plans: Iterable[Plan], options: Mapping[str, bool | str]) -> Plan | Problems:
+    """One plan that does what all of `plans` do, in their order, asked with `options`.
+
+    The indexes of edits go through all of it. Errors: INVALID_ARGUMENT for a path that two of them change.
+    """
+    parts: list[_Part] = []
+    warnings: list[Diagnostic] = []
+    for plan in plans:
+        parts += _parts(plan)
+        warnings += plan.warnings
+    problems = tuple(_twice(path) for path in _repeated(parts))
+    return problems or _plan_of(parts, options, warnings)
+
+
+def without_no_ops(plan: Plan) -> Plan:
+    """`plan` without the files that stay as they are, which are not all of them."""
+    kept = [part for part in _parts(plan) if not part.change.is_no_op]
+    return plan if len(kept) == len(plan.files) else _plan_of(kept, plan.options, plan.warnings)
+
+
+def _parts(plan: Plan) -> Iterator[_Part]:
+    first = 0
+    for change, requested in zip(plan.files, plan.requested, strict=True):
+        end = first + len(requested)
+        yield _Part(change, requested, plan.effects[first:end], plan.results[first:end])
+        first = end
+
+
+def _plan_of(
+    parts: Sequence[_Part], options: Mapping[str, bool | str], warnings: Sequence[Diagnostic]
+) -> Plan:
+    results: list[EditResult] = []
+    for part in parts:
+        results += (_at(result, index) for index, result in enumerate(part.results, start=len(results)))
+    return Plan.of(
+        files=[part.change for part in parts],
+        requested=[part.requested for part in parts],
+        options=options,
+        effects=tuple(effects for part in parts for effects in part.effects),
+        results=tuple(results),
+        warnings=tuple(warnings),
+    )
+
+
+def _at(result: EditResult, index: int) -> EditResult:
+    if result.edit_index == index:
+        return result
+    warnings = tuple(replace(warning, edit_index=index) for warning in result.warnings)
+    return replace(result, edit_index=index, warnings=warnings)
+
+
+def _repeated(parts: Sequence[_Part]) -> list[str]:
+    paths = sorted(
+        path for part in parts for path in (part.change.path, part.change.new_path) if path is not None
+    )
+    return [path for path, same in groupby(paths) if len(list(same)) > 1]
+
+
+def _twice(path: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.INVALID_ARGUMENT,
+        message=f"`{path}` would be changed twice, by edits of different files",
+        hint="let one file write into it; a new name must be free",
+        file=path,
+    )

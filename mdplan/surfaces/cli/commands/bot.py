@@ -1,0 +1,231 @@
+"""`mdplan bot`: what a manifest says of many files, planned, checked or applied as one plan."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from mdplan.bot.bot_report import BotReport
+from mdplan.diagnostics import Exit
+from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+from mdplan.surfaces.cli.console import shown
+from mdplan.surfaces.cli.plan_view import (
+    print_applied,
+    print_recovered,
+    print_summary,
+    write_diff,
+    write_document,
+)
+from mdplan.surfaces.cli.progress import CHOICES, listener
+from mdplan.surfaces.cli.report_view import counted, file_list, plan_size
+from mdplan.surfaces.cli.session import Session, engine_command
+
+if TYPE_CHECKING:
+    from mdplan.bot.bot import How
+    from mdplan.bot.loading import LoadedManifest
+    from mdplan.diagnostics import Problems
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def _pairs(context: click.Context, parameter: click.Parameter, given: Iterable[str]) -> dict[str, str]:
+    """``NAME=VALUE`` options as a mapping."""
+    pairs: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"`{each}` is not NAME=VALUE.", context, parameter)
+        pairs[name] = value
+    return pairs
+
+
+_OPTIONS: Final = (
+    click.argument("manifest", type=click.Path(readable=False)),
+    click.option(
+        "--var",
+        "variables",
+        multiple=True,
+        callback=_pairs,
+        metavar="NAME=VALUE",
+        help="Value of {{vars.NAME}}; repeatable.",
+    ),
+    click.option(
+        "--env",
+        "environment",
+        multiple=True,
+        metavar="NAME",
+        help="Let the manifest use this variable of the environment, as {{env.NAME}}; repeatable.",
+    ),
+    click.option(
+        "--data",
+        "data",
+        multiple=True,
+        callback=_pairs,
+        metavar="NAME=FILE",
+        help="JSON file that is the value of {{data.NAME}}; repeatable.",
+    ),
+    click.option("--keep-going", is_flag=True, help="Leave out files that cannot be planned; exit with 3."),
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        metavar="NUMBER",
+        help="Processes that plan; one a core if not given.",
+    ),
+    click.option(
+        "--executor", metavar="dask://HOST:PORT", help="Plan on a Dask cluster that sees the same files."
+    ),
+    click.option(
+        "--progress",
+        type=click.Choice(CHOICES),
+        default="auto",
+        show_default=True,
+        help="On standard error: a bar, or one JSON object a line; auto is a bar on a terminal.",
+    ),
+)
+
+
+def _options(function: Decorated) -> Decorated:
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+@click.group()
+def bot() -> None:
+    """Make true in many files what a manifest says, all or nothing.
+
+    A manifest is a YAML or JSON file: which files, under which conditions, which edits; `mdplan schema
+    manifest` describes it. What holds already is left alone, so a manifest can be applied again and again.
+    """
+
+
+@bot.command()
+@_options
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the plan to FILE, which `mdplan apply FILE` takes.",
+)
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
+def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Show what MANIFEST would change, and save that as one plan; no file is touched.
+
+    The diff goes to standard output, in a form that `git apply` takes, and everything else to standard error.
+    """
+    from mdplan.bot.verbs import proposed
+
+    loaded, how = _loaded(given), _how(session, given)
+    if isinstance(loaded, tuple):
+        return session.refuse(*loaded)
+    with proposed(session.open_engine(), loaded, how, keeps=True) as proposal:
+        how.tell("ended", {"exit": 0})
+        document = proposal.document() if output is not None else b""
+        problems = write_document(document, output) if output is not None and document else ()
+        if problems:
+            return session.refuse(*problems)
+        if session.console.diff_is_for_people:
+            write_diff(session, b"".join(proposal.diff()))
+        elif not session.console.as_json:
+            for part in proposal.diff():
+                session.console.data(part)
+        code = session.finish(proposal.report)
+        if proposal.report.ok or proposal.plan is not None:
+            print_summary(session, proposal.report, output if document else None)
+            _print_counts(session, proposal.report)
+        return Exit.REFUSED if _went_on(proposal.report) else code
+
+
+@bot.command()
+@_options
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
+def check(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Say whether all that MANIFEST says is true already: exit with 0, or with 1 if something would change.
+
+    Nothing is written, and no plan is saved.
+    """
+    from mdplan.bot.verbs import proposed
+
+    loaded, how = _loaded(given), _how(session, given)
+    if isinstance(loaded, tuple):
+        return session.refuse(*loaded)
+    with proposed(session.open_engine(), loaded, how, keeps=False) as proposal:
+        report = proposal.report
+        how.tell("ended", {"exit": 0})
+        code = session.finish(report)
+        if _went_on(report):
+            code = Exit.REFUSED
+        elif report.ok and not report.no_op:
+            code = Exit.WOULD_CHANGE
+        if report.ok or proposal.plan is not None:
+            _print_checked(session, report)
+        return code
+
+
+@bot.command()
+@_options
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
+def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Make true what MANIFEST says, in one commit: all files or none."""
+    from mdplan.bot.verbs import apply_manifest
+
+    loaded, how = _loaded(given), _how(session, given)
+    if isinstance(loaded, tuple):
+        return session.refuse(*loaded)
+    report = apply_manifest(session.open_engine(), loaded, how)
+    how.tell("ended", {"exit": 0})
+    print_recovered(session, report)
+    code = session.finish(report)
+    if report.ok or report.applied:
+        print_applied(session, report)
+        _print_counts(session, report)
+    return Exit.REFUSED if _went_on(report) and report.applied else code
+
+
+def _loaded(given: dict[str, Any]) -> "LoadedManifest | Problems":
+    from mdplan.bot.given import Given, load_manifest
+
+    values = Given(variables=given["variables"], environment=tuple(given["environment"]), data=given["data"])
+    return load_manifest(given["manifest"], values)
+
+
+def _how(session: Session, given: dict[str, Any]) -> "How":
+    from mdplan.bot.bot import How
+    from mdplan.bot.executors import default_jobs
+
+    return How(
+        jobs=given["jobs"] or default_jobs(),
+        executor=given["executor"],
+        keeps_going=given["keep_going"],
+        tell=listener(given["progress"], quiet=session.console.quiet or session.console.as_json),
+    )
+
+
+def _went_on(report: BotReport) -> bool:
+    """Whether there is a plan beside problems, of what could be planned."""
+    return not report.ok and report.plan_id is not None
+
+
+def _print_checked(session: Session, report: BotReport) -> None:
+    console = session.console
+    if report.no_op:
+        console.note("All of it is true already.")
+    else:
+        listed = file_list(report.files, console.err)
+        console.note(listed or "\n".join(f"  {shown(file.file)}" for file in report.files if file.changed))
+        console.note(f"Would change {plan_size(report)}.")
+    _print_counts(session, report)
+
+
+def _print_counts(session: Session, report: BotReport) -> None:
+    counts = [
+        (report.files_changed, "to change"),
+        (report.files_hold, "as it should be"),
+        (report.files_left_out, "left out"),
+        (report.files_refused, "refused"),
+    ]
+    told = ", ".join(f"{number} {what}" for number, what in counts if number)
+    if told:
+        session.console.note(f"{counted(report.files_named, 'file')} named: {told}.")
