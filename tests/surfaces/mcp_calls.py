@@ -82,9 +82,9 @@ class Calls:
 
 
 @contextmanager
-def calls_to(server: object, mode: str) -> Iterator[Calls]:
+def calls_to(server: object, mode: str, **options: object) -> Iterator[Calls]:
     """Client of `server` (an object in memory, or parameters of a process) in one protocol generation."""
-    client = Client(server, mode=mode, read_timeout_seconds=_SECONDS)
+    client = Client(server, mode=mode, read_timeout_seconds=_SECONDS, **options)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(client) as connected:
         assert connected.protocol_version == GENERATIONS[mode]
         yield Calls(portal, connected)

@@ -10,7 +10,7 @@ from typing import Final
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.plan import EditResult, MatchResult
-from mdplan.plan_report import ApplyReport, FileReport, PlanReport
+from mdplan.plan_report import ApplyReport, Approved, FileReport, PlanReport
 from mdplan.report import Report
 from mdplan.text.source import visible
 from mdplan.text.span import Lines
@@ -60,7 +60,7 @@ def _outcome(report: PlanReport) -> str:
         if report.already_applied or report.receipt is None:
             return f"Already applied; nothing was written now. Plan {report.plan_id}: {sums}."
         how = " to the files as they are now, by a new plan" if report.rebased else ""
-        return f"Applied{how}. Plan {report.plan_id}: {sums}."
+        return f"Applied{how}. Plan {report.plan_id}: {sums}.{_approval(report.approved)}"
     if report.no_op:
         return f"Nothing to do: the files already are as the edits ask. Plan {report.plan_id}."
     if report.stored is False:
@@ -68,6 +68,13 @@ def _outcome(report: PlanReport) -> str:
     else:
         how = f'To apply exactly this: md_apply {{"planId": "{report.plan_id}"}}'
     return f"Planned, nothing was written: {sums}. {how}"
+
+
+def _approval(approved: Approved | None) -> str:
+    """Who approved it, and what they said."""
+    if approved is None:
+        return ""
+    return f" Approved by {approved.decided_by}{f': {approved.comment}' if approved.comment else '.'}"
 
 
 def _sums(report: PlanReport) -> str:

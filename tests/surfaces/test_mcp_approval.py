@@ -1,0 +1,219 @@
+"""Writes that wait for a person: what the agent is told, and where the person is sent."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from mcp.types import ElicitRequestURLParams, ElicitResult
+
+from mdplan.engine import Engine
+from mdplan.reviewing import Reviewing
+from mdplan.storage.review_address import address_of, announce, withdraw
+from mdplan.surfaces.mcp_server import elicitation
+from mdplan.surfaces.mcp_server.server import build_server
+from mdplan.surfaces.mcp_server.waiting import approved_only_and_noted
+from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, process
+
+TOKEN = "secret-of-the-page"
+ADDRESS = "http://127.0.0.1:9/plans/{plan_id}?token=" + TOKEN
+EDIT = {"op": "replace_match", "pattern": "old", "replacement": "new"}
+OTHER = {"op": "replace_match", "pattern": "more", "replacement": "less"}
+
+
+@dataclass
+class Person:
+    """The user of a client: opens what is asked for, or does not, and decides on the page."""
+
+    decide: Callable[[str], object] | None
+    opens: bool = True
+    asked: list[ElicitRequestURLParams] = field(default_factory=list)
+
+    async def __call__(self, context: object, params: ElicitRequestURLParams) -> ElicitResult:
+        self.asked.append(params)
+        if self.decide is not None:
+            self.decide(params.url.partition("/plans/")[2].partition("?")[0])
+        return ElicitResult(action="accept" if self.opens else "decline")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n\nold\n\nmore\n")
+    return folder
+
+
+@pytest.fixture
+def reviewing(root: Path) -> Reviewing:
+    return Reviewing(Engine.open([root]))
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elicitation, "DECISION_SECONDS", 0.6)
+
+
+@contextmanager
+def agent(root: Path, mode: str, person: Person | None, *toolsets: str) -> Iterator[Calls]:
+    """An agent whose client can send `person` to a page, or cannot."""
+    engine = Engine.open([root], approval=approved_only_and_noted)
+    server = build_server(engine, toolsets=toolsets or ["md"], needs_approval=True)
+    options = {} if person is None else {"elicitation_callback": person}
+    with calls_to(server, mode, **options) as calls:
+        yield calls
+
+
+def planned(calls: Calls, *edits: object) -> str:
+    return calls.call("md_validate", {"file": "a.md", "edits": list(edits) or [EDIT]}).data["planId"]
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_client_without_addresses_is_told_to_ask(root: Path, reviewing: Reviewing, mode: str) -> None:
+    announce(str(root), ADDRESS)
+    with agent(root, mode, None) as calls:
+        plan_id = planned(calls)
+        refused = calls.call("md_apply", {"planId": plan_id})
+
+        assert refused.is_error
+        assert refused.data["error"]["code"] == "APPROVAL_REQUIRED"
+        assert plan_id in refused.text
+        assert "`mdplan review --terminal" in refused.text
+        assert "Nothing was written." in refused.text
+        assert TOKEN not in refused.text + json.dumps(refused.data)
+
+        reviewing.approve(plan_id, "ann", comment="go on")
+        applied = calls.call("md_apply", {"planId": plan_id})
+    assert applied.data["approved"]["decidedBy"] == "ann"
+    assert 'Approved by ann: "go on"' in applied.text
+    assert (root / "a.md").read_text() == "# A\n\nnew\n\nmore\n"
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_person_is_sent_to_the_page_and_the_call_goes_on(root: Path, reviewing: Reviewing, mode: str) -> None:
+    announce(str(root), ADDRESS)
+    person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
+    with agent(root, mode, person) as calls:
+        plan_id = planned(calls)
+        applied = calls.call("md_apply", {"planId": plan_id})
+
+    assert applied.data["applied"]
+    (asked,) = person.asked
+    assert asked.url == ADDRESS.replace("{plan_id}", plan_id)
+    assert TOKEN not in asked.message
+    assert TOKEN not in applied.text + json.dumps(applied.data)
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_rejection_in_part_comes_back_in_the_same_call(root: Path, reviewing: Reviewing, mode: str) -> None:
+    announce(str(root), ADDRESS)
+    person = Person(
+        lambda plan_id: reviewing.approve(plan_id, "ann", rejected=[1], edit_comments={1: "keep it"})
+    )
+    with agent(root, mode, person) as calls:
+        plan_id = planned(calls, EDIT, OTHER)
+        refused = calls.call("md_apply", {"planId": plan_id})
+        part = reviewing.open(plan_id).decision.approved_plan_id
+
+        assert refused.data["error"]["code"] == "PLAN_REJECTED"
+        assert "keep it" in refused.text
+        assert part in refused.text
+        assert calls.call("md_apply", {"planId": part}).data["applied"]
+    assert (root / "a.md").read_text() == "# A\n\nnew\n\nmore\n"
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+@pytest.mark.parametrize("opens", [True, False])
+def test_page_that_was_opened_is_no_approval(root: Path, mode: str, opens: bool) -> None:
+    announce(str(root), ADDRESS)
+    person = Person(None, opens=opens)
+    with agent(root, mode, person) as calls:
+        refused = calls.call("md_apply", {"planId": planned(calls)})
+
+    assert refused.data["error"]["code"] == "APPROVAL_REQUIRED"
+    assert len(person.asked) == 1
+    assert (root / "a.md").read_text() == "# A\n\nold\n\nmore\n"
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_nobody_is_sent_to_a_page_that_nobody_serves(root: Path, mode: str) -> None:
+    person = Person(None)
+    with agent(root, mode, person) as calls:
+        refused = calls.call("md_apply", {"planId": planned(calls)})
+
+    assert "`mdplan review`" in refused.text
+    assert person.asked == []
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_other_toolsets_wait_too(root: Path, reviewing: Reviewing, mode: str) -> None:
+    announce(str(root), ADDRESS)
+    person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
+    arguments = {"filePath": "a.md", "searchText": "old", "replaceText": "new"}
+    with agent(root, mode, person, "text") as calls:
+        tool = next(each for each in calls.tools() if each["name"] == "TextReplace")
+        names = list(tool["inputSchema"]["properties"])
+        given = dict(zip(names[:3], arguments.values(), strict=True))
+        answer = calls.call("TextReplace", given)
+
+    assert not answer.is_error, answer.text
+    assert len(person.asked) == 1
+    assert (root / "a.md").read_text() == "# A\n\nnew\n\nmore\n"
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_undo_waits_too(root: Path, reviewing: Reviewing, mode: str) -> None:
+    announce(str(root), ADDRESS)
+    person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
+    with agent(root, mode, person) as calls:
+        calls.call("md_apply", {"planId": planned(calls)})
+        undone = calls.call("md_history", {"action": "undo"})
+
+    assert undone.data["applied"]
+    assert len(person.asked) == 2
+    assert (root / "a.md").read_text() == "# A\n\nold\n\nmore\n"
+
+
+def test_server_that_requires_approval_is_an_option(root: Path) -> None:
+    with calls_to(process("--root", str(root), "--require-approval"), "auto") as calls:
+        refused = calls.call("md_apply", {"planId": planned(calls)})
+        assert "A person approves" in calls.client.instructions
+
+    assert refused.data["error"]["code"] == "APPROVAL_REQUIRED"
+
+
+def test_address_is_that_of_the_process_that_serves_it(root: Path) -> None:
+    assert address_of(str(root), "p") is None
+    assert announce(str(root), ADDRESS)
+    assert address_of(str(root), "p") == ADDRESS.replace("{plan_id}", "p")
+    assert address_of("/other", "p") is None
+
+    withdraw(str(root))
+    assert address_of(str(root), "p") is None
+
+
+def test_address_of_a_process_that_ended_is_none(root: Path, state_dir: Path) -> None:
+    announce(str(root), ADDRESS)
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    (path,) = state_dir.rglob("address.json")
+    path.write_text(path.read_text().replace(str(os.getpid()), str(ended.pid)))
+
+    assert address_of(str(root), "p") is None
+    withdraw(str(root))
+    assert path.exists(), "what another process announced stays"
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604])
+def test_address_that_others_can_read_is_none(root: Path, state_dir: Path, mode: int) -> None:
+    announce(str(root), ADDRESS)
+    (path,) = state_dir.rglob("address.json")
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(mode)
+
+    assert address_of(str(root), "p") is None
