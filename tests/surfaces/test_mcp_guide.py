@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.operations import OPERATIONS
-from mdplan.surfaces.mcp_server.toolsets import TOOLSETS
+from mdplan.surfaces.mcp_server.introductions import INTRODUCTIONS
 from tests.surfaces.tool_case import served
 
 MOST_TOKENS = 1_000
@@ -19,7 +19,7 @@ ADVICE = {
 }
 
 
-@pytest.mark.parametrize("toolset", TOOLSETS)
+@pytest.mark.parametrize("toolset", INTRODUCTIONS)
 def test_paragraph_says_how_its_tools_are_used(tmp_path: Path, toolset: str) -> None:
     with served(tmp_path, toolset) as calls:
         instructions = calls.client.instructions
@@ -31,11 +31,11 @@ def test_paragraph_says_how_its_tools_are_used(tmp_path: Path, toolset: str) -> 
 
 
 def test_each_active_toolset_has_its_paragraph_everywhere(tmp_path: Path) -> None:
-    with served(tmp_path, *TOOLSETS) as calls:
+    with served(tmp_path, *INTRODUCTIONS) as calls:
         paragraphs = calls.client.instructions.split("\n\n")
         prompt, guide = calls.prompt("way-of-working"), calls.read("mdplan://guide").text
 
-    assert len(paragraphs) == len(TOOLSETS)
+    assert len(paragraphs) == len(INTRODUCTIONS)
     assert [part for part in paragraphs if part not in prompt or part not in guide] == []
     assert len("".join(paragraphs)) / CHARACTERS_PER_TOKEN <= MOST_TOKENS
 

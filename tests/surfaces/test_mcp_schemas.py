@@ -14,12 +14,12 @@ from jsonschema import Draft202012Validator
 from mdplan.engine import Engine
 from mdplan.operations import OPERATIONS
 from mdplan.reading.stat_request import StatRequest
+from mdplan.surfaces.mcp_server.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS, tool_names
 from mdplan.surfaces.mcp_server.server import build_server
-from mdplan.surfaces.mcp_server.toolsets import DEFAULT_TOOLSETS, TOOLSETS, tool_names
 from tests.surfaces.mcp_calls import calls_to, compact
 
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots" / "tools"
-ALL_TOOLS = tool_names(list(TOOLSETS))
+ALL_TOOLS = tool_names(list(INTRODUCTIONS))
 TOOLS = ("md_stat", "md_read", "md_search", "md_validate", "md_apply", "md_history")
 KEYWORDS = {"type", "enum", "items", "properties", "required", "description"}
 TYPES = ("string", "integer", "number", "boolean", "array", "object")
@@ -61,7 +61,7 @@ def lint_root(schema: dict[str, Any]) -> list[str]:
 def tools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """The tools of all toolsets."""
     root = tmp_path_factory.mktemp("root")
-    with calls_to(build_server(Engine.open([root]), toolsets=list(TOOLSETS)), "auto") as calls:
+    with calls_to(build_server(Engine.open([root]), toolsets=list(INTRODUCTIONS)), "auto") as calls:
         return {tool["name"]: tool for tool in calls.tools()}
 
 

@@ -226,7 +226,7 @@ def test_a_person_at_a_terminal_is_told_what_happens(root: Path) -> None:
 LOGGING = r"""
 import logging, sys
 from mdplan.surfaces.mcp_server import adapter, command
-adapter.run_on_stdio = lambda server: logging.getLogger("mdplan").error("a bug \udcff")
+adapter.run_on_stdio = lambda server, load: logging.getLogger("mdplan").error("a bug \udcff")
 command.serve(sys.argv[1:])
 """
 

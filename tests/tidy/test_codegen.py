@@ -9,7 +9,7 @@ import pytest
 from mdplan import codegen
 from mdplan.diagnostics import Code
 from mdplan.operations import OPERATIONS
-from mdplan.surfaces.mcp_server.toolsets import TOOLSETS, tool_names
+from mdplan.surfaces.mcp_server.introductions import INTRODUCTIONS, tool_names
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -71,7 +71,7 @@ def test_every_tool_of_every_toolset_has_its_schemas() -> None:
     files = codegen.generated_files()
     tools = [json.loads(text) for name, text in files.items() if name.startswith("schemas/tools/")]
 
-    assert [tool["name"] for tool in tools] == tool_names(list(TOOLSETS))
+    assert [tool["name"] for tool in tools] == tool_names(list(INTRODUCTIONS))
     assert all(tool["inputSchema"] and tool["outputSchema"] for tool in tools)
 
 

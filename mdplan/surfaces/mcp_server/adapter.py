@@ -5,11 +5,12 @@ they are named here and nowhere else, and a test builds every tool.
 """
 
 import functools
+import gc
 import json
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
@@ -18,10 +19,11 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 from anyio.abc import TaskGroup
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.mcpserver.prompts.base import Prompt
-from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.tools import Tool, ToolManager
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
@@ -30,8 +32,10 @@ from pydantic import ValidationError
 
 from mdplan.diagnostics import Exit
 from mdplan.surfaces.mcp_server.progress import heard_by
-from mdplan.surfaces.mcp_server.tool import PromptDefinition, ResourceDefinition, ToolDefinition
+from mdplan.surfaces.mcp_server.tool import Offer, PromptDefinition, ResourceDefinition, ToolDefinition
 
+# Messages that a server without tools can answer.
+_ABOUT_CONNECTIONS: Final = frozenset({"initialize", "server/discover", "ping"})
 # The thread that waits for the next line of standard input.
 _READER: Final = 1
 _POLL_SECONDS: Final = 0.02
@@ -39,33 +43,49 @@ _POLL_SECONDS: Final = 0.02
 PROGRESS_SECONDS: Final = 1.0
 
 
-def build(
-    tools: Sequence[ToolDefinition],
-    resources: Sequence[ResourceDefinition],
-    prompts: Sequence[PromptDefinition],
-    *,
-    version: str,
-    instructions: str,
-) -> MCPServer[Any]:
-    """Server with `tools`, `resources` and `prompts`, published as they are."""
-    server: MCPServer[Any] = MCPServer(
-        "mdplan",
-        title="mdplan",
-        version=version,
-        instructions=instructions,
-        tools=[_tool(definition) for definition in tools],
-        log_level="WARNING",
+def new_server(*, version: str, instructions: str) -> MCPServer[Any]:
+    """Server that says who it is, and has nothing yet."""
+    return MCPServer(
+        "mdplan", title="mdplan", version=version, instructions=instructions, log_level="WARNING"
     )
-    for resource in resources:
+
+
+def fill(server: MCPServer[Any], offer: Offer) -> None:
+    """Publish all of `offer`, as it is, on a server that has nothing yet."""
+    # The SDK's own way to add a tool makes its schema from the signature of a function.
+    server._tool_manager = ToolManager(tools=[_tool(definition) for definition in offer.tools])  # noqa: SLF001
+    for resource in offer.resources:
         _add_resource(server, resource)
-    for prompt in prompts:
+    for prompt in offer.prompts:
         server.add_prompt(_prompt(prompt))
-    return server
 
 
-def run_on_stdio(server: MCPServer[Any]) -> None:
-    """Serve on standard input and output until the input ends."""
-    anyio.run(_serve_stdio, server)
+def run_on_stdio(server: MCPServer[Any], load: Callable[[], Offer]) -> None:
+    """Serve on standard input and output until the input ends.
+
+    What the server offers is loaded once the client was told who serves it, which so need not wait for it.
+    """
+    anyio.run(_serve_stdio, server, load)
+
+
+class _Filling:
+    """Fills a server before the first message that is not about the connection itself."""
+
+    def __init__(self, server: MCPServer[Any], load: Callable[[], Offer]) -> None:
+        self._server = server
+        self._load = load
+        self._lock = anyio.Lock()
+        self._is_filled = False
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.method not in _ABOUT_CONNECTIONS:
+            async with self._lock:
+                if not self._is_filled:
+                    fill(self._server, await anyio.to_thread.run_sync(self._load))
+                    # What was loaded stays; looking through it for garbage again and again is in vain.
+                    gc.freeze()
+                    self._is_filled = True
+        return await call_next(ctx)
 
 
 class _AnyArguments(FuncMetadata):
@@ -163,7 +183,8 @@ def _add_resource(server: MCPServer[Any], definition: ResourceDefinition) -> Non
     )(read_of_plan if "{plan_id}" in definition.uri else read)
 
 
-async def _serve_stdio(server: MCPServer[Any]) -> None:
+async def _serve_stdio(server: MCPServer[Any], load: Callable[[], Offer]) -> None:
+    server.middleware.append(_Filling(server, load))
     lowlevel = server._lowlevel_server  # noqa: SLF001 (the only way to put something before its reader)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_leave_on_signal, tasks)

@@ -11,6 +11,8 @@ import click
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS, limit_options
 from mdplan.surfaces.http_options import read_http_options, with_http_options
+from mdplan.surfaces.mcp_server.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names
+from mdplan.surfaces.mcp_server.tool import Offer
 
 _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 
@@ -60,39 +62,45 @@ def serve(
     Clients start it themselves; their settings name the command: `mdplan serve --root DIR`.
     With --http it is started by a person or a service, and serves many clients until it is stopped.
     """
-    from mdplan.engine import Engine
     from mdplan.settings import Settings
     from mdplan.storage.refusal import StorageRefused
-    from mdplan.surfaces.mcp_server.adapter import run_on_stdio
-    from mdplan.surfaces.mcp_server.server import build_server
-    from mdplan.surfaces.mcp_server.toolsets import TOOLSETS, tool_names
-    from mdplan.surfaces.mcp_server.toolsets.editor import PATCH
+    from mdplan.storage.workspace import Workspace
+    from mdplan.surfaces.mcp_server.adapter import fill, run_on_stdio
+    from mdplan.surfaces.mcp_server.server import new_server, offer_of
 
     toolsets, tools = _names(offered["toolsets"]), _names(offered["tools"])
     if offered["mode"] is not None:
-        toolsets, tools = ["editor"], [PATCH]
-    _check_names("--toolsets", toolsets or [""], TOOLSETS)
+        toolsets, tools = ["editor"], [EDITOR_PATCH]
+    _check_names("--toolsets", toolsets or [""], INTRODUCTIONS)
     _check_names("--tools", tools, tool_names(toolsets))
     http = read_http_options(offered)
     _log_to(log_file)
     try:
         settings = Settings().limited({limit: offered[limit.parameter] for limit in _LIMITS})
-        engine = Engine.open(roots, allow=allow, deny=deny, settings=settings)
+        workspace = Workspace.open(roots, allow, deny)
     except StorageRefused as refused:
         for problem in refused.problems:
             click.echo(f"error: {problem.code}: {problem.message}\n  hint: {problem.hint}", err=True)
         return refused.problems[0].code.exit
-    server = build_server(engine, toolsets=toolsets, tools=tools, read_only=offered["read_only"])
+    read_only = offered["read_only"]
+
+    def load() -> Offer:
+        from mdplan.engine import Engine
+
+        return offer_of(Engine(workspace, settings), toolsets=toolsets, tools=tools, read_only=read_only)
+
+    server = new_server(toolsets, read_only=read_only)
     if http is not None:
         from mdplan.surfaces.http_server import serve_http
         from mdplan.surfaces.mcp_server.http_part import PATH, mcp_part
 
+        fill(server, load())
         return serve_http([mcp_part(server, http.max_body)], http, PATH)
     if sys.stdin.isatty():
         click.echo(
             "Serving MCP on standard input and output, which a client should hold. Ctrl-C ends it.", err=True
         )
-    run_on_stdio(server)
+    run_on_stdio(server, load)
     return Exit.DONE
 
 

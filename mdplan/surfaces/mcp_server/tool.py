@@ -55,3 +55,12 @@ class PromptDefinition:
     title: str
     description: str
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """All that one server has."""
+
+    tools: tuple[ToolDefinition, ...]
+    resources: tuple[ResourceDefinition, ...]
+    prompts: tuple[PromptDefinition, ...]

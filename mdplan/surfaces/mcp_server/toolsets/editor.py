@@ -20,27 +20,19 @@ from mdplan.surfaces.mcp_server.editor_requests import (
     PatchRequest,
 )
 from mdplan.surfaces.mcp_server.flat_schema import object_schema
+from mdplan.surfaces.mcp_server.introductions import EDITOR_PATCH
 from mdplan.surfaces.mcp_server.line_editor import Failure
 from mdplan.surfaces.mcp_server.requests import AnyRequest, Request, read_arguments, request_schema
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 
 _NAME_OF: Final[Mapping[type[Request], str]] = {
     GetRequest: "get_text_file_contents",
-    PatchRequest: "patch_text_file_contents",
+    PatchRequest: EDITOR_PATCH,
     CreateRequest: "create_text_file",
     AppendRequest: "append_text_file_contents",
     InsertRequest: "insert_text_file_contents",
     DeleteRequest: "delete_text_file_contents",
 }
-NAMES: Final = tuple(_NAME_OF.values())
-# What `serve --mode claude-code` offers, which has file tools of its own.
-PATCH: Final = _NAME_OF[PatchRequest]
-INSTRUCTIONS: Final = """\
-The text editor tools edit by line numbers (1-based, inclusive) and check what stands there. Read first, \
-only the ranges that you need, and give old_string, context_line or expected_content as read. Prefer \
-patch_text_file_contents, and send all files and patches of one change in one call: they are made together \
-or not at all, and do not shift each other. Line numbers are of the file as read: read again after an edit."""
-
 _TRAILING: Final = "Blanks at line ends are ignored unless require_exact_match."
 _GET: Final = "Read text files, or lines of them: 1-based, inclusive; without ranges the whole file."
 _PATCH: Final = f"""\

@@ -25,12 +25,6 @@ from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.text.pattern import MatchType
 from mdplan.text.source import visible
 
-INSTRUCTIONS: Final = """\
-Find, then read: grep_content gives files and line numbers, and a hint where each section ends; read_files \
-reads from such a line, with read_to_next_pattern to the line before the next section. Read several places \
-in one call; after an edit search again, for its line numbers are others then."""
-
-NAMES: Final = ("read_files", "grep_content")
 SECTION_PATTERNS: Final = (r"^\[LOG-", r"^## ", r"^# ")
 _LARGE_BYTES: Final = 100_000
 _LARGE_KINDS: Final = (".json", ".yaml", ".yml")

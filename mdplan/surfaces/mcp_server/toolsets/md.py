@@ -31,15 +31,6 @@ from mdplan.surfaces.mcp_server.result import AnyReport, answer, plan_answer
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.wire_names import fold_names
 
-NAMES: Final = ("md_stat", "md_read", "md_search", "md_validate", "md_apply", history_tool.NAME)
-INSTRUCTIONS: Final = """\
-Edits Markdown and text files by small declared edits: bytes that no edit names never change. Look first: \
-md_stat gives sections with IDs and the baseSha256 of a file, without its content; md_search finds text, \
-md_read gives it. Edit by sectionId or headingPath, not by line numbers; all edits of one call address the \
-file as you saw it. Pin every write: by baseSha256 from md_stat, or by the planId of a preview (md_validate, \
-or md_apply with dryRun). In doubt preview, read the diff, then send the planId. A refusal writes nothing, \
-and its hint says how to go on. md_history undoes what was written."""
-
 _STAT: Final = """\
 Structure of a Markdown or text file, never its content: baseSha256, sections (sectionId, headingPath, \
 lines, sectionSha256), front matter and more. With a folder or glob as `file`: one row per file. Start here, \

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from mdplan.engine import Engine
+from mdplan.surfaces.mcp_server.introductions import INTRODUCTIONS
 from mdplan.surfaces.mcp_server.requests import AnyRequest, Request, read_arguments, request_schema
 from mdplan.surfaces.mcp_server.text_answers import failed, refused
 from mdplan.surfaces.mcp_server.text_editing import patch
@@ -20,14 +21,7 @@ from mdplan.surfaces.mcp_server.text_schemas import OUTPUTS
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.wire import with_decoded_fields
 
-NAMES: Final = ("TextInspect", "TextRead", "TextPatch", "TextReplace")
 _WRITING: Final = frozenset({"TextPatch", "TextReplace"})
-INSTRUCTIONS: Final = """\
-TextInspect shows the structure of a file, TextRead a part of it. To edit: TextReplace for text within \
-lines, TextPatch with appendToSection or beforeHeading for new content, with heading or codeBlock for \
-those, with lines last of all. Give the fileHash of each answer to the next edit as expectedHash, find \
-your way by the context lines of an answer, and use no line number from before an edit."""
-
 _INSPECT: Final = """\
 Structure of a text or Markdown file, without its content: headings, code blocks, anchors, front matter; \
 of other text sections, comments and blank lines. mode search finds text or a regex with its nearest \
@@ -79,7 +73,9 @@ def text_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
             may_be_repeated=name not in _WRITING,
             call=call,
         )
-        for name, title, description, model, call in zip(NAMES, titles, described, models, calls, strict=True)
+        for name, title, description, model, call in zip(
+            INTRODUCTIONS["text"].names, titles, described, models, calls, strict=True
+        )
     )
 
 
