@@ -7,7 +7,7 @@ import pytest
 
 from mdplan.surfaces.cli.console import Console, Ink
 from mdplan.surfaces.cli.diff_view import diff_for_people
-from mdplan.surfaces.cli.visible_text import escaped, escaped_json
+from mdplan.text.visible_text import escaped, escaped_json
 from tests.surfaces.command_line import DIFF
 
 PLAIN = Ink(on=False)

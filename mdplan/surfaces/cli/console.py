@@ -8,7 +8,7 @@ from typing import TextIO
 
 import click
 
-from mdplan.surfaces.cli.visible_text import escaped, escaped_json
+from mdplan.text.visible_text import escaped, escaped_json
 
 
 @dataclass(frozen=True, slots=True)

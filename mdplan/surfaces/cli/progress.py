@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from mdplan.surfaces.cli.console import tell
-from mdplan.surfaces.cli.visible_text import escaped_json
+from mdplan.text.visible_text import escaped_json
 
 CHOICES: Final = ("auto", "bar", "jsonl", "none")
 Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]

@@ -11,7 +11,7 @@ from mdplan.limit_options import FILES, PATTERNS
 from mdplan.markdown.section_id import section_id_digits
 from mdplan.read_report import ReadReport
 from mdplan.surfaces.cli.session import Session, engine_command
-from mdplan.surfaces.cli.visible_text import escaped
+from mdplan.text.visible_text import escaped
 
 
 @click.command()

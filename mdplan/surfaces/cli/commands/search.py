@@ -6,7 +6,7 @@ from mdplan.diagnostics import Exit
 from mdplan.limit_options import FILES, PATTERNS
 from mdplan.read_report import SearchReport
 from mdplan.surfaces.cli.session import Session, engine_command
-from mdplan.surfaces.cli.visible_text import escaped
+from mdplan.text.visible_text import escaped
 
 _KINDS = (
     "codeBlocks",
