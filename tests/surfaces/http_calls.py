@@ -46,7 +46,7 @@ class HttpServer:
     port: int
     token: str
     said: list[str]
-    _session: dict[str, str] = field(default_factory=dict)
+    session: dict[str, str] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -81,16 +81,16 @@ class HttpServer:
 
     def ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         """The answer to a request of the protocol, in a session that lasts as long as the server."""
-        if not self._session:
+        if not self.session:
             client = {"name": "test", "version": "1"}
             hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
             opened = self.send(_request("initialize", hello))
-            self._session = {
+            self.session = {
                 "Mcp-Session-Id": opened.headers["mcp-session-id"],
                 "Mcp-Protocol-Version": "2025-11-25",
             }
-            self.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}', self._session)
-        return self.send(_request(method, params), self._session).message
+            self.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}', self.session)
+        return self.send(_request(method, params), self.session).message
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return self.ask("tools/call", {"name": tool, "arguments": arguments})["result"]

@@ -223,7 +223,7 @@ def test_signal_ends_it_though_streams_are_open(root: Path, number: signal.Signa
                 "Host": f"127.0.0.1:{server.port}",
                 "Authorization": f"Bearer {TOKEN}",
                 "Accept": "text/event-stream",
-                **server._session,  # noqa: SLF001 (its stream is opened by hand)
+                **server.session,
             }
             lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
             stream.send(f"GET /mcp HTTP/1.1\r\n{lines}\r\n".encode())

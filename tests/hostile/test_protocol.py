@@ -1,0 +1,272 @@
+"""Protocol, cases 65 to 69: what is sent is refused, nothing changes, and the next ping is answered."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hostile.servers import TRANSPORTS, OverHttp, Server, call_of, check_said, server_over
+from tests.hostile.tally import Record
+from tests.hostile.trial import HERE, everything
+from tests.surfaces.http_calls import PING, SECONDS, HttpServer, http_server
+from tests.surfaces.mcp_calls import REPOSITORY
+
+# What Python calls a name that is no UTF-8.
+ODD_NAME = os.fsdecode(b"caf\xe9.md")
+EDIT = {"op": "append_to_file", "markdown": "Owned."}
+LIMIT = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("protocol") / "root"
+    folder.mkdir()
+    (folder / "here.md").write_bytes(HERE)
+    (folder / ODD_NAME).write_bytes(b"# \xff\xfe odd\n\nsecret \xe9\n")
+    return folder
+
+
+@pytest.fixture(scope="module", params=TRANSPORTS)
+def server(request: pytest.FixtureRequest, root: Path) -> Iterator[Server]:
+    """One for all requests: whoever breaks it breaks all that come after."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MDPLAN_STATE_DIR", str(root.parent / f"state {request.param}"))
+        limits = ("--max-payload", str(LIMIT))
+        with server_over(request.param, "--root", str(root), "--toolsets", "md,files", *limits) as started:
+            yield started
+
+
+def nested(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+STAT = {"file": "here.md"}
+APPLY = {"file": "here.md", "edits": [EDIT]}
+ARGUMENT = {"INVALID_ARGUMENT"}
+UNREADABLE = {"INVALID_ARGUMENT", "error", "silence", "HTTP 400"}
+HOSTILE = {
+    "unknown field": ("md_stat", {**STAT, "colour": "red"}, {"UNKNOWN_FIELD"}),
+    "unknown field of an edit": ("md_apply", {**APPLY, "edits": [{**EDIT, "mark": 1}]}, {"UNKNOWN_FIELD"}),
+    "unknown operation": ("md_apply", {**APPLY, "edits": [{**EDIT, "op": "erase"}]}, ARGUMENT),
+    "int for a string": ("md_stat", {"file": 1}, ARGUMENT),
+    "list for a string": ("md_stat", {"file": ["here.md"]}, ARGUMENT),
+    "string for an int": ("md_stat", {**STAT, "limit": "many"}, ARGUMENT),
+    "object for a list": ("md_apply", {**APPLY, "edits": {"a": 1}}, ARGUMENT),
+    "number for an edit": ("md_apply", {**APPLY, "edits": [1]}, ARGUMENT),
+    "bool for an int": ("md_stat", {**STAT, "limit": True}, ARGUMENT),
+    "no arguments": ("md_stat", {}, ARGUMENT),
+    "arguments that are a list": ("md_stat", [], {"error", "HTTP 400"}),
+    "arguments that are a string": ("md_stat", "here.md", {"error", "HTTP 400"}),
+    "NaN": ("md_stat", {**STAT, "limit": float("nan")}, UNREADABLE),
+    "infinity": ("md_stat", {**STAT, "limit": float("-inf")}, UNREADABLE),
+    "10 to the 400": (
+        "md_read",
+        {**STAT, "lines": {"start": 10**400, "end": 10**400}},
+        {"RANGE_OUT_OF_BOUNDS", *UNREADABLE},
+    ),
+    "text beyond its limit": (
+        "md_apply",
+        {**APPLY, "edits": [{**EDIT, "markdown": "x" * (LIMIT + 1)}]},
+        {"BATCH_TOO_LARGE"},
+    ),
+    "20 MB of path": (
+        "md_stat",
+        {"file": "x" * 20_000_000},
+        {"INVALID_ARGUMENT", "PATH_INVALID", "HTTP 413"},
+    ),
+    "20 MB of text": (
+        "md_apply",
+        {**APPLY, "edits": [{**EDIT, "markdown": "x" * 20_000_000}]},
+        {"BATCH_TOO_LARGE", "HTTP 413"},
+    ),
+    "tool that is not there": ("md_erase", {}, {"isError", "error"}),
+}
+RAW = {
+    "1e400": (call_of("md_stat", '{"file": "here.md", "limit": 1e400}'), UNREADABLE),
+    "100,000 digits": (call_of("md_stat", '{"file": "here.md", "limit": ' + "9" * 100_000 + "}"), UNREADABLE),
+    "JSON 1,000 deep": (call_of("md_apply", f'{{"edits": {nested(1_000)}}}'), UNREADABLE),
+    "JSON 100,000 deep": (call_of("md_apply", f'{{"edits": {nested(100_000)}}}'), UNREADABLE),
+    "JSON text 1,000 deep in a string": (
+        call_of("md_apply", json.dumps({"file": "here.md", "edits": nested(1_000)})),
+        UNREADABLE,
+    ),
+    "a field twice": (call_of("md_stat", '{"file": "here.md", "file": 1}'), ARGUMENT),
+    "lone surrogate": (call_of("md_stat", '{"file": "\\ud800"}'), UNREADABLE),
+    "lone surrogate in a name": (call_of("md_stat", '{"\\udfff": 1}'), UNREADABLE),
+    "surrogate as bytes": (
+        call_of("md_stat", '{"file": "\ud800"}'),
+        {"FILE_NOT_FOUND", *UNREADABLE},
+    ),
+    "no UTF-8": (b'{"jsonrpc":"2.0","id":7,"method":"\xff"}', UNREADABLE),
+    "no JSON": (b"{", UNREADABLE),
+    "a batch": (b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]', UNREADABLE),
+    "unknown method": (b'{"jsonrpc":"2.0","id":7,"method":"erase"}', {"error"}),
+    "params that are a list": (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[1]}', UNREADABLE),
+    "no version": (b'{"id":7,"method":"ping"}', UNREADABLE),
+    "answer that nobody waits for": (b'{"jsonrpc":"2.0","id":7,"result":{}}', {"silence", "HTTP 400"}),
+    "cancellation of nothing": (
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":12345}}',
+        {"silence"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_65_arguments_that_make_no_sense_are_refused(
+    server: Server, root: Path, record: Record, case: str
+) -> None:
+    tool, arguments, allowed = HOSTILE[case]
+    before = everything(root)
+    check_said(record, f"65 {case}", server, call_of(tool, json.dumps(arguments)), allowed)
+
+    assert everything(root) == before
+
+
+@pytest.mark.parametrize("case", RAW)
+def test_65_messages_that_no_client_sends_are_survived(
+    server: Server, root: Path, record: Record, case: str
+) -> None:
+    request, allowed = RAW[case]
+    before = everything(root)
+    check_said(record, f"65 {case}", server, request, allowed)
+
+    assert everything(root) == before
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("md_stat", {"file": "."}),
+        ("md_stat", {"file": "*.md"}),
+        ("md_search", {"pattern": "secret"}),
+        ("grep_content", {"pattern": "secret"}),
+        ("md_read", {"file": "caf\\xe9.md"}),
+        ("md_stat", {"file": "no\\xff\\xfe.md"}),
+    ],
+)
+def test_66_name_and_text_that_are_no_unicode_leave_as_escapes(
+    server: Server, record: Record, tool: str, arguments: dict[str, Any]
+) -> None:
+    """They would end the server: its answers are written as UTF-8."""
+    answer = server.call(tool, arguments)
+    lives = server.is_alive()
+    is_clean = json.dumps(answer, ensure_ascii=False).isprintable()
+    case = f"66 {tool} of {arguments.get('file', 'all')} ({server.name})"
+    record(case, "accepted as expected" if lives and is_clean else "server death", 0.0)
+
+    assert lives
+    assert is_clean
+
+
+EVIL = {
+    "host of another": ({"Host": "evil.example"}, 421),
+    "host that begins well": ({"Host": "127.0.0.1:evil"}, 421),
+    "host that ends well": ({"Host": "localhost.evil.example:{port}"}, 421),
+    "host without port": ({"Host": "localhost"}, 421),
+    "host with another port": ({"Host": "localhost:1"}, 421),
+    "no host": ({"Host": None}, 400),
+    "origin of another": ({"Origin": "http://evil.example"}, 403),
+    "origin null": ({"Origin": "null"}, 403),
+    "origin of this machine": ({"Origin": "http://localhost:{port}"}, 403),
+    "origin with TLS": ({"Origin": "https://localhost"}, 403),
+    "no token": ({"Authorization": None}, 401),
+    "wrong token": ({"Authorization": "Bearer wrong"}, 401),
+    "token of another scheme": ({"Authorization": "Basic {token}"}, 401),
+    "token with more behind it": ({"Authorization": "Bearer {token}x"}, 401),
+    "token in the address": ({"Authorization": None, ":path": "/mcp?token={token}"}, 401),
+    "plain text": ({"Content-Type": "text/plain"}, 400),
+    "form": ({"Content-Type": "application/x-www-form-urlencoded"}, 400),
+    "no content type": ({"Content-Type": None}, 400),
+    "GET with a call in the address": ({":method": "GET", ":path": "/mcp?method=tools/call"}, 400),
+    "DELETE without a session": ({":method": "DELETE"}, 400),
+    "session of nobody": ({"Mcp-Session-Id": "0" * 32}, 404),
+}
+
+
+def check_http(record: Record, server: HttpServer, case: str, number: str) -> None:
+    headers, status = EVIL[case]
+    given = {
+        name: value and value.replace("{port}", str(server.port)).replace("{token}", server.token)
+        for name, value in headers.items()
+    }
+    method, path = given.pop(":method", "POST"), given.pop(":path", "/mcp")
+    body = call_of("md_apply", json.dumps(APPLY)) if method == "POST" else None
+    answer = server.send(body, given, method=method, path=path)
+    lives = server.ask("ping")["result"] == {}
+    record(f"{number} {case}", ("refused" if answer.status == status else "escaped"), 0.0)
+
+    assert lives
+    assert (answer.status, answer.headers.get("www-authenticate")) == (
+        status,
+        "Bearer" if status == 401 else None,
+    )
+
+
+@pytest.fixture(scope="module")
+def over_http(root: Path) -> Iterator[HttpServer]:
+    with server_over("http", "--root", str(root)) as started:
+        assert isinstance(started, OverHttp)
+        yield started.server
+
+
+@pytest.mark.parametrize("case", [case for case in EVIL if "host" in case or "origin" in case])
+def test_67_other_hosts_and_origins_are_refused(over_http: HttpServer, record: Record, case: str) -> None:
+    check_http(record, over_http, case, "67")
+
+
+@pytest.mark.parametrize("case", [case for case in EVIL if "token" in case])
+def test_68_without_the_token_nothing_is_served(over_http: HttpServer, record: Record, case: str) -> None:
+    check_http(record, over_http, case, "68")
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in EVIL if not any(word in case for word in ("host", "origin", "token"))]
+)
+def test_69_what_a_page_can_send_without_asking_does_nothing(
+    over_http: HttpServer, root: Path, record: Record, case: str
+) -> None:
+    before = everything(root)
+    check_http(record, over_http, case, "69")
+
+    assert everything(root) == before
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0"])
+@pytest.mark.parametrize("given", ["nothing", "token", "host"])
+def test_67_bind_that_others_reach_needs_a_token_and_a_list_of_hosts(
+    root: Path, record: Record, address: str, given: str
+) -> None:
+    options = ("--allow-host", "docs.example.org") if given == "host" else ()
+    variables = {"MDPLAN_TOKEN": "0123456789abcdef"} if given == "token" else {}
+    refused = subprocess.run(
+        [sys.executable, "-m", "mdplan", "serve", "--root", str(root), "--http", address, *options],
+        cwd=REPOSITORY,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        env={name: value for name, value in os.environ.items() if name != "MDPLAN_TOKEN"} | variables,
+        stdin=subprocess.DEVNULL,
+        timeout=SECONDS,
+    )
+    record(f"67 {address} with {given}", "refused" if refused.returncode == 2 else "escaped", 0.0)
+
+    assert refused.returncode == 2
+    assert "can be reached from other machines" in refused.stderr
+
+
+def test_67_bind_that_others_reach_serves_the_listed_name_only(root: Path, record: Record) -> None:
+    options = ("--root", str(root), "--allow-host", "docs.example.org")
+    with http_server(*options, address="0.0.0.0:0") as server:
+        body = json.dumps(PING).encode()
+        own = server.send(body)
+        evil = server.send(body, {"Host": "evil.example", "Origin": "http://evil.example"})
+        listed = server.send(body, {"Host": "docs.example.org"})
+    statuses = [own.status, evil.status, listed.status]
+    record("67 0.0.0.0 with both", "refused" if statuses[:2] == [421, 421] else "escaped", 0.0)
+
+    assert statuses == [421, 421, 400], "the last has no session, and came past the guard"
