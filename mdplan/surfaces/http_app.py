@@ -11,16 +11,24 @@ from starlette.routing import BaseRoute
 from mdplan.surfaces.http_guard import Admission, GuardRules, HttpGuard
 
 
+def _not_told(_url: str) -> None:
+    """For parts that need not know."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpPart:
     """What one surface brings: its routes, and what has to be open while they are served.
 
-    Besides those with the token, requests that one of `admissions` admits may ask, for any route.
+    Besides those with the token, requests that one of `admissions` admits may ask, for any route. Paths below
+    `pages` are for people: their forms are sent to them. `listening` is called once, with the URL of the
+    server (`http://127.0.0.1:8080`), before anything is served.
     """
 
     routes: tuple[BaseRoute, ...]
     admissions: tuple[Admission, ...] = ()
+    pages: tuple[str, ...] = ()
     running: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
+    listening: Callable[[str], None] = _not_told
 
 
 def http_app(parts: Sequence[HttpPart], rules: GuardRules) -> Starlette:

@@ -20,6 +20,10 @@ Admission = Callable[[HTTPConnection], bool]
 
 _BEARER: Final = "bearer"
 _CLOSED_BY_POLICY: Final = 1008
+_NOT_ADMITTED: Final = (
+    "A valid token is needed: Authorization: Bearer TOKEN. "
+    "To review plans, open the link that the server printed when it started; it works once."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +32,14 @@ class GuardRules:
 
     `hosts` are whole values of the header Host (`127.0.0.1:8080`), `origins` of the header Origin
     (`https://docs.example.org`); neither knows wildcards. `max_body_bytes` is for the body of one request.
+    Paths below `pages` are pages of this server itself, whose forms may be sent to them.
     """
 
     hosts: frozenset[str]
     origins: frozenset[str]
     admission: Admission
     max_body_bytes: int
+    pages: tuple[str, ...] = ()
 
 
 def bearer(token: str) -> Admission:
@@ -77,24 +83,27 @@ class HttpGuard:
             await self._app(scope, receive, send)
         elif scope["type"] != "http":
             await send({"type": "websocket.close", "code": _CLOSED_BY_POLICY})
-        elif (refusal := self._refusal_of(Headers(scope=scope))) is not None:
+        elif (refusal := self._refusal_of(scope["path"], Headers(scope=scope))) is not None:
             await refusal(scope, receive, send)
         elif self._rules.origins:
             await self._for_pages(scope, receive, send)
         else:
             await self._admit(scope, receive, send)
 
-    def _refusal_of(self, headers: Headers) -> Response | None:
+    def _refusal_of(self, path: str, headers: Headers) -> Response | None:
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or hosts[0].lower() not in self._rules.hosts:
             return _refused(421, "This host name is not served here. The option --allow-host adds names.")
-        if any(origin.lower() not in self._rules.origins for origin in origins):
+        served = self._rules.origins
+        if path.startswith(self._rules.pages):
+            served |= {f"{scheme}://{hosts[0].lower()}" for scheme in ("http", "https")}
+        if any(origin.lower() not in served for origin in origins):
             return _refused(403, "Pages of this origin may not ask. The option --allow-origin adds origins.")
         return None
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not self._rules.admission(HTTPConnection(scope)):
-            answer = _refused(401, "A valid token is needed: Authorization: Bearer TOKEN.")
+            answer = _refused(401, _NOT_ADMITTED)
             answer.headers["WWW-Authenticate"] = "Bearer"
             await answer(scope, receive, send)
             return

@@ -22,8 +22,8 @@ from mdplan.surfaces.http_options import HttpOptions
 _POLL_SECONDS: Final = 0.1
 
 
-def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str) -> int:
-    """Serve `parts` until a signal ends it; clients go to `path`. Gives the exit code."""
+def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str | None = None) -> int:
+    """Serve `parts` until a signal ends it; clients go to `path`, if there are any. Gives the exit code."""
     try:
         listener = _listener(options)
     except OSError as error:
@@ -37,6 +37,7 @@ def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str) -> in
             origins=frozenset(options.origins),
             admission=any_of(bearer(options.token), *(each for part in parts for each in part.admissions)),
             max_body_bytes=options.max_body,
+            pages=tuple(page for part in parts for page in part.pages),
         )
         server = _Server(
             uvicorn.Config(
@@ -52,7 +53,10 @@ def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str) -> in
                 server_header=False,
             )
         )
-        _tell(options, port, path)
+        if path is not None:
+            _tell(options, port, path)
+        for part in parts:
+            part.listening(f"http://{options.host}:{port}")
         return anyio.run(_serve, server, listener)
 
 

@@ -1,6 +1,7 @@
 """The guard before every HTTP route: what passes, what is refused with which status, and how it compares."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ def pairs(headers: dict[str, str]) -> Pairs:
 
 
 def sent_through(
-    headers: Pairs, *body: bytes, kind: str = "http"
+    headers: Pairs, *body: bytes, kind: str = "http", path: str = "/", rules: GuardRules = RULES
 ) -> tuple[list[dict[str, Any]], list[bytes]]:
     """What the guard, or the application behind it, sends; and the bodies that the application has read."""
     bodies: list[bytes] = []
@@ -54,13 +55,13 @@ def sent_through(
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    scope = {"type": kind, "method": "POST", "path": "/", "query_string": b"", "headers": headers}
-    asyncio.run(HttpGuard(app, RULES)(scope, receive, send))
+    scope = {"type": kind, "method": "POST", "path": path, "query_string": b"", "headers": headers}
+    asyncio.run(HttpGuard(app, rules)(scope, receive, send))
     return sent, bodies
 
 
-def status(headers: Pairs, *body: bytes) -> int:
-    sent, bodies = sent_through(headers, *body)
+def status(headers: Pairs, *body: bytes, path: str = "/", rules: GuardRules = RULES) -> int:
+    sent, bodies = sent_through(headers, *body, path=path, rules=rules)
     assert (sent[0]["status"] == 200) == bool(bodies), "only what is served is read by the application"
     return sent[0]["status"]
 
@@ -104,6 +105,22 @@ def test_header_that_is_missing_refuses(missing: str) -> None:
     given = {name: value for name, value in GOOD.items() if name != missing}
 
     assert status(pairs(given)) == {"host": 421, "authorization": 401}[missing]
+
+
+@pytest.mark.parametrize(
+    ("path", "origin", "expected"),
+    [
+        ("/review/plan", "http://127.0.0.1:8080", 200),
+        ("/review/plan", "https://127.0.0.1:8080", 200),
+        ("/review/plan", "http://localhost:8080", 403),
+        ("/review/plan", "http://127.0.0.1:8081", 403),
+        ("/review/plan", "null", 403),
+        ("/reviewed", "http://127.0.0.1:8080", 403),
+    ],
+)
+def test_forms_of_its_own_pages_may_be_sent(path: str, origin: str, expected: int) -> None:
+    rules = replace(RULES, pages=("/review/",))
+    assert status(pairs(GOOD | {"origin": origin}), path=path, rules=rules) == expected
 
 
 def test_second_host_or_origin_refuses() -> None:
