@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -35,10 +35,17 @@ class BlockTree:
     missing behind that place.
     """
 
-    def __init__(self, parts: BlockParts, *, nesting_limit: bool = False) -> None:
+    def __init__(
+        self,
+        parts: BlockParts,
+        *,
+        nesting_limit: bool = False,
+        known: Mapping[int, tuple[Block, ...]] | None = None,
+    ) -> None:
+        """Tree of `parts`, of which some are `known` already, by their index."""
         self.nesting_limit = nesting_limit
         self._parts = parts
-        self._blocks: dict[int, tuple[Block, ...]] = {}
+        self._blocks: dict[int, tuple[Block, ...]] = dict(known or {})
         self._indexes: dict[int, BlockIndex] = {}
 
     @staticmethod
@@ -139,6 +146,16 @@ class BlockTree:
         """Blocks that start in `span`."""
         for part in self._parts_in(span, span.end):
             yield from self._index(part).inside(span)
+
+    @property
+    def parts(self) -> BlockParts:
+        """The parts that it is made of."""
+        return self._parts
+
+    @property
+    def known(self) -> Mapping[int, tuple[Block, ...]]:
+        """Blocks of the parts that were looked into, by the index of each part."""
+        return self._blocks
 
     @property
     def part_starts(self) -> Sequence[int]:

@@ -1,7 +1,7 @@
 """The block structure of a document."""
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.block import INLINE_KINDS, Block, BlockKind
 from mdplan.markdown.block_pass import pass_blocks
@@ -9,11 +9,16 @@ from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.scanned_blocks import ScannedBlocks
 from mdplan.text.lines import LineIndex
 
+if TYPE_CHECKING:
+    from mdplan.markdown.rescan import Rescan
+    from mdplan.text.edit import EditList
+
 __all__ = [
     "INLINE_KINDS",
     "Block",
     "BlockKind",
     "BlockTree",
+    "edited_blocks",
     "ends_at_blank_line",
     "is_left_open",
     "parse_blocks",
@@ -26,10 +31,29 @@ def parse_blocks(text: str, lines: LineIndex, start: int = 0, *, reference: bool
     They come from the scanner or, with `reference`, from one pass of markdown-it-py over all of the text.
     Both give the same blocks.
     """
-    if not reference:
-        scanned = ScannedBlocks(text, lines, start)
-        if scanned.is_complete:
-            return BlockTree(scanned)
+    scanned = None if reference else ScannedBlocks(text, lines, start)
+    return _tree(text, lines, start, scanned)
+
+
+def edited_blocks(
+    tree: BlockTree, edits: "EditList", text: str, lines: LineIndex, start: int
+) -> "tuple[BlockTree, Rescan | None]":
+    """The same of `text`, which `edits` made of the text of `tree`, scanned only around the edits.
+
+    The rescan tells which parts of the tree are old ones; None where all of it is new.
+    """
+    known = (tree.parts, edits) if isinstance(tree.parts, ScannedBlocks) else None
+    scanned = ScannedBlocks(text, lines, start, known)
+    if known is None or scanned.rescan is None:
+        return _tree(text, lines, start, scanned), None
+    kept = scanned.kept(known[0], tree.known)
+    return BlockTree(scanned, known=kept), scanned.rescan
+
+
+def _tree(text: str, lines: LineIndex, start: int, scanned: ScannedBlocks | None) -> BlockTree:
+    """Tree of what was scanned or, where the scanner gave up, of what the reference pass finds."""
+    if scanned is not None and scanned.is_complete:
+        return BlockTree(scanned)
     before = lines.line_at(start) - 1 if start else 0
     if start and start == len(text):
         before = lines.count

@@ -4,12 +4,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mdplan.document_format import DocumentFormat
 from mdplan.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
-from mdplan.markdown.blocks import Block, BlockKind, BlockTree, parse_blocks
+from mdplan.markdown.blocks import Block, BlockKind, BlockTree, edited_blocks, parse_blocks
 from mdplan.markdown.front_matter import FrontMatter, find_front_matter
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import canonical_heading
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from mdplan.markdown.inline_nodes import InlineMap
     from mdplan.markdown.lists import Lists
     from mdplan.markdown.region import Regions
+    from mdplan.markdown.rescan import Rescan
     from mdplan.markdown.tables import TableSource
+    from mdplan.text.edit import EditList
     from mdplan.text.folded_text import FoldedText
     from mdplan.text.line_end_view import LineEndView
     from mdplan.text.similar_names import NameIndex
@@ -49,17 +52,21 @@ class Outline:
         source: Source,
         format: DocumentFormat = DocumentFormat.MARKDOWN,  # noqa: A002
         limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS,
+        *,
+        before: "tuple[Outline, EditList] | None" = None,
     ) -> None:
-        """Parse `source` once, as what `format` says; `limits` hold for all that is done with it."""
+        """Parse `source` once, as what `format` says; `limits` hold for all that is done with it.
+
+        With an outline `before` it and the edits between them, only what is around these is parsed.
+        """
         self.source = source
         self.limits = limits
         self.format = format
         is_markdown = format is DocumentFormat.MARKDOWN
         self.front_matter: FrontMatter | None = find_front_matter(source.text) if is_markdown else None
         self.body_start = self.front_matter.span.end if self.front_matter else 0
-        self.tree: BlockTree = (
-            parse_blocks(source.text, source.lines, self.body_start) if is_markdown else BlockTree.of(())
-        )
+        self.rescan: Rescan | None = None
+        self.tree = self._parse(before) if is_markdown else BlockTree.of(())
         self.content_end = self._content_end()
         # What heading paths name: `heading_path` notes it, so that many edits by one path look once.
         self.named_sections: dict[tuple[str, ...], tuple[Section, ...]] = {}
@@ -72,6 +79,18 @@ class Outline:
         self.sections, self.nested = sections.top, sections.nested
         self._derived: dict[Callable[[Source], Any], Any] = {}
         self._latest: tuple[Hashable, Any] | None = None
+
+    def edited(self, edits: "EditList", source: Source) -> "Outline":
+        """Outline of `source`, which `edits` made of this one's."""
+        known = replace(source, known_lines=self.source.lines.edited(edits, source.text))
+        return Outline(known, self.format, self.limits, before=(self, edits))
+
+    def _parse(self, before: "tuple[Outline, EditList] | None") -> BlockTree:
+        text, lines = self.source.text, self.source.lines
+        if before is None:
+            return parse_blocks(text, lines, self.body_start)
+        tree, self.rescan = edited_blocks(before[0].tree, before[1], text, lines, self.body_start)
+        return tree
 
     def derived(self, make: Callable[[Source], _Derived]) -> _Derived:
         """What `make` gives for the source, made once: a structure of another format, such as INI."""

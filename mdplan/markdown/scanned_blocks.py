@@ -2,9 +2,9 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.block import Block, BlockKind
 from mdplan.markdown.block_pass import pass_blocks
@@ -12,6 +12,10 @@ from mdplan.markdown.scanner import Form, Stretch, scan
 from mdplan.markdown.scanner_lines import BRACKET, CHUNK, DELIMITER_ROW, FENCE, NESTED_CODE, TRIMMED
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
+
+if TYPE_CHECKING:
+    from mdplan.markdown.rescan import Rescan
+    from mdplan.text.edit import EditList
 
 _LINE_ENDS: Final = re.compile(r"\r\n?")
 # Section 4.2: closing marks stand behind a blank.
@@ -48,15 +52,23 @@ _IN_CONTAINERS: Final = {
 class ScannedBlocks:
     """The blocks of a text from a line start on, in the scanner's stretches.
 
-    `lines` is the index of the whole text. Where the scanner gives up, `is_complete` is false and nothing
-    else may be asked.
+    `lines` is the index of the whole text. Offsets of `stretches` count from `body_start` on; where the text
+    `has_one_line_end`, LF, they are otherwise its own. Where the scanner gives up, `is_complete` is false and
+    nothing else may be asked. `rescan` tells what was known before, where that could be used.
     """
 
-    def __init__(self, text: str, lines: LineIndex, start: int) -> None:
+    def __init__(
+        self,
+        text: str,
+        lines: LineIndex,
+        start: int,
+        known: "tuple[ScannedBlocks, EditList] | None" = None,
+    ) -> None:
+        """Scan `text` from `start` on; all of it, or around the edits that made it of the `known` blocks."""
         before = lines.line_at(start) - 1 if start else 0
         if start and start == len(text):
             before = lines.count
-        self._lines = lines
+        self.lines = lines
         self._length, self._last_line = len(text), lines.count
         # As the reference pass has it: one more line end, before line ends are made one.
         unified, body = lines, text if not start else text[start:]
@@ -65,25 +77,61 @@ class ScannedBlocks:
             padded = _LINE_ENDS.sub("\n", padded)
             unified = LineIndex(_LINE_ENDS.sub("\n", text))
         self._line_starts = unified.starts
-        self._has_one_line_end = unified is lines
-        self._start = unified.start(before + 1) if start else 0
+        self.has_one_line_end = unified is lines
+        self.body_start = unified.start(before + 1) if start else 0
         self._text = padded.replace("\0", "\ufffd")
-        scanned = scan(self._text)
+        self.rescan: Rescan | None = None
+        if known and self._goes_on_from(*known):
+            # Most documents are looked at, and not edited.
+            from mdplan.markdown.rescan import rescan
+
+            edits = known[1].moved(-self.body_start)
+            self.rescan = rescan(known[0].stretches, edits, self._text)
+            scanned = self.rescan.stretches if self.rescan else None
+        else:
+            scanned = scan(self._text)
         self.is_complete = scanned is not None
-        self._stretches: list[Stretch] = scanned or []
+        self.stretches: list[Stretch] = scanned or []
+
+    def _goes_on_from(self, known: "ScannedBlocks", edits: "EditList") -> bool:
+        """Whether places of `known` are where they were, but for what `edits` shift."""
+        has_one_line_end = self.has_one_line_end and known.has_one_line_end
+        is_behind = bool(edits) and edits.edits[0].span.start >= self.body_start == known.body_start
+        return known.is_complete and has_one_line_end and is_behind
 
     @cached_property
     def starts(self) -> list[int]:
         """Offset in the text at which each stretch starts."""
-        if self._has_one_line_end:
-            return [start + self._start for _, start, _ in self._stretches]
-        return [self._lines.start(self._line(start)) for _, start, _ in self._stretches]
+        if self.has_one_line_end:
+            return [start + self.body_start for _, start, _ in self.stretches]
+        return [self.lines.start(self._line(start)) for _, start, _ in self.stretches]
+
+    def kept(
+        self, earlier: "ScannedBlocks", blocks: Mapping[int, tuple[Block, ...]]
+    ) -> dict[int, tuple[Block, ...]]:
+        """Those of the `blocks` of `earlier`, by the index of their stretch, that are here, by their index.
+
+        Of what stands elsewhere now only single blocks are taken, which cost less to move than to make.
+        """
+        found: dict[int, tuple[Block, ...]] = {}
+        for run in self.rescan.runs if self.rescan else ():
+            here, before = self.starts[run.first], earlier.starts[run.first + run.parts]
+            lines = self.lines.line_at(here) - earlier.lines.line_at(before)
+            for part in range(run.first, run.stop):
+                known = blocks.get(part + run.parts)
+                if known is None:
+                    continue
+                if not run.characters and not lines:
+                    found[part] = known
+                elif len(known) == 1:
+                    found[part] = (known[0].moved(run.characters, lines),)
+        return found
 
     def holding(self, kind: BlockKind) -> Iterator[int]:
         """Indexes of the stretches that can hold a block of `kind`, in order; the others hold none."""
         forms = (*_FORMS.get(kind, ()), Form.UNKNOWN)
         in_text, in_containers = _IN_TEXT.get(kind), _IN_CONTAINERS.get(kind)
-        for part, (form, start, end) in enumerate(self._stretches):
+        for part, (form, start, end) in enumerate(self.stretches):
             if form in forms:
                 yield part
                 continue
@@ -93,12 +141,12 @@ class ScannedBlocks:
 
     def shows(self, part: int, sign: re.Pattern[str]) -> bool:
         """Whether `sign` is found in the lines of the stretch with this index."""
-        _, start, end = self._stretches[part]
+        _, start, end = self.stretches[part]
         return sign.search(self._text, start, end) is not None
 
     def blocks(self, part: int) -> tuple[Block, ...]:
         """All blocks of the stretch with this index."""
-        form, start, end = self._stretches[part]
+        form, start, end = self.stretches[part]
         found: Iterable[Block]
         match form:
             case Form.ATX:
@@ -125,7 +173,7 @@ class ScannedBlocks:
         level = len(line) - len(title)
         if title.endswith("#"):
             title = _CLOSING_MARKS.sub("", title)
-        number = bisect_right(self._line_starts, start + self._start)
+        number = bisect_right(self._line_starts, start + self.body_start)
         return Block(
             kind=BlockKind.HEADING,
             first_line=number,
@@ -203,14 +251,14 @@ class ScannedBlocks:
 
     def _passed(self, start: int, end: int) -> tuple[Block, ...]:
         """Blocks of these lines by the reference pass."""
-        return pass_blocks(self._text[start + 1 : end + 1], self._lines, self._line(start) - 1).blocks
+        return pass_blocks(self._text[start + 1 : end + 1], self.lines, self._line(start) - 1).blocks
 
     def _line(self, offset: int) -> int:
         """Number of the line that holds the code point at `offset`."""
-        return min(bisect_right(self._line_starts, offset + self._start), self._last_line)
+        return min(bisect_right(self._line_starts, offset + self.body_start), self._last_line)
 
     def _span(self, start: int, end: int) -> Span:
         """Span of these lines in the text that was given."""
-        if self._has_one_line_end:
-            return Span(start + self._start, min(end + self._start, self._length))
-        return self._lines.span(self._line(start), self._line(end - 1))
+        if self.has_one_line_end:
+            return Span(start + self.body_start, min(end + self.body_start, self._length))
+        return self.lines.span(self._line(start), self._line(end - 1))

@@ -9,6 +9,7 @@ It is exact: the blocks are those of the reference pass, or there is no scan (`N
 """
 
 import re
+from collections.abc import Callable
 from enum import Enum, auto
 from functools import lru_cache
 from typing import Final, TypeAlias
@@ -56,13 +57,21 @@ class Form(Enum):
 Stretch: TypeAlias = tuple[Form, int, int]
 
 
-def scan(text: str) -> list[Stretch] | None:
+def _is_never_known(_start: int, _end: int) -> bool:
+    return False
+
+
+def scan(
+    text: str, start: int = 0, is_known: Callable[[int, int], bool] = _is_never_known
+) -> list[Stretch] | None:
     """Stretches of `text`, in order; between them stand blank lines only. None where nesting is too deep.
 
     `text` is in LF, without NUL, with a line end before its first line and one behind its last. Offsets are
-    those of line ends in it, each of which stands for the line behind it.
+    those of line ends in it, each of which stands for the line behind it. The first line is the one at
+    `start`, which begins at the root; the last one is the first ATX heading of which `is_known` is true, told
+    its start and end, or that of the text.
     """
-    return _Scan(text).run()
+    return _Scan(text, start, is_known).run()
 
 
 # A document can hold as many lengths of fences as it likes.
@@ -75,12 +84,13 @@ def _closing_of(fence: str) -> re.Pattern[str]:
 class _Scan:
     """One pass. `_done` is where the last block has ended: what follows is at the root."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, start: int, is_known: Callable[[int, int], bool]) -> None:
         self._text = text
         self._end = len(text) - 1
-        self._done = 0
+        self._done = start
+        self._is_known = is_known
         self._stretches: list[Stretch] = []
-        self._is_too_deep = False
+        self._is_too_deep = self._is_over = False
         # The paragraph that was looked at last: its start, how far it was read, whether it is one for sure.
         self._paragraph = -1
         self._read_to = -1
@@ -88,7 +98,7 @@ class _Scan:
 
     def run(self) -> list[Stretch] | None:
         text, search, end = self._text, START.search, self._end
-        at = 0
+        at = self._done
         takers = {
             "atx": self._take_atx,
             "fence": self._take_fence,
@@ -102,15 +112,17 @@ class _Scan:
         while (start := search(text, at)) is not None and start.start() < end:
             assert start.lastgroup is not None
             at = takers[start.lastgroup](start)
-            if self._is_too_deep:
-                return None
+            if self._is_over:
+                return None if self._is_too_deep else self._stretches
         self._close_text(end)
         return self._stretches
 
     # What each class of line begins. Each gives where to search on.
 
     def _take_atx(self, start: re.Match[str]) -> int:
-        return self._take(Form.ATX, start.start(), self._text.find("\n", start.end()))
+        at, end = start.start(), self._text.find("\n", start.end())
+        self._is_over = self._is_known(at, end)
+        return self._take(Form.ATX, at, end)
 
     def _take_rule(self, start: re.Match[str]) -> int:
         return self._take(Form.RULE, start.start(), start.end())
@@ -172,7 +184,8 @@ class _Scan:
 
     def _take_containers(self, start: int, end: int) -> int:
         may_hold_heading = NESTED_HEADING.search(self._text, start, end + 1)
-        self._is_too_deep = self._is_too_deep or DEEP.search(self._text, start, end) is not None
+        if DEEP.search(self._text, start, end):
+            self._is_too_deep = self._is_over = True
         return self._take(Form.UNKNOWN if may_hold_heading else Form.CONTAINERS, start, end)
 
     def _take(self, form: Form, start: int, end: int) -> int:
@@ -246,7 +259,7 @@ class _Scan:
     def _roots(self, start: int, end: int) -> list[tuple[BlockKind, int]]:
         """Kinds and starts of the root blocks in lines that begin at the root."""
         if DEEP.search(self._text, start, end):
-            self._is_too_deep = True
+            self._is_too_deep = self._is_over = True
             return []
         found: list[tuple[BlockKind, int]] = []
         at, line = start, 0

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile, result_source
 from mdplan.text.compose import compose
 from mdplan.text.edit import EditList
@@ -40,7 +39,7 @@ def with_later_edits(
         built,
         edits=composed,
         byte_edits=byte_edits,
-        result=Outline(result, built.result.format, built.result.limits),
+        result=built.result.edited(edits, result),
         written=written,
         later={index: compose(later, edits, lengths[index]) for index, later in built.later.items()},
     )

@@ -7,8 +7,12 @@ A line ends at LF, CRLF or a lone CR and nowhere else (CommonMark 0.31.2, sectio
 import re
 from bisect import bisect_right
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from mdplan.text.span import Position, Span
+
+if TYPE_CHECKING:
+    from mdplan.text.edit import EditList
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _LF = re.compile(r"\n")
@@ -27,6 +31,19 @@ class LineIndex:
         self._text = text
         self._length = len(text)
         self.starts: list[int] = _line_starts(text)
+
+    def edited(self, edits: "EditList", text: str) -> "LineIndex":
+        """Index of `text`, which `edits` made of this one's."""
+        if "\r" in self._text or any("\r" in edit.new_text for edit in edits):
+            return LineIndex(text)
+        index = LineIndex("")
+        index._text, index._length = text, len(text)
+        index.starts = _edited_starts([*self.starts, *self._start_behind()], edits, len(text))
+        return index
+
+    def _start_behind(self) -> tuple[int, ...]:
+        """The line that the final line end would open, if it did; the first one of an empty text."""
+        return (self._length,) if not self._text or self._text[-1] == "\n" else ()
 
     @property
     def count(self) -> int:
@@ -100,6 +117,22 @@ class LineIndex:
             return None
         offset = self.start(line) + col - 1
         return offset if offset <= self.content_end(line) else None
+
+
+def _edited_starts(starts: list[int], edits: "EditList", length: int) -> list[int]:
+    """Line starts after `edits`; `starts` has those before, and the one behind the final line end."""
+    result: list[int] = []
+    at = shift = 0
+    for edit, span in zip(edits, edits.result_spans(), strict=True):
+        stop = bisect_right(starts, edit.span.start, lo=at)
+        result += [start + shift for start in starts[at:stop]] if shift else starts[at:stop]
+        result += [span.start + match.end() for match in _LF.finditer(edit.new_text)]
+        at = bisect_right(starts, edit.span.end, lo=stop)
+        shift = span.end - edit.span.end
+    result += [start + shift for start in starts[at:]] if shift else starts[at:]
+    if result and result[-1] == length:
+        result.pop()
+    return result
 
 
 def _line_starts(text: str) -> list[int]:

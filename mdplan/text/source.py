@@ -72,6 +72,7 @@ class Source:
     bom: bytes
     sha256: str
     invalid_bytes: int
+    known_lines: LineIndex | None = field(default=None, repr=False, compare=False)
 
     @staticmethod
     def decode(data: bytes, encoding: str | None = None) -> "Source | DecodeProblem":
@@ -102,7 +103,7 @@ class Source:
     @cached_property
     def lines(self) -> LineIndex:
         """Line table of `text`."""
-        return LineIndex(self.text)
+        return self.known_lines or LineIndex(self.text)
 
     @property
     def is_exact(self) -> bool:

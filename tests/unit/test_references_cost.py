@@ -72,7 +72,7 @@ def test_other_files_are_not_parsed_without_workspace(root: Path, scope: str, pa
 def test_only_files_that_may_link_are_parsed(root: Path, parsed: list[str]) -> None:
     found = parses(root, "workspace", parsed)
 
-    assert sorted(found) == ["# Guide", "# Guide", "# Links", "# Links", "# Mentions"]
+    assert sorted(found) == ["# Guide", "# Links", "# Mentions"]
 
 
 def steps_of_links(links: int, headings: int) -> int:
