@@ -1,6 +1,7 @@
 """The documents of a workspace, as what batches and plans are made of."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from mdplan.batch import Batch, FileEdits
@@ -9,7 +10,8 @@ from mdplan.diagnostics import Code, Diagnostic, Problems, file_exists
 from mdplan.outlined_files import OutlinedFiles
 from mdplan.plan import Plan
 from mdplan.planning.build import Built, BuiltFile
-from mdplan.planning.replay import FoundFile
+from mdplan.planning.replay import HELD_BYTES, FoundFile
+from mdplan.planning.resolve import too_long
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.stale import stale_base
 from mdplan.reading.open_document import decode_document
@@ -71,7 +73,7 @@ class Documents(OutlinedFiles):
                 Diagnostic(
                     code=Code.BATCH_TOO_LARGE,
                     message=f"links change in {len(made.files)} files, and the limit is {limits.files}",
-                    hint="update references in the files of the batch alone, or raise the limit",
+                    hint="update references in the files of the batch alone, or raise `--max-files`",
                 ),
             )
         problems = (self._too_large(built) for built in made.files)
@@ -81,12 +83,20 @@ class Documents(OutlinedFiles):
         """The files of `plan` as they are now, in its order. Errors: those of reading."""
         found: list[FoundFile] = []
         problems: list[Diagnostic] = []
+        room = HELD_BYTES
         for change in plan.files:
             source = self._read_if_there(change.path, change.encoding)
             renamed = self._read_if_there(change.new_path, change.encoding) if change.new_path else None
             problems += (each for each in (source, renamed) if isinstance(each, Diagnostic))
-            if not isinstance(source, Diagnostic) and not isinstance(renamed, Diagnostic):
-                found.append(FoundFile(source, renamed))
+            if isinstance(source, Diagnostic) or isinstance(renamed, Diagnostic):
+                continue
+            renamed_sha256 = renamed.sha256 if renamed is not None else None
+            room -= len(source.data) if source is not None else 0
+            if source is None or room >= 0:
+                found.append(FoundFile.of(source, renamed_sha256))
+            else:
+                again = partial(self._read_again, change.path, change.encoding)
+                found.append(FoundFile(source.sha256, again, renamed_sha256))
         return tuple(problems) or found
 
     def state_of(self, batch: Batch) -> list[tuple[str, str | None]] | None:
@@ -139,17 +149,10 @@ class Documents(OutlinedFiles):
     def _too_large(self, built: BuiltFile) -> Diagnostic | None:
         result, path = built.result.source, built.file.path
         if result.lines.count > self.max_lines:
-            size = f"{result.lines.count} lines, and the limit is {self.max_lines}"
-        elif len(result.data) > self.max_file_bytes:
-            size = f"{len(result.data)} bytes, and the limit is {self.max_file_bytes}"
-        else:
-            return None
-        return Diagnostic(
-            code=Code.FILE_TOO_LARGE,
-            message=f"the result of `{path}` would have {size}",
-            hint="write less, or raise the limit",
-            file=path,
-        )
+            return too_long(path, f"{result.lines.count} lines", str(self.max_lines), "--max-lines")
+        if len(result.data) > self.max_file_bytes:
+            return too_long(path, f"{len(result.data)} bytes", str(self.max_file_bytes))
+        return None
 
     def _snapshot_file(
         self, name: FileName, requested: FileEdits, first_edit: int
@@ -234,6 +237,11 @@ class Documents(OutlinedFiles):
         source = name if isinstance(name, Diagnostic) else self.read(name, encoding)
         is_gone = isinstance(source, Diagnostic) and source.code is Code.FILE_NOT_FOUND
         return None if is_gone else source
+
+    def _read_again(self, path: str, encoding: str | None) -> Source | None:
+        """A file that was read before; None where it cannot be read any more."""
+        source = self._read_if_there(path, encoding)
+        return None if isinstance(source, Diagnostic) else source
 
     def _relative(self, path: str) -> str:
         name = self.workspace.locate(path)

@@ -7,7 +7,10 @@ from mdplan.text.pattern import PatternFailure, PatternProblem
 
 _PROBLEMS: Final = {
     PatternFailure.INVALID: (Code.INVALID_REGEX, "mend the pattern, or look for literal text"),
-    PatternFailure.TIMEOUT: (Code.REGEX_TIMEOUT, "avoid nested repetition, or look in less text"),
+    PatternFailure.TIMEOUT: (
+        Code.REGEX_TIMEOUT,
+        "avoid nested repetition, look in less text, or raise `--max-regex-seconds`",
+    ),
     PatternFailure.TOO_MANY: (Code.BATCH_TOO_LARGE, "use a longer pattern, or look in less text"),
 }
 

@@ -38,6 +38,7 @@ class Settings:
             front_matter_characters=self.front_matter_characters,
             pattern_seconds=self.pattern_seconds,
             result_characters=self.max_file_bytes,
+            result_lines=self.max_lines,
         )
 
     def limited(self, given: Mapping[LimitOption, Any]) -> "Settings":

@@ -101,6 +101,8 @@ def _read_file(entry: object, where: str, first_index: int, wishes: ReferenceWis
                 operations.append(operation)
             else:
                 problems += operation
+            if len(problems) > _MOST_PROBLEMS:
+                return (*problems, _AND_MORE)
         fields["edits"] = tuple(operations)
     if problems:
         # A model that was refused leaves its list short; that the list is then empty is no news.
@@ -171,6 +173,13 @@ def _structured_fields(model: type[BaseModel]) -> tuple[frozenset[str], frozense
     return frozenset(structured), frozenset(paths)
 
 
+# What nobody would read, and takes long to find the nearest names for.
+_MOST_PROBLEMS: Final = 1_000
+_AND_MORE: Final = Diagnostic(
+    code=Code.INVALID_ARGUMENT,
+    message=f"more than {_MOST_PROBLEMS} problems: what follows was not looked at",
+    hint="correct these first",
+)
 _ALL_OPERATIONS: Final = "md_apply and `mdplan help` list them all"
 
 
@@ -287,16 +296,16 @@ def _edit_count(entry: object) -> int:
 
 def _too_large(files: Sequence[object], limits: Limits) -> Diagnostic | None:
     counts = (
-        ("files", len(files), limits.files),
-        ("edits", sum(_edit_count(file) for file in files), limits.edits),
-        ("characters of payload", _characters(files), limits.payload_characters),
+        ("files", len(files), limits.files, "--max-files"),
+        ("edits", sum(_edit_count(file) for file in files), limits.edits, "--max-edits"),
+        ("characters of payload", _characters(files), limits.payload_characters, "--max-payload"),
     )
-    for what, count, most in counts:
+    for what, count, most, option in counts:
         if count > most:
             return Diagnostic(
                 code=Code.BATCH_TOO_LARGE,
                 message=f"the batch has {count} {what}, and the limit is {most}",
-                hint="split it, or raise the limit",
+                hint=f"split it, or raise `{option}`",
             )
     return None
 

@@ -59,13 +59,13 @@ class ReplaceMatch(MatchOperation):
         )
 
     def _edits(self, outline: Outline, selection: Selection) -> tuple[TextEdit, ...] | Diagnostic:
-        pattern, replacement = self.compiled(), to_lf(self.replacement)
+        expand = self.compiled().expander(to_lf(self.replacement))
         edits: list[TextEdit] = []
         # A short pattern and replacement can stand for any amount of text.
         most = outline.limits.result_characters
         written = 0
         for match in selection.chosen:
-            new_text = pattern.expand(match.found, replacement)
+            new_text = expand(match.found)
             written += len(new_text)
             if written > most:
                 return _too_much(most)
@@ -79,7 +79,7 @@ def _too_much(most: int) -> Diagnostic:
     return Diagnostic(
         code=Code.BATCH_TOO_LARGE,
         message=f"the replacements would be longer than {most} characters together",
-        hint="use a shorter replacement, or select fewer matches",
+        hint="use a shorter replacement, select fewer matches, or raise `--max-file-bytes`",
     )
 
 

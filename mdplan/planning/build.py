@@ -101,16 +101,10 @@ def build_file(
     source = file.outline.source
     parts = without_joins(source.text, parts)
     edits = EditList(tuple(part.edit for part in parts))
-    # Looked at before anything is made of it: a few characters of a batch can stand for any amount of text.
-    length = len(source.text) + edits.growth
-    if length > max(file.outline.limits.result_characters, len(source.text)):
-        return (too_long(file.path, length, file.outline.limits),)
-    byte_edits = source.byte_edits(edits)
-    if isinstance(byte_edits, EncodeProblem):
-        return (_unencodable(file, byte_edits, edits, parts),)
-    result = source if not edits else result_source(file, edits, byte_edits)
-    if isinstance(result, DecodeProblem):
-        return (_no_text(file, result),)
+    made = _make(file, edits, parts)
+    if isinstance(made, Diagnostic):
+        return (made,)
+    byte_edits, result = made
     return BuiltFile(
         file=file,
         resolved=resolved,
@@ -122,6 +116,27 @@ def build_file(
         else Outline(result, file.outline.format, file.outline.limits),
         written=_written(edits, parts),
     )
+
+
+def _make(
+    file: SnapshotFile, edits: EditList, parts: Sequence[Part]
+) -> tuple[tuple[ByteEdit, ...], Source] | Diagnostic:
+    """What `edits` are in bytes, and the result, if it keeps within the limits of the document."""
+    source, limits = file.outline.source, file.outline.limits
+    # Looked at before anything is made of it: a few characters of a batch can stand for any amount of text.
+    length = len(source.text) + edits.growth
+    if length > max(limits.result_characters, len(source.text)):
+        return too_long(file.path, f"{length} characters or more", f"{limits.result_characters} bytes")
+    byte_edits = source.byte_edits(edits)
+    if isinstance(byte_edits, EncodeProblem):
+        return _unencodable(file, byte_edits, edits, parts)
+    result = source if not edits else result_source(file, edits, byte_edits)
+    if isinstance(result, DecodeProblem):
+        return _no_text(file, result)
+    # Nothing is parsed that nobody could read again.
+    if result.lines.count > max(limits.result_lines, source.lines.count):
+        return too_long(file.path, f"{result.lines.count} lines", str(limits.result_lines), "--max-lines")
+    return byte_edits, result
 
 
 def result_source(

@@ -6,7 +6,6 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.document_format import DocumentFormat
-from mdplan.document_limits import DocumentLimits
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Operation, Resolution, SectionTargeted
 from mdplan.planning.snapshot import SnapshotFile
@@ -29,7 +28,7 @@ class ResolvedEdit:
 def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problems]:
     """All edits of `file` against its base in one pass; it goes on after the first problem.
 
-    But not after a pattern that took too long, and not when more was written than the file may hold: the time
+    But not after one that took all the time or memory that an edit may take: the time
     and memory of a batch are those of one of its edits. Errors: those of the operations; FILE_TOO_LARGE;
     INVALID_ARGUMENT for an operation on a file of another format; PRECONDITION_REQUIRED for an ID that counts
     equal headings and is not pinned.
@@ -49,23 +48,27 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
             break
         written += _characters(outcome)
         if written > file.outline.limits.result_characters + len(file.outline.source.text):
-            problems.append(too_long(file.path, written, file.outline.limits).at(edit_index=index))
+            most = f"{file.outline.limits.result_characters} bytes"
+            problem = too_long(file.path, f"{written} characters or more", most)
+            problems.append(problem.at(edit_index=index))
             break
     return tuple(resolved), tuple(problems)
 
 
+_COSTLY: Final = frozenset({Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE, Code.FILE_TOO_LARGE})
+
+
 def has_run_long(problems: Iterable[Diagnostic]) -> bool:
-    """Whether one of `problems` is a pattern that took too long."""
-    return any(problem.code is Code.REGEX_TIMEOUT for problem in problems)
+    """Whether one of `problems` has taken all the time or memory that an edit may take."""
+    return any(problem.code in _COSTLY for problem in problems)
 
 
-def too_long(path: str, characters: int, limits: DocumentLimits) -> Diagnostic:
-    """FILE_TOO_LARGE for a file whose result would have so many `characters`, or more."""
+def too_long(path: str, size: str, limit: str, option: str = "--max-file-bytes") -> Diagnostic:
+    """FILE_TOO_LARGE for a file whose result would have that size; `option` raises the limit."""
     return Diagnostic(
         code=Code.FILE_TOO_LARGE,
-        message=f"the result of `{path}` would have {characters} characters or more, and the limit is "
-        f"{limits.result_characters} bytes",
-        hint="write less, or raise `--max-file-bytes`",
+        message=f"the result of `{path}` would have {size}, and the limit is {limit}",
+        hint=f"write less, or raise `{option}`",
         file=path,
     )
 

@@ -35,7 +35,7 @@ def decode_document(path: str, data: bytes, encoding: str | None, max_lines: int
         return Diagnostic(
             code=Code.FILE_TOO_LARGE,
             message=f"`{path}` has {source.lines.count} lines, and the limit is {max_lines}",
-            hint="split the file, or raise the limit",
+            hint="split the file, or raise `--max-lines`",
             file=path,
         )
     return source

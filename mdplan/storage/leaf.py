@@ -202,6 +202,6 @@ def _size_problem(size: int, shown: str, max_bytes: int) -> Diagnostic | None:
     return Diagnostic(
         code=Code.FILE_TOO_LARGE,
         message=f"`{shown}` is larger than {max_bytes} bytes",
-        hint="raise the limit on file size, or split the file",
+        hint="split the file, or raise `--max-file-bytes`",
         file=shown,
     )

@@ -4,7 +4,7 @@ Regular expressions are those of the `regex` package with V0 semantics, which ar
 `re` itself never sees a caller's pattern, because it cannot be stopped.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -79,16 +79,26 @@ class Pattern:
             return PatternProblem(PatternFailure.TOO_MANY, f"it matches more than {MOST_MATCHES} times")
         return found
 
-    def expand(self, found: Found, replacement: str) -> str:
-        r"""`replacement` for one match: literal, but for ``\1`` and ``\g<name>`` of a regular expression.
+    def expander(self, replacement: str) -> Callable[[Found], str]:
+        r"""What `replacement` gives for a match: literal, but for ``\1`` and ``\g<name>`` of a pattern.
 
-        A group that took no part in the match gives nothing. Raises `KeyError` for a group that the
+        A group that took no part in the match gives nothing. It raises `KeyError` for a group that the
         pattern does not have; see `unknown_group`.
         """
-        if found.match is None or self.match_type is MatchType.LITERAL:
-            return replacement
-        match = found.match
-        return _reference().sub(lambda reference: match[_group(reference)] or "", replacement)
+        literals, references = _split(replacement)
+        groups = set(references)
+
+        def expand(found: Found) -> str:
+            if found.match is None or self.match_type is MatchType.LITERAL:
+                return replacement
+            # Each group is asked for once, however often it stands there.
+            texts = {group: found.match[group] or "" for group in groups}
+            expanded: list[str] = [""] * (2 * len(references) + 1)
+            expanded[::2] = literals
+            expanded[1::2] = [texts[group] for group in references]
+            return "".join(expanded)
+
+        return expand
 
     def unknown_group(self, replacement: str) -> str | None:
         """First group that `replacement` refers to and the pattern does not have."""
@@ -157,6 +167,18 @@ def _reference() -> "regex.Pattern[str]":
     import regex
 
     return regex.compile(r"\\(?:([0-9]{1,2})|g<([^<>\\]+)>)")
+
+
+def _split(replacement: str) -> tuple[list[str], list[int | str]]:
+    """The texts of `replacement` between references, one more than there are groups, and those groups."""
+    texts: list[str] = []
+    groups: list[int | str] = []
+    at = 0
+    for reference in _reference().finditer(replacement):
+        texts.append(replacement[at : reference.start()])
+        groups.append(_group(reference))
+        at = reference.end()
+    return [*texts, replacement[at:]], groups
 
 
 def _group(reference: "regex.Match[str]") -> int | str:
