@@ -111,9 +111,7 @@ def build_file(
         arrivals=arrivals,
         edits=edits,
         byte_edits=byte_edits,
-        result=file.outline
-        if result is source
-        else Outline(result, file.outline.format, file.outline.limits),
+        result=file.outline if result is source else file.outline.edited(edits, result),
         written=_written(edits, parts),
     )
 

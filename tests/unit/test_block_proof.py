@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.markdown import scanned_blocks
+from mdplan.markdown import rescan
 from mdplan.markdown.block import Block
 from mdplan.markdown.block_proof import first_unproven
 from mdplan.markdown.block_tree import BlockTree
@@ -71,13 +72,13 @@ def test_true_blocks_are_proven_wherever_text_is_written() -> None:
 
 
 def test_a_plan_is_refused_where_the_scanner_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(text: str) -> list[Stretch] | None:
-        found = scan(text)
+    def wrong(text: str, *place: Any) -> list[Stretch] | None:
+        found = scan(text, *place)
         return found and [(Form.HTML if form is Form.FENCE else form, *span) for form, *span in found]
 
     edit = {"op": "replace_match", "pattern": "four", "replacement": "five"}
     assert not isinstance(Document("a.md", TEXT.encode()).plan(edit), tuple)
-    monkeypatch.setattr(scanned_blocks, "scan", wrong)
+    monkeypatch.setattr(rescan, "scan", wrong)
     problems = Document("a.md", TEXT.encode()).plan(edit)
 
     assert isinstance(problems, tuple)
