@@ -35,7 +35,11 @@ class ReadTarget(Wire):
 
     file: str = Field(min_length=1, description="Path inside the root.")
     encoding: str | None = Field(default=None, description="Where the file is not UTF-8 and has no BOM.")
-    format: str | None = Field(default=None, description="markdown, text or ini; found by name when absent.")
+    format: str | None = Field(
+        default=None,
+        pattern=r"^(markdown|ini|text)$",
+        description="markdown, text or ini; found by name when absent.",
+    )
     section_id: str | None = Field(default=None, description="Section ID, or 8 of its hex digits.")
     heading_path: tuple[str, ...] | None = Field(default=None, description="Headings from outer to inner.")
     heading: str | None = Field(default=None, description='One heading: "Install" or "## Install".')

@@ -39,7 +39,11 @@ class SearchRequest(Wire):
     )
     cursor: str | None = Field(default=None, description="nextCursor of the answer before.")
     encoding: str | None = Field(default=None, description="Where files are not UTF-8 and have no BOM.")
-    format: str | None = Field(default=None, description="markdown, text or ini; found by name when absent.")
+    format: str | None = Field(
+        default=None,
+        pattern=r"^(markdown|ini|text)$",
+        description="markdown, text or ini; found by name when absent.",
+    )
 
     def to_pattern(self) -> Pattern:
         """The pattern as a value of the core."""

@@ -1,0 +1,129 @@
+"""Arguments of tools, made from their published schemas and from our models: mostly sound, often not."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from mdplan.operations import OPERATIONS
+from mdplan.schema import Schema
+from mdplan.wire import wire_names
+
+FILES: Final = {
+    "guide.md": "---\ntitle: T\ntags: [a]\n---\n\n# Guide\n\nold\n\n## Install\n\n- [ ] one\n- two\n\n"
+    "| a | b |\n|---|---|\n| 1 | 2 |\n\n```sh\nrun\n```\n\n<!-- box:start -->\nin\n<!-- box:end -->\n",
+    "twice.md": "# A\r\n\r\nold\r\n\r\n# A\r\n\r\nold [x](guide.md#install)\r\n",
+    "app.ini": "[server]\nport = 80\n",
+    "note.txt": "old\n\told\nlast",
+    "empty.md": "",
+}
+_PATHS: Final = st.sampled_from(
+    [*FILES, "new.md", "*.md", ".", "sub/new.md", "../x", "/etc/hosts", "a\0b", ""]
+)
+# What stands in the files, what looks like it, and what is meant to do harm.
+_TEXTS: Final = st.one_of(
+    st.sampled_from(
+        [
+            "old",
+            "Install",
+            "Guide",
+            "A",
+            "# Guide",
+            "## Install",
+            "title",
+            "tags",
+            "box",
+            "one",
+            "a",
+            "1",
+            "sh",
+        ]
+    ),
+    st.sampled_from(
+        ["# New\n\nx\n", "- three", "---\n", "```\n", "(a+)+$", "[", r"\g<0>", "1-2", "install", "server"]
+    ),
+    st.sampled_from(["sha256-0123456789abcdef", "0" * 64, "first", "utf-8", "markdown", "text", "all", "2"]),
+    st.text(max_size=20),
+    st.sampled_from(["\ud800", "x" * 5_000, "\u202eevil", "\x1b[31m", "\r", "\u2028"]),
+)
+_NUMBERS: Final = st.one_of(
+    st.integers(1, 3), st.integers(0, 30), st.sampled_from([-1, 2**31, 10**30, 10**400])
+)
+_STRAY: Final = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.floats(),
+    _NUMBERS,
+    _TEXTS,
+    st.lists(st.integers(), max_size=2),
+    st.recursive(
+        st.integers() | _TEXTS, lambda inner: st.dictionaries(st.text(max_size=5), inner), max_leaves=5
+    ),
+)
+# Without these a call gets nowhere, though no schema can say so.
+_WANTED: Final = frozenset({"file", "edits", "heading"})
+_OF_PATHS: Final = ("file", "path", "newfile", "tofile", "searchpath", "filepath")
+
+
+def arguments_of(schema: Schema) -> st.SearchStrategy[dict[str, Any]]:
+    """Arguments for a tool with this input schema."""
+    return _object(schema["properties"], frozenset(schema.get("required", ())))
+
+
+def _object(properties: Mapping[str, Schema], required: frozenset[str]) -> st.SearchStrategy[dict[str, Any]]:
+    """Objects with their required fields, some others, and now and then one too few or too many."""
+
+    @st.composite
+    def drawn(draw: st.DrawFn) -> dict[str, Any]:
+        wanted = _WANTED & set(properties) if draw(st.integers(0, 3)) else frozenset()
+        optional = sorted(set(properties) - required - wanted)
+        names = sorted(required | wanted) + draw(
+            st.lists(st.sampled_from(optional or [""]), max_size=2, unique=True)
+        )
+        found = {name: draw(_value(name, properties[name])) for name in names if name}
+        if draw(st.integers(0, 19)) == 0:
+            found[draw(st.sampled_from([*properties, "colour", "__proto__"]))] = draw(_STRAY)
+        if found and draw(st.integers(0, 19)) == 0:
+            del found[draw(st.sampled_from(sorted(found)))]
+        return found
+
+    return drawn()
+
+
+def _value(name: str, schema: Schema) -> st.SearchStrategy[Any]:
+    if name == "edits":
+        return st.lists(_edit(schema), max_size=3)
+    made: st.SearchStrategy[Any] = _TEXTS
+    if schema["type"] == "object":
+        made = _object(schema.get("properties", {}), frozenset(schema.get("required", ())))
+    elif schema["type"] == "array":
+        made = st.lists(_value(name, schema["items"]), max_size=3)
+    elif schema["type"] == "integer":
+        made = _NUMBERS
+    elif schema["type"] == "boolean":
+        made = st.booleans()
+    elif "enum" in schema:
+        made = st.sampled_from(schema["enum"])
+    elif name.replace("_", "").lower() in _OF_PATHS:
+        made = _PATHS
+    return made
+
+
+def _edit(schema: Schema) -> st.SearchStrategy[dict[str, Any]]:
+    """Edits with the fields of one operation, as the schema of edits has them."""
+    fields = schema["items"].get("properties")
+    if fields is None:
+        return st.dictionaries(st.sampled_from(["op", "markdown", "heading"]), _TEXTS)
+
+    @st.composite
+    def drawn(draw: st.DrawFn) -> dict[str, Any]:
+        op = draw(st.sampled_from(sorted(OPERATIONS)))
+        model = OPERATIONS[op]
+        names = [name for name in sorted(wire_names(model)) if name in fields and name != "op"]
+        needed = {
+            field.alias or name for name, field in model.model_fields.items() if field.is_required()
+        } & set(names)
+        known = {name: fields[name] for name in names}
+        return {"op": op, **draw(_object(known, frozenset(needed)))}
+
+    return drawn()
