@@ -9,24 +9,23 @@ import hashlib
 import os
 import secrets
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from measure import times
+from measure import Measure, Part, times
+from scratch import scratch_folder
 
 from mdplan.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.commit import Durability, StagedFile, publish, stage
+from mdplan.storage.commit import StagedFile, publish, stage
+from mdplan.storage.durability import Durability
 from mdplan.storage.history import collect
 from mdplan.storage.lock import locked
 from mdplan.storage.recovery import recover
 from mdplan.storage.root import Root
 
-BUILD = Path(__file__).resolve().parent.parent / "build"
 SECTIONS = 40
 MAX_BYTES = 1 << 20
 PLAIN = "plain"
@@ -39,8 +38,6 @@ AT_MOST = {
 }
 PLAINLY = {Durability.FULL: "write + fsync + rename", Durability.PROCESS: "write + rename"}
 ROUNDS = {1: 60, 100: 12}
-
-Row = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -66,22 +63,23 @@ def text(name: str, version: int) -> bytes:
     return "".join(lines).encode()
 
 
-def durability_sections() -> Iterator[tuple[str, list[Row]]]:
-    """Titles and rows, for the page of all benchmarks."""
+def durability_parts() -> Iterator[Part]:
     for durability in Durability:
         title = f"A commit with `durability: {durability}` against {PLAINLY[durability]} of each file"
-        yield title, [row for count in ROUNDS for row in commit_rows(count, durability)]
+        measures = tuple(measure for count in ROUNDS for measure in commit_measures(count, durability))
+        yield Part(title, f"the clock, {ROUNDS[1]} rounds of one file, {ROUNDS[100]} of 100", measures)
 
 
-def commit_rows(count: int, durability: Durability) -> Iterator[Row]:
+def commit_measures(count: int, durability: Durability) -> Iterator[Measure]:
     files = "1 file" if count == 1 else f"{count} files"
-    with temporary_folder() as folder:
+    with scratch_folder() as folder:
         taken = ratios_in_turns(candidates(folder, count, durability), ROUNDS[count])
-    at_most = AT_MOST[durability, count]
-    verdict = " (too much)" if taken["commit"] > at_most else ""
-    yield f"{files}, the commit: lock, recovery, staging, history", times(taken["commit"]) + verdict
-    yield f"{files}, a plan applied: loaded, replayed, committed, reported", times(taken["plan"])
-    yield f"{files}, a batch applied: planned, committed, reported", times(taken["batch"])
+    bar = AT_MOST[durability, count]
+    yield Measure(
+        what=f"{files}, the commit: lock, recovery, staging, history", ratio=taken["commit"], bar=bar
+    )
+    yield Measure(what=f"{files}, a plan applied: loaded, replayed, committed, reported", ratio=taken["plan"])
+    yield Measure(what=f"{files}, a batch applied: planned, committed, reported", ratio=taken["batch"])
 
 
 def candidates(folder: Path, count: int, durability: Durability) -> dict[str, Callable[[int], object]]:
@@ -182,37 +180,8 @@ def ratios_in_turns(
     return {name: statistics.median(found) for name, found in ratios.items()}
 
 
-def file_system() -> str:
-    """The kind of file system that the numbers are about, where the system tells it."""
-    try:
-        mounts = Path("/proc/mounts").read_text(encoding="utf-8")
-    except OSError:
-        return "unknown"
-    kinds = {Path(fields[1]): fields[2] for fields in map(str.split, mounts.split("\n")[:-1])}
-    return next((kinds[folder] for folder in BUILD.resolve().parents if folder in kinds), "unknown")
-
-
-@contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """A folder that is gone afterwards, and a state folder in it.
-
-    It is in the repository, because a folder for temporary files may be in memory, where syncs cost nothing.
-    """
-    before = os.environ.get("MDPLAN_STATE_DIR")
-    BUILD.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="bench-", dir=BUILD) as name:
-        os.environ["MDPLAN_STATE_DIR"] = str(Path(name) / "state")
-        try:
-            yield Path(name)
-        finally:
-            if before is None:
-                del os.environ["MDPLAN_STATE_DIR"]
-            else:
-                os.environ["MDPLAN_STATE_DIR"] = before
-
-
 if __name__ == "__main__":
-    for title, rows in durability_sections():
-        print(title)
-        for what, number in rows:
-            print(f"  {what}: {number}")
+    for part in durability_parts():
+        print(part.title)
+        for measure in part.measures:
+            print(f"  {measure.what}: {times(measure.ratio or 0)}{'' if measure.is_met else ' (too much)'}")

@@ -1,11 +1,74 @@
-"""Measuring beside each other: what runs in turns in one process is slowed down by the same things."""
+"""Measuring beside each other: what runs in turns is slowed down by the same things."""
 
 import gc
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 ROUNDS = 7
+# Gives the seconds that one run took. Where the work is done by another process, that one looks at its clock.
+Timed = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One row of the table: a ratio, and what it may be at most; without a bar it is told for comparison.
+
+    `missing` says why it could not be measured.
+    """
+
+    what: str
+    ratio: float | None = None
+    bar: float | None = None
+    missing: str = ""
+
+    @property
+    def is_met(self) -> bool:
+        return self.ratio is not None and (self.bar is None or self.ratio <= self.bar)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows that belong together, and how they were measured."""
+
+    title: str
+    how: str
+    measures: tuple[Measure, ...]
+
+
+def cpu(action: Callable[[], object]) -> Timed:
+    """Processor time of `action` in this process."""
+
+    def timed() -> float:
+        gc.collect()
+        start = time.process_time()
+        action()
+        return time.process_time() - start
+
+    return timed
+
+
+def wall(action: Callable[[], object]) -> Timed:
+    """Time of `action` by the clock, for what waits on others."""
+
+    def timed() -> float:
+        start = time.perf_counter()
+        action()
+        return time.perf_counter() - start
+
+    return timed
+
+
+def against(base: str, actions: Mapping[str, Timed], rounds: int = ROUNDS) -> dict[str, float]:
+    """What each action costs in units of `base`: the median ratio of rounds in which each runs once."""
+    ratios: dict[str, list[float]] = {name: [] for name in actions}
+    for number in range(rounds + 1):
+        taken = {name: timed() for name, timed in actions.items()}
+        if number:  # The first round imports and fills caches.
+            for name in actions:
+                ratios[name].append(taken[name] / taken[base])
+    return {name: statistics.median(found) for name, found in ratios.items()}
 
 
 def in_turns(actions: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
@@ -13,16 +76,18 @@ def in_turns(actions: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) 
     times: dict[str, list[float]] = {name: [] for name in actions}
     for round_number in range(rounds + 1):
         for name, action in actions.items():
-            gc.collect()
-            start = time.process_time()
-            action()
-            taken = time.process_time() - start
-            if round_number:  # The first round imports and fills caches.
+            taken = cpu(action)()
+            if round_number:  # As above.
                 times[name].append(taken)
     return {name: statistics.median(taken) for name, taken in times.items()}
 
 
 def times(ratio: float) -> str:
     """A ratio for people, as "3.2 times"; two digits that count."""
-    digits = 0 if ratio >= 10 else 1 if ratio >= 1 else 2
-    return f"{ratio:.{digits}f} times"
+    return f"{short(ratio)} times"
+
+
+def short(ratio: float) -> str:
+    """A ratio with two digits that count."""
+    digits = 0 if ratio >= 10 else 1 if ratio >= 1 else 2 if ratio >= 0.1 else 3
+    return f"{ratio:.{digits}f}"

@@ -1,13 +1,14 @@
-"""What the structure of a document costs: against other parsers, in long documents, and in hostile ones."""
+"""What the outline of a document costs: against other parsers, in long documents, and in hostile ones."""
 
+import hashlib
 import random
+import tempfile
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from pathlib import Path
 
-from cmarkgfm import cmark
 from documents import MEGABYTE, SEED
-from markdown_it import MarkdownIt
-from measure import in_turns, times
+from measure import Measure, Part, against, cpu
+from rivals import Missing, Rival, Worker
 
 from mdplan.markdown.blocks import parse_blocks
 from mdplan.markdown.outline import Outline
@@ -15,7 +16,6 @@ from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
 
 MOST_PER_DOUBLING = 2.5
-EXTENSIONS = ["table", "tasklist", "strikethrough", "autolink"]
 WORDS = "fix parser when value is empty and option given for output of tables with links in lists"
 # Lines that are repeated; each is hard for some parser.
 SHAPES = {
@@ -47,70 +47,88 @@ SHAPES = {
     "stars on one line": ("", "* "),
 }
 
-Row = tuple[str, str]
+RIVALS = {
+    "full": "markdown-it-py `gfm-like`, full",
+    "block": "its block pass",
+    "cmarkgfm": "cmarkgfm with source positions",
+    "mistune": "mistune, which has no positions",
+}
+HOW = "processor time; whole outlines, from bytes to sections with IDs; each rival in a process of its own"
 
 
-def structure_sections(text: str) -> Iterator[tuple[str, list[Row]]]:
-    """Titles and rows, for the page of all benchmarks; `text` is a mixed document of a megabyte."""
-    yield "The structure of 1 MB: blocks at the root, and all headings", rivals(text)
-    yield "The structure of a changelog of 1.2 MB, lists only", rivals(changelog(6 * MEGABYTE // 5))
-    yield "The structure of 10 MB", length_rows(text)
-    yield "Twice a hostile document, from 100 kB", list(hostile_rows())
-
-
-def rivals(text: str) -> list[Row]:
-    data = text.encode()
-    block = MarkdownIt("commonmark").enable("table")
-    block.core.ruler.enableOnly(["normalize", "block"])
-    full = MarkdownIt("gfm-like", {"linkify": False})
-    taken = in_turns(
-        {
-            "structure": lambda: structure(text),
-            "outline": lambda: Outline(Source.decode(data)),
-            "full": lambda: full.parse(text),
-            "block": lambda: block.parse(text),
-            "cmark": lambda: cmark.markdown_to_html_with_extensions(
-                text, cmark.Options.CMARK_OPT_SOURCEPOS, extensions=EXTENSIONS
-            ),
-        }
+def structure_parts(text: str, rival: Rival | Missing) -> Iterator[Part]:
+    """Everything about outlines; `text` is a mixed document of a megabyte."""
+    mixed = ("an outline of a mixed document of 1 MB", text, {"full": 0.07, "block": 0.12, "cmarkgfm": 0.9})
+    changes = (
+        "an outline of a changelog of 1.2 MB, lists alone",
+        changelog(6 * MEGABYTE // 5),
+        {"block": 0.18},
     )
-    others = {
-        "full": "markdown-it-py `gfm-like`, full",
-        "block": "its block pass",
-        "cmark": "cmarkgfm with source positions",
+    for what, document, bars in (mixed, changes):
+        yield Part(what[0].upper() + what[1:], HOW, tuple(against_rivals(what, document, bars, rival)))
+    yield Part("An outline of 10 MB", "processor time", (length(text),))
+    yield Part("Twice a hostile document, from 100 kB", "processor time, 5 rounds", tuple(hostile()))
+
+
+def against_rivals(what: str, text: str, bars: dict[str, float], rival: Rival | Missing) -> Iterator[Measure]:
+    data = text.encode()
+    actions = {
+        "outline": cpu(lambda: outline(data)),
+        "structure": cpu(lambda: structure(text)),
+        "hash": cpu(lambda: hashlib.sha256(data).digest()),
     }
-    return [
-        (f"{what} against {name}", times(taken[key] / taken[other]))
-        for key, what in (
-            ("structure", "structure"),
-            ("outline", "whole outline, from bytes to section IDs,"),
-        )
-        for other, name in others.items()
-    ]
+    if isinstance(rival, Missing):
+        for name, shown in RIVALS.items():
+            yield Measure(what=f"{what} against {shown}", bar=bars.get(name), missing=rival.reason)
+    else:
+        with tempfile.NamedTemporaryFile(suffix=".md") as file:
+            Path(file.name).write_bytes(data)
+            worker = Worker(rival.command, Path(file.name))
+            try:
+                for name, shown in RIVALS.items():
+                    costs = against(name, {name: worker.timed(name), **actions})
+                    yield Measure(what=f"{what} against {shown}", ratio=costs["outline"], bar=bars.get(name))
+                    if name == "block":
+                        yield Measure(
+                            what="its blocks at the root and its headings alone", ratio=costs["structure"]
+                        )
+            finally:
+                worker.close()
+    costs = against("hash", {name: actions[name] for name in ("hash", "outline")})
+    yield Measure(what=f"{what} against SHA-256 of it", ratio=costs["outline"])
 
 
-def length_rows(text: str) -> list[Row]:
-    long = text * 10
-    taken = in_turns({"short": lambda: structure(text), "long": lambda: structure(long)}, rounds=5)
-    return [("against 1 MB", times(taken["long"] / taken["short"]))]
+def length(text: str) -> Measure:
+    short, long = text.encode(), text.encode() * 10
+    costs = against(
+        "short", {"short": cpu(lambda: outline(short)), "long": cpu(lambda: outline(long))}, rounds=5
+    )
+    return Measure(what="an outline of 10 MB against one of 1 MB", ratio=costs["long"], bar=12)
 
 
-def hostile_rows() -> Iterator[Row]:
+def hostile() -> Iterator[Measure]:
     """Shapes of which two lengths are measured; those that cost more than twice as much come first."""
-    rows: list[tuple[float, Row]] = []
+    found: list[Measure] = []
     for name, (start, line) in SHAPES.items():
         texts = [start + line * (size // len(line)) + "\n" for size in (MEGABYTE // 10, MEGABYTE // 5)]
-        actions: dict[str, Callable[[], object]] = {
-            str(len(text)): (lambda text=text: structure(text)) for text in texts
-        }
-        taken = in_turns(actions, rounds=3)
-        (ratio,) = (taken[after] / taken[before] for before, after in pairwise(actions))
-        rows.append((ratio, (name, times(ratio) + (" (too much)" if ratio > MOST_PER_DOUBLING else ""))))
-    yield from (row for _, row in sorted(rows, reverse=True))
+        short, long = (cpu(structure_of(text)) for text in texts)
+        costs = against("short", {"short": short, "long": long}, rounds=5)
+        found.append(Measure(what=f"twice: {name}", ratio=costs["long"], bar=MOST_PER_DOUBLING))
+    yield from sorted(found, key=lambda measure: measure.ratio or 0, reverse=True)
+
+
+def structure_of(text: str) -> Callable[[], object]:
+    return lambda: structure(text)
 
 
 def structure(text: str) -> object:
     return parse_blocks(text, LineIndex(text)).headings
+
+
+def outline(data: bytes) -> Outline:
+    source = Source.decode(data)
+    assert isinstance(source, Source)
+    return Outline(source)
 
 
 def changelog(size: int) -> str:
