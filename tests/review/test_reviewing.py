@@ -1,5 +1,6 @@
 """A person decides, and exactly that is applied."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from mdplan.engine import Engine
 from mdplan.plan_report import ApplyReport
 from mdplan.reviewing import OpenPlan, Reviewing, ReviewState
 from mdplan.storage.decisions import Decision, DecisionStore, Verdict
+from mdplan.text.source import Source
 
 GUIDE = b"# Guide\n\none\n\n## B\n\ntwo\n\n## C\n\nthree\n"
 EDITS = [
@@ -274,3 +276,13 @@ def test_plan_that_nobody_knows_is_told(reviewing: Reviewing) -> None:
     ):
         assert not isinstance(outcome, OpenPlan | Decision)
         assert [problem.code for problem in outcome] == [Code.PLAN_NOT_FOUND]
+
+
+def test_file_that_changes_while_it_is_looked_at_is_stale(
+    engine: Engine, reviewing: Reviewing, root: Path
+) -> None:
+    """Files of large plans are read when they are looked at, and may be others by then."""
+    opened = reviewing.open(plan(engine))
+    changed = replace(opened, bases=[Source.from_text("other\n")])
+
+    assert [problem.code for problem in changed.file(0)] == [Code.STALE_BASE]

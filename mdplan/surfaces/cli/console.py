@@ -21,6 +21,10 @@ class Ink:
         """`text` in `colour`."""
         return click.style(text, fg=colour) if self.on else text
 
+    def paint_mark(self, text: str, colour: str) -> str:
+        """`text` in reversed `colour`, which stands out of a line that has that colour."""
+        return click.style(text, fg=colour, reverse=True) if self.on else text
+
     def bold(self, text: str, colour: str | None = None) -> str:
         """`text` in bold."""
         return click.style(text, fg=colour, bold=True) if self.on else text
@@ -66,6 +70,14 @@ class Console:
     def data(self, data: bytes) -> None:
         """Write `data` to standard output as it is."""
         _write(sys.stdout, data)
+
+    def paged(self, text: str) -> None:
+        """The same through the user's pager, where a terminal shows it."""
+        from mdplan.surfaces.cli.pager import page
+
+        data = _encoded(sys.stdout, text)
+        if not (_is_terminal(sys.stdout) and page(data, os.environ)):
+            _write(sys.stdout, data)
 
     def text(self, text: str) -> None:
         """Write `text`, which is escaped where it must be and ends its lines, to standard output."""

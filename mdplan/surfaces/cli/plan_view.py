@@ -70,6 +70,14 @@ def print_summary(session: Session, report: PlanReport, document: Path | None = 
         console.note(f"To apply: {session.command_line('apply', report.plan_id[:_SHORT_ID])}")
 
 
+def print_stored(session: Session, report: PlanReport) -> None:
+    """Say where a stored plan stands: applied, or how much it changes and how to apply it."""
+    if report.applied:
+        session.console.note("This plan is applied: its files have the planned text.")
+    else:
+        print_summary(session, report)
+
+
 def print_applied(session: Session, report: ApplyReport) -> None:
     """Say what an apply did."""
     console = session.console
@@ -83,6 +91,9 @@ def print_applied(session: Session, report: ApplyReport) -> None:
             console.note(listed)
         rebased = f", on the files as they are now, as plan {report.plan_id}" if report.rebased else ""
         console.note(f"{console.err.bold('Applied', 'green')}: {plan_size(report)}{rebased}.")
+        if report.approved is not None:
+            comment = f": {shown(report.approved.comment)}" if report.approved.comment else ""
+            console.note(f"Approved by {shown(report.approved.decided_by)}{comment}")
     else:
         console.note("Nothing to change: the files have this text already.")
 

@@ -35,6 +35,7 @@ COMMANDS: Final[Mapping[str, LazyCommand]] = {
     "plan": _of_module("plan", "plan", "Show what a batch would change, and save it as a plan."),
     "apply": _of_module("apply", "apply", "Commit a plan, or a batch that is pinned."),
     "show": _of_module("show", "show", "Show a saved plan again."),
+    "review": _of_module("review", "review", "Decide about plans that wait for a person."),
     "history": _of_module("history", "history", "List what was committed, or show one commit."),
     "undo": _of_module("undo", "undo", "Take back a commit, or redo it."),
     "bot": _of_module("bot", "bot", "Make true in many files what a manifest says."),

@@ -61,12 +61,20 @@ class Session:
     shape: type[Report]
     limits: Mapping[LimitOption, Any]
 
-    def open_engine(self) -> "Engine":
-        """Engine over the roots. Raises `StorageRefused`, which `engine_command` reports."""
+    def open_engine(self, *, needs_approval: bool = False) -> "Engine":
+        """Engine over the roots, which commits approved plans only where that `needs_approval`.
+
+        Raises `StorageRefused`, which `engine_command` reports.
+        """
         from mdplan.engine import Engine
         from mdplan.settings import Settings
 
-        return Engine(self._open_workspace(), Settings().limited(self.limits))
+        settings = Settings().limited(self.limits)
+        if not needs_approval:
+            return Engine(self._open_workspace(), settings)
+        from mdplan.approving import approved_only
+
+        return Engine(self._open_workspace(), settings, approval=approved_only)
 
     def open_files(self) -> "OutlinedFiles":
         """The files of the roots, for a command that only looks: it starts faster than an engine.

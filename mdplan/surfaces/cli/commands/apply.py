@@ -23,9 +23,17 @@ _PLAN_FIELDS: Final = {"planId", "plan_id", "mdplanPlan"}
 @click.option(
     "--rebase", is_flag=True, help="Go on where files moved on, if all edits still do the same there."
 )
+@click.option(
+    "--require-approval",
+    is_flag=True,
+    envvar="MDPLAN_REQUIRE_APPROVAL",
+    help="Commit only what a person approved (`mdplan review`); also by MDPLAN_REQUIRE_APPROVAL=1.",
+)
 @override_options
 @engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
-def apply(session: Session, *, plan: str, check: bool, rebase: bool, **overrides: bool) -> Exit:
+def apply(
+    session: Session, *, plan: str, check: bool, rebase: bool, require_approval: bool, **overrides: bool
+) -> Exit:
     """Commit PLAN: exactly its text edits, and only while every file is as it was planned on.
 
     PLAN is a plan ID, or the beginning of one with at least 12 of its hex digits; a file that
@@ -39,7 +47,7 @@ def apply(session: Session, *, plan: str, check: bool, rebase: bool, **overrides
         raise click.UsageError("--check does not go with --rebase: a dry run is on the files as planned.")
     if any(overrides.values()) and isinstance(data, dict) and data.keys() & _PLAN_FIELDS:
         raise click.UsageError("--allow-outline-change and --allow-duplicate-headings are for batches.")
-    engine = session.open_engine()
+    engine = session.open_engine(needs_approval=require_approval)
     wishes = {**overrides, "dry_run": check, "on_stale": "rebase" if rebase else None}
     report = engine.apply(with_overrides(data, wishes))
     print_recovered(session, report)

@@ -1,0 +1,178 @@
+"""`mdplan show`: for eyes, for patch tools, for pull requests and for code scanning."""
+
+import io
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from mdplan.surfaces.cli.pager import pager_command
+from tests.patch_tools import git_apply, needs_git
+from tests.surfaces.command_line import DIFF, RESULT, Run, mdplan, plan_id_of
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def text_of(plan_id: str, *arguments: str) -> str:
+    run = mdplan("show", plan_id, "--format", "text", *arguments)
+    assert run.code == 0, run.err
+    return run.out.decode()
+
+
+def test_text_names_edits_and_sections_beside_hunks(project: Path) -> None:
+    text = text_of(plan_id_of())
+
+    assert text.startswith("guide.md  +3 -1\n@@ -1,11 +1,13 @@ Guide\n")
+    assert '   edit 0 replace_match: "nightly", 1 of 1 matches\n' in text
+    assert "   edit 1 append_to_section: Install\n" in text
+    assert "-The nightly build.\n+The stable build.\n" in text
+
+
+def test_words_that_changed_are_reversed(project: Path) -> None:
+    text = text_of(plan_id_of(), "--color", "always")
+
+    assert "\x1b[31m\x1b[7mnightly\x1b[0m" in text
+    assert "\x1b[32m\x1b[7mstable\x1b[0m" in text
+    assert "\x1b[32mRestart.\x1b[0m" in text, "a line that is new as a whole has no marks"
+    assert _COLOUR.sub("", text) == text_of(plan_id_of())
+
+
+def test_warnings_come_first(project: Path) -> None:
+    (project / "guide.md").write_bytes(b"[u](#use)\n\n# Use\n")
+    plan_id = plan_id_of(
+        {"file": "guide.md", "edits": [{"op": "rename_heading", "headingPath": ["Use"], "newTitle": "X"}]}
+    )
+
+    text = text_of(plan_id)
+    assert text.startswith("warning: BROKEN_LINK")
+    run = mdplan("show", plan_id, "--format", "text")
+    assert "BROKEN_LINK" not in run.err, "it was said"
+    assert "BROKEN_LINK" in mdplan("show", plan_id).err
+
+
+def test_blanks_that_changed_can_be_seen(project: Path) -> None:
+    (project / "guide.md").write_bytes(b"a  b\nc\n")
+    batch = {"file": "guide.md", "edits": [
+        {"op": "replace_match", "pattern": "a  b", "replacement": "a b"},
+        {"op": "replace_match", "pattern": "c", "replacement": "c \t"},
+    ]}  # fmt: skip
+
+    assert "-a··b\n-c\n+a·b\n+c·→\n" in text_of(plan_id_of(batch))
+
+
+def test_line_ends_that_differ_can_be_seen(project: Path) -> None:
+    (project / "guide.md").write_bytes(b"a\r\nb\nc\r\n")
+    batch = {"file": "guide.md", "edits": [{"op": "replace_match", "pattern": "b", "replacement": "x"}]}
+
+    assert " a\\r\n-b\n+x\n c\\r\n" in text_of(plan_id_of(batch))
+
+
+def test_hostile_text_is_escaped(project: Path) -> None:
+    (project / "guide.md").write_bytes(
+        "# T \x1b[2J\u202e\n\nold \x9b31m\u2066 \x00".replace("\x00", "").encode()
+    )
+    edit = {"op": "replace_match", "pattern": "old", "replacement": "\x1b]0;new\x07"}
+    plan_id = plan_id_of({"file": "guide.md", "edits": [edit]})
+
+    for form in ("text", "markdown"):
+        out = mdplan("show", plan_id, "--format", form).out.decode()
+        assert not set("\x1b\x07\x9b\u202e\u2066") & set(out)
+        assert "\\x1b]0;new\\x07" in out
+
+
+def test_patch_is_exact(project: Path) -> None:
+    plan_id = plan_id_of()
+
+    assert mdplan("show", plan_id, "--format", "patch").out == DIFF.encode()
+    assert mdplan("show", plan_id).out == DIFF.encode(), "in a pipe it is what goes without saying"
+
+
+@needs_git
+def test_patch_of_unknown_bytes_applies(project: Path) -> None:
+    before = b"caf\xe9\r\nold"
+    (project / "guide.md").write_bytes(before)
+    edit = {"op": "replace_match", "pattern": "old", "replacement": "new"}
+
+    patch = mdplan("show", plan_id_of({"file": "guide.md", "edits": [edit]}), "--format", "patch").out
+
+    assert git_apply({"guide.md": before}, patch) == {"guide.md": b"caf\xe9\r\nnew"}
+
+
+def test_applied_plan_is_shown_from_the_history(project: Path) -> None:
+    plan_id = plan_id_of()
+    before = {form: mdplan("show", plan_id, "--format", form).out for form in ("text", "patch", "markdown")}
+    mdplan("apply", plan_id)
+    assert (project / "guide.md").read_text() == RESULT
+
+    assert {form: mdplan("show", plan_id, "--format", form).out for form in before} == before
+
+
+def test_sarif_of_a_plan_that_is_stale_names_the_file(project: Path) -> None:
+    plan_id = plan_id_of()
+    assert results(mdplan("show", plan_id, "--format", "sarif")) == []
+    (project / "guide.md").write_text("other\n")
+
+    run = mdplan("show", plan_id, "--format", "sarif")
+
+    assert run.code == 4
+    (result,) = results(run)
+    assert (result["ruleId"], result["level"]) == ("STALE_BASE", "error")
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "guide.md"
+
+
+def results(run: Run) -> list[dict[str, object]]:
+    return json.loads(run.out)["runs"][0]["results"]
+
+
+@pytest.mark.parametrize("form", ["text", "patch", "markdown", "sarif", "auto"])
+def test_plan_that_nobody_knows_is_refused_in_every_form(project: Path, form: str) -> None:
+    run = mdplan("show", "0" * 64, "--format", form)
+
+    assert run.code == 3
+    assert "PLAN_NOT_FOUND" in run.err + run.out.decode()
+
+
+@pytest.mark.parametrize(
+    ("environment", "command"),
+    [
+        ({}, ["less"]),
+        ({"PAGER": "more -s"}, ["more", "-s"]),
+        ({"PAGER": "more", "MDPLAN_PAGER": "most"}, ["most"]),
+        ({"PAGER": "cat"}, None),
+        ({"PAGER": ""}, None),
+        ({"PAGER": "more", "MDPLAN_PAGER": ""}, None),
+        ({"PAGER": "'"}, None),
+    ],
+)
+def test_pager_is_the_one_that_people_chose(environment: dict[str, str], command: list[str] | None) -> None:
+    assert pager_command(environment) == command
+
+
+class Terminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("pager", ["tee seen", "no-such-pager"])
+def test_text_goes_through_the_pager_on_a_terminal(
+    project: Path, monkeypatch: pytest.MonkeyPatch, pager: str
+) -> None:
+    from mdplan.surfaces.cli.console import Console
+
+    monkeypatch.setenv("MDPLAN_PAGER", pager)
+    out = Terminal(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdout", out)
+
+    Console.plain().paged("shown\n")
+
+    assert out.buffer.getvalue() == (b"" if pager.startswith("tee") else b"shown\n")
+    assert not pager.startswith("tee") or (project / "seen").read_text() == "shown\n"
+
+
+def test_nothing_is_paged_into_a_pipe(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MDPLAN_PAGER", "tee seen")
+
+    assert text_of(plan_id_of())
+    assert not (project / "seen").exists()
