@@ -58,6 +58,7 @@ def test_links_of_the_pages_lead_somewhere() -> None:
     assert [page.stem for page in PAGES] == [
         "edit-front-matter",
         "keep-links-right",
+        "serve-over-http",
         "undo-a-commit",
         "use-from-python",
     ]

@@ -49,6 +49,8 @@ _TEXTS: Final = st.one_of(
 _NUMBERS: Final = st.one_of(
     st.integers(1, 3), st.integers(0, 30), st.sampled_from([-1, 2**31, 10**30, 10**400])
 )
+# Hypothesis draws the first of several more often than the others.
+_SELDOM: Final = st.sampled_from((False,) * 19 + (True,))
 _STRAY: Final = st.one_of(
     st.none(),
     st.booleans(),
@@ -62,11 +64,26 @@ _STRAY: Final = st.one_of(
 )
 # Without these a call gets nowhere, though no schema can say so.
 _WANTED: Final = frozenset({"file", "edits", "heading"})
+# Fields that most texts are no value of.
+_NAMED: Final = {
+    "format": ["markdown", "text", "ini", "docx"],
+    "encoding": ["utf-8", "latin-1", "klingon"],
+    "occurrence": ["first", "all", "2", "none"],
+    "expectedHash": ["0" * 16, "0"],
+    "baseSha256": ["0" * 64, "0"],
+    "sectionSha256": ["0" * 16, "0"],
+    "matchSelection": ["all", "1", "2-3", "x"],
+    "query": ["old", "1-3", "2,5-6", "("],
+}
+# Of these fields an object has one.
+_TARGETS: Final = frozenset({"heading", "headingPath", "sectionId", "anchor", "lines", "range"})
 _OF_PATHS: Final = ("file", "path", "newfile", "tofile", "searchpath", "filepath")
 
 
-def arguments_of(schema: Schema) -> st.SearchStrategy[dict[str, Any]]:
-    """Arguments for a tool with this input schema."""
+def arguments_of(schema: Schema, edits: Schema) -> st.SearchStrategy[dict[str, Any]]:
+    """Arguments for a tool with this input schema; `edits` is the full schema of a list of edits."""
+    if "edits" in schema["properties"]:
+        schema = {**schema, "properties": {**schema["properties"], "edits": edits}}
     return _object(schema["properties"], frozenset(schema.get("required", ())))
 
 
@@ -75,15 +92,15 @@ def _object(properties: Mapping[str, Schema], required: frozenset[str]) -> st.Se
 
     @st.composite
     def drawn(draw: st.DrawFn) -> dict[str, Any]:
-        wanted = _WANTED & set(properties) if draw(st.integers(0, 3)) else frozenset()
-        optional = sorted(set(properties) - required - wanted)
-        names = sorted(required | wanted) + draw(
-            st.lists(st.sampled_from(optional or [""]), max_size=2, unique=True)
-        )
+        wanted = (_WANTED | required) & set(properties)
+        if wanted & _TARGETS:
+            wanted = (wanted - _TARGETS) | {draw(st.sampled_from(sorted(_TARGETS & set(properties))))}
+        optional = sorted(set(properties) - wanted - (frozenset() if draw(_SELDOM) else _TARGETS))
+        names = sorted(wanted) + draw(st.lists(st.sampled_from(optional or [""]), max_size=2, unique=True))
         found = {name: draw(_value(name, properties[name])) for name in names if name}
-        if draw(st.integers(0, 19)) == 0:
+        if draw(_SELDOM):
             found[draw(st.sampled_from([*properties, "colour", "__proto__"]))] = draw(_STRAY)
-        if found and draw(st.integers(0, 19)) == 0:
+        if found and draw(_SELDOM):
             del found[draw(st.sampled_from(sorted(found)))]
         return found
 
@@ -92,18 +109,25 @@ def _object(properties: Mapping[str, Schema], required: frozenset[str]) -> st.Se
 
 def _value(name: str, schema: Schema) -> st.SearchStrategy[Any]:
     if name == "edits":
-        return st.lists(_edit(schema), max_size=3)
+        return st.lists(_edit(schema), min_size=1, max_size=3)
     made: st.SearchStrategy[Any] = _TEXTS
-    if schema["type"] == "object":
+    if name == "target":
+        made = st.sampled_from(sorted(schema["properties"])).flatmap(
+            lambda field: st.fixed_dictionaries({field: _value(field, schema["properties"][field])})
+        )
+    elif schema["type"] == "object":
         made = _object(schema.get("properties", {}), frozenset(schema.get("required", ())))
     elif schema["type"] == "array":
-        made = st.lists(_value(name, schema["items"]), max_size=3)
+        made = st.lists(_value(name, schema["items"]), min_size=1, max_size=2)
+        made = _SELDOM.flatmap(lambda is_empty, full=made: st.just([]) if is_empty else full)
     elif schema["type"] == "integer":
         made = _NUMBERS
     elif schema["type"] == "boolean":
         made = st.booleans()
     elif "enum" in schema:
         made = st.sampled_from(schema["enum"])
+    elif name in _NAMED:
+        made = st.sampled_from(_NAMED[name])
     elif name.replace("_", "").lower() in _OF_PATHS:
         made = _PATHS
     return made
@@ -111,9 +135,7 @@ def _value(name: str, schema: Schema) -> st.SearchStrategy[Any]:
 
 def _edit(schema: Schema) -> st.SearchStrategy[dict[str, Any]]:
     """Edits with the fields of one operation, as the schema of edits has them."""
-    fields = schema["items"].get("properties")
-    if fields is None:
-        return st.dictionaries(st.sampled_from(["op", "markdown", "heading"]), _TEXTS)
+    fields = schema["items"].get("properties", {})
 
     @st.composite
     def drawn(draw: st.DrawFn) -> dict[str, Any]:
