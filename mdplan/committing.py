@@ -97,6 +97,8 @@ class Committing:
             # Whoever is to approve the plan must be able to look at it.
             stored = self.library.save(plan, lock.root, self.clock())
             return replace(refusal(ApplyReport, answer), stored=stored, **fields)
+        # Before anything is put in place: a base that is not held can be read no more afterwards.
+        fields |= {"written": written_files(plan, bases)}
         transaction, now, durability = secrets.token_hex(8), self.clock(), self.settings.durability
         staged = stage(
             lock,
@@ -119,5 +121,4 @@ class Committing:
         )
         fields |= {"warnings": (*fields["warnings"], *facts.warnings, *kept)}
         fields |= {"undoable": facts.undoable, "durable": facts.durable}
-        fields |= {"written": written_files(plan, bases)}
         return ApplyReport(ok=True, applied=True, receipt=receipt, **fields)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents import BACKUP_SUFFIX
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replay import Replay
 from mdplan.planning.undo import undone_transaction
-from mdplan.storage.commit import StagedFile
-from mdplan.text.source import Source
+from mdplan.storage.commit import LaterContent, StagedFile
+from mdplan.storage.refusal import StorageRefused
+from mdplan.text.source import Source, sha256_hex
 
 
 def files_to_stage(
@@ -22,23 +24,58 @@ def files_to_stage(
     `backups` are the paths under which old content is kept, with the SHA-256 of what they hold now.
     """
     restores = undone_transaction(plan) is not None
-    changes = zip(plan.files, paths, bases, replayed.results, strict=True)
     return [
         file
-        for change, names, base, result in changes
+        for index, (change, names) in enumerate(zip(plan.files, paths, strict=True))
         if not change.is_no_op
-        for file in (*_backup(names[0], base, backups), *_changed(change, names, result, restores=restores))
+        for file in (
+            *_backup(names[0], bases, index, backups),
+            *_changed(change, names, _result(change, replayed, index), restores=restores),
+        )
     ]
 
 
-def _backup(path: str, base: Source, backups: Mapping[str, str | None]) -> Iterator[StagedFile]:
+def _result(change: FileChange, replayed: Replay, index: int) -> LaterContent | None:
+    """What becomes of a file, made when it is written; None for one that goes."""
+    return (
+        None
+        if change.result_sha256 is None
+        else LaterContent(
+            replayed.sizes[index], lambda: _proven(replayed.results[index], change.result_sha256, change.path)
+        )
+    )
+
+
+def _proven(content: bytes | None, sha256: str | None, path: str) -> bytes:
+    """`content` that was made of a base which may be another by now. Raises `StorageRefused`: STALE_BASE."""
+    if content is not None and sha256_hex(content) == sha256:
+        return content
+    raise StorageRefused(
+        (
+            Diagnostic(
+                code=Code.STALE_BASE,
+                message=f"`{path}` was changed by another program during the commit",
+                hint="plan again on its new content",
+                file=path,
+            ),
+        )
+    )
+
+
+def _backup(
+    path: str, bases: Sequence[Source], index: int, backups: Mapping[str, str | None]
+) -> Iterator[StagedFile]:
     kept = path + BACKUP_SUFFIX
-    if kept in backups and backups[kept] != base.sha256:
-        yield StagedFile(kept, backups[kept], base.data, base.sha256, like=path)
+    if kept not in backups:
+        return
+    size, sha256 = len(bases[index].data), bases[index].sha256
+    if backups[kept] != sha256:
+        content = LaterContent(size, lambda: _proven(bases[index].data, sha256, path))
+        yield StagedFile(kept, backups[kept], content, sha256, like=path)
 
 
 def _changed(
-    change: FileChange, names: tuple[str, str | None], result: bytes | None, *, restores: bool
+    change: FileChange, names: tuple[str, str | None], result: LaterContent | None, *, restores: bool
 ) -> Iterator[StagedFile]:
     """One file; two for a renaming: a new file like the old one, which goes.
 

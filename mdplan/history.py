@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.plan import PREFIX, FileChange, Plan
+from mdplan.plan import PREFIX, FileChange, Plan, canonical_json
 from mdplan.plan_report import Receipt
-from mdplan.planning.plan_document import plan_to_json, read_document
+from mdplan.planning.plan_document import document_without_sections, read_document
 from mdplan.planning.summary import file_report
 from mdplan.planning.undo import undone_transaction
 from mdplan.storage.file_name import FileName
@@ -27,23 +27,21 @@ _COMMITTED: Final = "committed"
 _LATEST: Final = 253_000_000_000
 
 
-def note_of(plan: Plan, root: Root, now: float, durability: str) -> dict[str, Any]:
-    """What the record of a transaction keeps of the `plan` that it commits at the time `now`.
+def note_of(plan: Plan, root: Root, now: float, durability: str) -> bytes:
+    """What the record of a transaction keeps of the `plan` that it commits at the time `now`, as JSON.
 
     All paths are in the plan as callers wrote them, with the name that the root has now.
     """
-    document = plan_to_json(plan)
-    for file in document["files"]:
-        # They only tell which sections made a base stale, and are most of the document.
-        file["baseSections"] = {}
-    return {
-        "planId": plan.plan_id,
-        "committedAt": now,
-        "durability": durability,
-        "rootName": root.name,
-        "undoes": undone_transaction(plan),
-        "plan": document,
-    }
+    facts = canonical_json(
+        {
+            "planId": plan.plan_id,
+            "committedAt": now,
+            "durability": durability,
+            "rootName": root.name,
+            "undoes": undone_transaction(plan),
+        }
+    )
+    return b"".join((facts.removesuffix(b"}"), b',"plan":', document_without_sections(plan), b"}"))
 
 
 @dataclass(frozen=True, slots=True)

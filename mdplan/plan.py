@@ -157,20 +157,19 @@ def plan_id_of(
     engine: str, files: Sequence[FileChange], requested: Sequence[Sequence[Mapping[str, Any]]]
 ) -> PlanId:
     """``sha256-`` and SHA-256 over canonical JSON of what the plan changes and was asked for (DESIGN 7)."""
-    body = {
-        "engine": engine,
-        "files": [
-            {
-                "path": change.path,
-                "baseSha256": change.base_sha256,
-                "resultSha256": change.result_sha256,
-                "edits": list(edits),
-                **({} if change.new_path is None else {"newPath": change.new_path}),
-            }
-            for change, edits in zip(files, requested, strict=True)
-        ],
-    }
-    return PlanId(PREFIX + hashlib.sha256(canonical_json(body)).hexdigest())
+    # Piece by piece: the whole of it would be as large as the plan.
+    digest = hashlib.sha256(b'{"engine":' + canonical_json(engine) + b',"files":[')
+    for index, (change, edits) in enumerate(zip(files, requested, strict=True)):
+        body = {
+            "path": change.path,
+            "baseSha256": change.base_sha256,
+            "resultSha256": change.result_sha256,
+            "edits": list(edits),
+            **({} if change.new_path is None else {"newPath": change.new_path}),
+        }
+        digest.update(b"," * (index > 0) + canonical_json(body))
+    digest.update(b"]}")
+    return PlanId(PREFIX + digest.hexdigest())
 
 
 def canonical_json(value: object) -> bytes:

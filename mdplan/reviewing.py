@@ -12,7 +12,7 @@ from typing import Final
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine import Engine
 from mdplan.plan import Plan
-from mdplan.planning.replay import FoundFile, bases_of, is_applied, stale_files
+from mdplan.planning.replay import FoundFile, bases_of, is_applied, stale_file, stale_files
 from mdplan.review.file_review import review_file
 from mdplan.review.file_sides import FileSides
 from mdplan.review.plan_review import FileReview, PlanReview, TouchedSection, review_plan
@@ -78,7 +78,12 @@ class OpenPlan:
     def _sides(self, index: int) -> FileSides | Problems:
         if self.bases is None:
             return self.without_text
-        sides = FileSides.of(self.plan.files[index], self.bases[index])
+        change, base = self.plan.files[index], self.bases[index]
+        # Files are read when they are looked at.
+        problem = stale_file(change, FoundFile.of(base)) if change.base_sha256 is not None else None
+        if problem is not None:
+            return (problem,)
+        sides = FileSides.of(change, base)
         return sides if isinstance(sides, FileSides) else (sides,)
 
 
@@ -242,7 +247,7 @@ def _state(
     if found is not None and is_applied(plan, found):
         return ReviewState.APPLIED
     is_base = found is not None and all(
-        change.base_sha256 == file.sha256 and file.renamed is None
+        change.base_sha256 == file.sha256 and file.renamed_sha256 is None
         for change, file in zip(plan.files, found, strict=True)
     )
     approved = decision.approved_plan_id if decision is not None else None

@@ -163,10 +163,10 @@ def _carried(undone: Sequence[UndoneFile], found: Sequence[FoundFile]) -> list[U
     files: list[UndoneFile] = []
     problems: list[Diagnostic] = []
     for file, now in zip(undone, found, strict=True):
-        change, source = file.change, now.source
-        if now.renamed is None and now.sha256 == change.base_sha256:
+        change = file.change
+        if now.renamed_sha256 is None and now.sha256 == change.base_sha256:
             files.append(file)
-        elif source is None or change.base_sha256 is None or now.renamed is not None:
+        elif (source := now.read()) is None or change.base_sha256 is None or now.renamed_sha256 is not None:
             problem = stale_file(change, now)
             assert problem is not None, "it is not the base"
             problems.append(problem)

@@ -65,7 +65,7 @@ class Found:
 class Made:
     """What came of a manifest: its `plan`, None where there is none or nothing to do.
 
-    `problems` are all that were found; with `found` come the counts. `diff` gives the parts of the exact diff.
+    `problems` are all that were found, `found` has the counts, and `diff` gives the parts of the exact diff.
     """
 
     plan: Plan | None
@@ -82,7 +82,7 @@ class Bot:
     how: How
 
     def plan(self, held: ExitStack) -> Made:
-        """The plan of all files, or what is wrong with them; its diff lasts as long as `held` is open.
+        """The plan of all files, or what is wrong with them; its diff lasts as long as `held`.
 
         Raises `StorageRefused` for an executor or a folder that cannot be opened.
         """

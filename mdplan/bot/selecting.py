@@ -50,23 +50,18 @@ class _Looked:
             return Outline(Source.from_text(""), DocumentFormat.MARKDOWN)
         return self.documents.open(self.name, self.encoding, self.given_format)
 
-    @cached_property
-    def values(self) -> Values | Diagnostic:
+    def values(self, outline: Outline, *, with_front_matter: bool) -> Values:
         """What placeholders stand for in this file."""
-        if isinstance(self.outline, Diagnostic):
-            return self.outline
         folder, _, name = self.name.path.rpartition("/")
-        facts = Facts(self.outline, self.fixed)
-        return self.fixed.having(
-            path=self.name.path,
-            name=name,
-            stem=name.rpartition(".")[0] or name,
-            folder=folder,
-            frontMatter=as_json(facts.front_matter[1]),
+        values = self.fixed.having(
+            path=self.name.path, name=name, stem=name.rpartition(".")[0] or name, folder=folder
         )
+        if not with_front_matter:
+            return values
+        return values.having(frontMatter=as_json(Facts(outline, values).front_matter[1]))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Selecting:
     """Selects what the manifest `loaded` asks of files of `documents`."""
 
@@ -126,11 +121,11 @@ class Selecting:
     ) -> Iterator[FilledEdit | Misplaced | Diagnostic]:
         if looked.data is not None and not self._may_apply(rule, RawText(looked.data, looked.encoding)):
             return
-        outline, values = looked.outline, looked.values
-        if isinstance(outline, Diagnostic) or isinstance(values, Diagnostic):
-            assert isinstance(outline, Diagnostic), "without an outline there are no values"
+        outline = looked.outline
+        if isinstance(outline, Diagnostic):
             yield outline
             return
+        values = looked.values(outline, with_front_matter=path[1] in self._asking_front_matter)
         if rule.when is not None:
             answer = holds(rule.when, Facts(outline, values), (*path, "when"))
             if answer is not True:
@@ -138,6 +133,13 @@ class Selecting:
                     yield answer
                 return
         yield from expanded(rule.edits, values, (*path, "edits"))
+
+    @cached_property
+    def _asking_front_matter(self) -> frozenset[int]:
+        """Numbers of the rules that may use its values; to read them for all others would cost the most."""
+        return frozenset(
+            number for number, rule in enumerate(self.loaded.manifest.files) if _FRONT_MATTER in str(rule)
+        )
 
     def _may_apply(self, rule: Rule, raw: RawText) -> bool:
         """Whether `rule` can have anything to do in a file of these bytes."""
@@ -197,6 +199,7 @@ def _may_match(edit: Mapping[str, Any], raw: RawText) -> bool:
     return raw.may_have(pattern)
 
 
+_FRONT_MATTER: Final = "frontMatter"
 # With any other field of a match, what is looked for is no literal of exact case, or must be there.
 _LITERAL_FIELDS: Final = frozenset(
     {"op", "pattern", "replacement", "matchSelection", "include", "exclude", "nodeExclusions", "comment"}

@@ -21,14 +21,28 @@ def written_files(plan: Plan, bases: Sequence[Source]) -> tuple[WrittenFile, ...
     """The files that `plan` changes, after it was written onto its `bases`."""
     ranges_left, characters_left = _MOST_RANGES, _MOST_CHARACTERS
     written: list[WrittenFile] = []
-    for change, base in zip(plan.files, bases, strict=True):
+    for index, change in enumerate(plan.files):
         if change.is_no_op or change.result_sha256 is None:
             continue
-        file = _written_file(change, base, ranges_left, characters_left)
+        if not ranges_left and not characters_left:
+            # Of many files the later bases need not be read for that.
+            written.append(_left_out(change))
+            continue
+        file = _written_file(change, bases[index], ranges_left, characters_left)
         ranges_left -= len(file.line_map)
         characters_left -= sum(len(block.text) for block in file.context)
         written.append(file)
     return tuple(written)
+
+
+def _left_out(change: FileChange) -> WrittenFile:
+    return WrittenFile(
+        file=change.new_path or change.path,
+        line_map=(),
+        context=(),
+        line_map_truncated=True,
+        context_truncated=True,
+    )
 
 
 def _written_file(change: FileChange, base: Source, most_ranges: int, most_characters: int) -> WrittenFile:

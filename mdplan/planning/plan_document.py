@@ -5,7 +5,7 @@ bytes whose hash the plan names, so that a document that was changed cannot chan
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
@@ -31,24 +31,42 @@ _HASH_LENGTH: Final = 64
 
 
 def write_document(plan: Plan) -> bytes:
-    """`plan` as canonical JSON."""
-    return canonical_json(plan_to_json(plan))
+    """`plan` as canonical JSON that `read_document` takes. Text edits may hold lone surrogates."""
+    return _document(plan, with_sections=True)
 
 
-def plan_to_json(plan: Plan) -> dict[str, Any]:
-    """`plan` as JSON that `read_document` takes. Text edits may hold lone surrogates (see `Source`)."""
-    return {
-        "mdplanPlan": FORMAT,
-        "planId": plan.plan_id,
-        "engine": plan.engine,
-        "files": [
-            _file_to_json(change, edits) for change, edits in zip(plan.files, plan.requested, strict=True)
-        ],
-        "options": dict(plan.options),
-        "effects": [[_effect_to_json(effect) for effect in effects] for effects in plan.effects],
-        "editResults": to_wire(plan.results),
-        "warnings": to_wire(plan.warnings),
-    }
+def document_without_sections(plan: Plan) -> bytes:
+    """The same without the hashes of sections, which only tell what made a base stale, and are most of it."""
+    return _document(plan, with_sections=False)
+
+
+def _document(plan: Plan, *, with_sections: bool) -> bytes:
+    """The members of the object in the order of their names, written entry by entry.
+
+    All of it as decoded JSON would take many times the memory of the plan.
+    """
+    files = (
+        _file_to_json(change, edits, with_sections=with_sections)
+        for change, edits in zip(plan.files, plan.requested, strict=True)
+    )
+    effects = ([_effect_to_json(effect) for effect in each] for each in plan.effects)
+    written = bytearray(b'{"editResults":')
+    _write_list(written, map(to_wire, plan.results))
+    written += b',"effects":'
+    _write_list(written, effects)
+    written += b',"engine":' + canonical_json(plan.engine) + b',"files":'
+    _write_list(written, files)
+    written += b',"mdplanPlan":' + canonical_json(FORMAT)
+    written += b',"options":' + canonical_json(dict(plan.options))
+    written += b',"planId":' + canonical_json(plan.plan_id)
+    written += b',"warnings":' + canonical_json(to_wire(plan.warnings)) + b"}"
+    return bytes(written)
+
+
+def _write_list(written: bytearray, entries: Iterable[object]) -> None:
+    for index, entry in enumerate(entries):
+        written += (b"," if index else b"[") + canonical_json(entry)
+    written += b"]" if written[-1:] != b":" else b"[]"
 
 
 def is_document(data: object) -> bool:
@@ -88,7 +106,9 @@ def _read(body: Mapping[str, Any]) -> Plan | Diagnostic:
     return plan
 
 
-def _file_to_json(change: FileChange, requested: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _file_to_json(
+    change: FileChange, requested: Sequence[Mapping[str, Any]], *, with_sections: bool
+) -> dict[str, Any]:
     return {
         "path": change.path,
         "encoding": change.encoding,
@@ -98,7 +118,7 @@ def _file_to_json(change: FileChange, requested: Sequence[Mapping[str, Any]]) ->
         "resultSha256": change.result_sha256,
         "linesAdded": change.lines_added,
         "linesRemoved": change.lines_removed,
-        "baseSections": dict(change.base_sections),
+        "baseSections": dict(change.base_sections) if with_sections else {},
         "referencesUpdated": change.references_updated,
         "requested": list(requested),
         "textEdits": edit_list_to_json(change.edits),

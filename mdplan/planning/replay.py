@@ -1,7 +1,8 @@
 """A plan on the bytes of today: are they its base or its result, and what do its text edits make of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, overload
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, file_exists
 from mdplan.format_detection import document_format
@@ -11,26 +12,83 @@ from mdplan.planning.stale import stale_base
 from mdplan.text.diff import file_diff, find_hunks
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, splice
 
+# How many bytes of results a replay holds; beyond that a result is made again when it is asked for.
+HELD_BYTES: Final = 8 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file of a plan as it is now, None where there is none; `renamed` is what its new path holds."""
+    """A file of a plan as it is now: its hash, None where there is none, and that of what has its new path.
 
-    source: Source | None
-    renamed: Source | None = None
+    `read` gives its text. Where a plan has many files it is read again each time, and may be another by then.
+    """
 
-    @property
-    def sha256(self) -> str | None:
-        """Hash of the file at its path."""
-        return self.source.sha256 if self.source else None
+    sha256: str | None
+    read: Callable[[], Source | None]
+    renamed_sha256: str | None = None
+
+    @classmethod
+    def of(cls, source: Source | None, renamed_sha256: str | None = None) -> "FoundFile":
+        """A file whose text is held."""
+        return cls(source.sha256 if source else None, lambda: source, renamed_sha256)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """What a plan makes of its bases: the bytes of every file, None for a deleted one, and the diff."""
+    """What a plan makes of its bases: the bytes of every file, None for a deleted one, and the diff.
 
-    results: tuple[bytes | None, ...]
+    Of many `results` only some are held: another is made of its base when it is asked for, and is what the
+    plan says only if that is still the base. `sizes` are their lengths.
+    """
+
+    results: Sequence[bytes | None]
+    sizes: Sequence[int]
     diff: bytes
+
+
+class _Bases(Sequence[Source]):
+    """What the text edits of a plan start from, read when it is asked for."""
+
+    def __init__(self, plan: Plan, found: Sequence[FoundFile]) -> None:
+        self._plan = plan
+        self._found = found
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @overload
+    def __getitem__(self, at: int) -> Source: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Source]: ...
+    def __getitem__(self, at: int | slice) -> Source | Sequence[Source]:
+        if isinstance(at, slice):
+            return [self[index] for index in range(*at.indices(len(self)))]
+        return self._found[at].read() or no_text(self._plan.files[at].encoding)
+
+
+class _Results(Sequence[bytes | None]):
+    """What a plan makes of `bases`; `held` are some of them, by their positions."""
+
+    def __init__(self, plan: Plan, bases: Sequence[Source], held: Mapping[int, bytes]) -> None:
+        self._plan = plan
+        self._bases = bases
+        self._held = held
+
+    def __len__(self) -> int:
+        return len(self._plan.files)
+
+    @overload
+    def __getitem__(self, at: int) -> bytes | None: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[bytes | None]: ...
+    def __getitem__(self, at: int | slice) -> bytes | Sequence[bytes | None] | None:
+        if isinstance(at, slice):
+            return [self[index] for index in range(*at.indices(len(self)))]
+        if at in self._held:
+            return self._held[at]
+        replayed = replay_file(self._plan.files[at], self._bases[at])
+        # What is made of another base is not the planned result, whatever it is.
+        return b"" if isinstance(replayed, Diagnostic) else replayed.result
 
 
 def is_applied(plan: Plan, found: Sequence[FoundFile]) -> bool:
@@ -49,9 +107,9 @@ def stale_files(plan: Plan, found: Sequence[FoundFile]) -> Problems:
     return tuple(problem for problem in problems if problem is not None)
 
 
-def bases_of(plan: Plan, found: Sequence[FoundFile]) -> list[Source]:
+def bases_of(plan: Plan, found: Sequence[FoundFile]) -> Sequence[Source]:
     """What the text edits of `plan` start from: the files as `found`, or no text where one is created."""
-    return [file.source or no_text(change.encoding) for change, file in zip(plan.files, found, strict=True)]
+    return _Bases(plan, found)
 
 
 def replay(
@@ -59,19 +117,28 @@ def replay(
 ) -> Replay | Problems:
     """The text edits of `plan` on its bases; `relative_paths` are old and new paths without the root's name.
 
-    Errors: PLAN_TAMPERED where base and edits do not give the result hash that the plan names.
+    Errors: PLAN_TAMPERED where base and edits do not give the result hash that the plan names; STALE_BASE.
     """
-    results: list[bytes | None] = []
+    held: dict[int, bytes] = {}
+    sizes: list[int] = []
     diff: list[bytes] = []
-    for change, (path, new_path), base in zip(plan.files, relative_paths, bases, strict=True):
+    room = HELD_BYTES
+    for index, (change, (path, new_path), base) in enumerate(
+        zip(plan.files, relative_paths, bases, strict=True)
+    ):
+        if change.base_sha256 is not None and base.sha256 != change.base_sha256:
+            return (_moved_on(change, base),)
         replayed = replay_file(change, base)
         if isinstance(replayed, Diagnostic):
             return (replayed,)
-        results.append(replayed.result)
+        sizes.append(len(replayed.result or b""))
+        room -= sizes[-1]
+        if replayed.result is not None and room >= 0:
+            held[index] = replayed.result
         old = None if change.base_sha256 is None else path
         new = None if change.result_sha256 is None else new_path or path
         diff.append(file_diff(old, new, find_hunks(base.data, replayed.byte_edits)))
-    return Replay(results=tuple(results), diff=b"".join(diff))
+    return Replay(results=_Results(plan, bases, held), sizes=sizes, diff=b"".join(diff))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,27 +169,31 @@ def replay_file(change: FileChange, base: Source) -> ReplayedFile | Diagnostic:
 def _is_result(change: FileChange, file: FoundFile) -> bool:
     if change.new_path is None:
         return file.sha256 == change.result_sha256
-    return file.source is None and file.renamed is not None and file.renamed.sha256 == change.result_sha256
+    return file.sha256 is None and file.renamed_sha256 == change.result_sha256
 
 
 def stale_file(change: FileChange, file: FoundFile) -> Diagnostic | None:
     """What is not as the plan of `change` saw it; None when `file` is its base. Errors: as `stale_files`."""
-    if file.renamed is not None:
+    if file.renamed_sha256 is not None:
         return file_exists(change.new_path or change.path)
     if file.sha256 == change.base_sha256:
         return None
-    if file.source is None:
+    source = file.read()
+    if source is None:
         return Diagnostic(
             code=Code.FILE_NOT_FOUND,
             message=f"`{change.path}` is gone since it was planned on",
             hint="plan again on the files that are there",
             file=change.path,
         )
-    if change.base_sha256 is None:
-        return file_exists(change.path)
-    outline = Outline(file.source, document_format(change.path, file.source.text, change.format))
+    return file_exists(change.path) if change.base_sha256 is None else _moved_on(change, source)
+
+
+def _moved_on(change: FileChange, source: Source) -> Diagnostic:
+    """STALE_BASE: the file is `source` now."""
+    outline = Outline(source, document_format(change.path, source.text, change.format))
     # A plan that comes from the history does not know the sections of its base.
-    return stale_base(change.path, change.base_sha256, outline, change.base_sections or None)
+    return stale_base(change.path, change.base_sha256 or "", outline, change.base_sections or None)
 
 
 def no_text(encoding: str | None) -> Source:

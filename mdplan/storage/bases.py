@@ -121,7 +121,7 @@ def _entry(file: StagedFile, path: str, base_bytes: int = 0) -> Entry:
         base=file.base_sha256,
         base_bytes=base_bytes,
         result=file.result_sha256,
-        result_bytes=len(file.result or b""),
+        result_bytes=file.size,
     )
 
 

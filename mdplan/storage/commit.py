@@ -22,13 +22,13 @@ from mdplan.storage.place import touched_folders
 from mdplan.storage.refusal import StorageRefused, refusing
 from mdplan.storage.root_state import RootState
 from mdplan.storage.settling import Waiting, find_waiting, folders_to_sync, settle
-from mdplan.storage.staged import Model, StagedFile, Target, write_results
+from mdplan.storage.staged import LaterContent, Model, StagedFile, Target, write_results
 from mdplan.storage.state_folder import make_lasting
 from mdplan.storage.swap import Guard, swap_all
 from mdplan.storage.undo import undo
 from mdplan.storage.unsettled import unsettled, unsettled_elsewhere
 
-__all__ = ["CommitFacts", "Durability", "Staged", "StagedFile", "publish", "stage"]
+__all__ = ["CommitFacts", "Durability", "LaterContent", "Staged", "StagedFile", "publish", "stage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,17 +86,18 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
     files: Sequence[StagedFile],
     *,
     transaction: str,
-    note: Mapping[str, Any],
+    note: Mapping[str, Any] | bytes,
     max_bytes: int,
     durability: Durability = Durability.FULL,
     removed_folders: Sequence[str] = (),
 ) -> Staged:
     """Verify the base of every file, then write every result beside its target; nothing is visible yet.
 
-    `transaction` is its ID, 8 to 32 hex digits. `note` is a JSON object that becomes part of the history.
-    `max_bytes` is the limit on the size of a base. Folders that created files need are made;
-    `removed_folders` are removed after the commit if they are empty then. Raises `StorageRefused` with the
-    problems of all files, and leaves nothing behind then: those of `unsettled` and `find_bases`,
+    `transaction` is its ID, 8 to 32 hex digits. `note` is a JSON object that becomes part of the history, as
+    values or as the one line that says it. `max_bytes` is the limit on the size of a base. Folders that
+    created files need are made; `removed_folders` are removed after the commit if they are empty then.
+    Raises `StorageRefused` with the problems of all files, and leaves nothing behind then: those of
+    `unsettled` and `find_bases`, what `LaterContent` raises,
     LOCK_TIMEOUT, NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
     """
     assert TRANSACTION.fullmatch(transaction), "the ID of a transaction is 8 to 32 hex digits"
@@ -110,7 +111,7 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
             entries=tuple(base.entry for base in bases.files),
             made_folders=bases.made_folders,
             removed_folders=_canonical(staged, removed_folders),
-            note=encode_note(note),
+            note=note if isinstance(note, bytes) else encode_note(note),
         )
         _write_record(staged, staged.record)
         for folder in bases.made_folders:

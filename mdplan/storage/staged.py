@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,6 +19,17 @@ _ORDINARY_MODE: Final = 0o666
 
 
 @dataclass(frozen=True, slots=True)
+class LaterContent:
+    """Content of `size` bytes that is made when it is written, so that many files are never held at a time.
+
+    `make` raises `StorageRefused` where it cannot be made any more.
+    """
+
+    size: int
+    make: Callable[[], bytes]
+
+
+@dataclass(frozen=True, slots=True)
 class StagedFile:
     """One file of a commit: its path below the root, and the hex digests of its base and of `result`.
 
@@ -29,7 +40,7 @@ class StagedFile:
 
     path: str
     base_sha256: str | None
-    result: bytes | None = field(repr=False)
+    result: bytes | LaterContent | None = field(repr=False)
     result_sha256: str | None
     like: str | None = None
     restores: bool = False
@@ -39,6 +50,17 @@ class StagedFile:
             raise ValueError("a result and its digest go together")
         if self.base_sha256 is None and self.result is None:
             raise ValueError("a file that is not there cannot be deleted")
+
+    @property
+    def size(self) -> int:
+        """How many bytes the result has; 0 where there is none."""
+        result = self.result
+        return result.size if isinstance(result, LaterContent) else len(result or b"")
+
+    def content(self) -> bytes:
+        """The bytes of the result. Raises `StorageRefused` where they cannot be made any more."""
+        result = self.result
+        return result.make() if isinstance(result, LaterContent) else result or b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +108,7 @@ def _write_some(disk: FileSystem, targets: Sequence[Target], durability: Durabil
                 mode = _ORDINARY_MODE if target.model is None else UNFINISHED_MODE
                 descriptor = disk.create(target.place.folder, target.place.temporary, mode)
                 opened.append((target, descriptor))
-                disk.write(descriptor, target.file.result or b"")
+                disk.write(descriptor, target.file.content())
                 if target.model is not None:
                     _make_like(disk, descriptor, target, target.model.status, attributes)
                 if durability is Durability.FULL and len(targets) > 1:

@@ -61,7 +61,7 @@ def applied(file: UndoneFile, current: bytes | None) -> bytes | None:
     plan = read_document(write_document(undo_plan(TRANSACTION, [file])))
     assert not isinstance(plan, Diagnostic), plan
     source = None if current is None else decoded(current, file.change.encoding)
-    replayed = replay(plan, [("a.md", None)], bases_of(plan, [FoundFile(source)]))
+    replayed = replay(plan, [("a.md", None)], bases_of(plan, [FoundFile.of(source)]))
     assert isinstance(replayed, Replay), replayed
     return replayed.results[0]
 
