@@ -27,12 +27,20 @@ from mcp.server.mcpserver.tools import Tool, ToolManager
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp.types import CallToolResult, TextContent, ToolAnnotations, jsonrpc_message_adapter
+from mcp.types import (
+    CallToolResult,
+    InputRequiredResult,
+    TextContent,
+    ToolAnnotations,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
 
 from mdplan.diagnostics import Exit
+from mdplan.surfaces.mcp_server.elicitation import ask_for_review
 from mdplan.surfaces.mcp_server.progress import heard_by
 from mdplan.surfaces.mcp_server.tool import Offer, PromptDefinition, ResourceDefinition, ToolDefinition
+from mdplan.surfaces.mcp_server.waiting import noted
 
 # Messages that a server without tools can answer.
 _ABOUT_CONNECTIONS: Final = frozenset({"initialize", "server/discover", "ping"})
@@ -119,9 +127,15 @@ def _tool(definition: ToolDefinition) -> Tool:
 
 def _call(
     definition: ToolDefinition, arguments: Mapping[str, Any], context: Context[Any, Any]
-) -> CallToolResult:
-    with heard_by(_Progress(context)):
+) -> CallToolResult | InputRequiredResult:
+    with heard_by(_Progress(context)), noted() as waiting:
         answer = definition.call(arguments)
+    if waiting:
+        asked = ask_for_review(waiting[-1], context)
+        if isinstance(asked, InputRequiredResult):
+            return asked
+        if asked:
+            answer = definition.call(arguments)
     return CallToolResult(
         content=[TextContent(type="text", text=answer.text)],
         structured_content=dict(answer.structured),

@@ -40,6 +40,9 @@ _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
     help="Offer only what that client lacks: of the toolset editor the patch tool.",
 )
 @click.option("--read-only", is_flag=True, help="Leave out every tool that writes.")
+@click.option(
+    "--require-approval", is_flag=True, help="Write only what a person approved (see `mdplan review`)."
+)
 @click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match. Repeatable.")
 @click.option("--deny", multiple=True, metavar="GLOB", help="Touch no file that matches. Repeatable.")
 @limit_options(_LIMITS)
@@ -82,14 +85,18 @@ def serve(
         for problem in refused.problems:
             click.echo(f"error: {problem.code}: {problem.message}\n  hint: {problem.hint}", err=True)
         return refused.problems[0].code.exit
-    read_only = offered["read_only"]
+    read_only, needs_approval = offered["read_only"], offered["require_approval"]
 
     def load() -> Offer:
+        from mdplan.committing import nobody_is_asked
         from mdplan.engine import Engine
+        from mdplan.surfaces.mcp_server.waiting import approved_only_and_noted
 
-        return offer_of(Engine(workspace, settings), toolsets=toolsets, tools=tools, read_only=read_only)
+        approval = approved_only_and_noted if needs_approval else nobody_is_asked
+        engine = Engine(workspace, settings, approval=approval)
+        return offer_of(engine, toolsets=toolsets, tools=tools, read_only=read_only)
 
-    server = new_server(toolsets, read_only=read_only)
+    server = new_server(toolsets, read_only=read_only, needs_approval=needs_approval)
     if http is not None:
         from mdplan.surfaces.http_server import serve_http
         from mdplan.surfaces.mcp_server.http_part import PATH, mcp_part
