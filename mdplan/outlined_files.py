@@ -61,6 +61,13 @@ class OutlinedFiles:
         self.outlines.keep(key, outline)
         return outline
 
+    def expect(self, path: str, outline: Outline, encoding: str | None, given_format: str | None) -> None:
+        """Keep `outline` for who opens `path` when that is its content; the rest is as in `open`."""
+        source = outline.source
+        # What a file is may follow from its text, and an edit may change that.
+        if document_format(path, source.text, given_format) is outline.format:
+            self.outlines.keep((source.data, path, encoding, given_format), outline)
+
     def outline(self, name: FileName, source: Source, given_format: str | None) -> Outline:
         """The file `name`, which was read as `source`, parsed with the limits of these files."""
         return Outline(source, document_format(str(name), source.text, given_format), self.limits)

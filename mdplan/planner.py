@@ -76,7 +76,17 @@ class Planner:
             return tuple(problems)
         linked = self._linked_beside(built_files[0].file)
         made = derive(built_files, batch.update_references, linked)
-        return self._documents.within_limits(made, self._limits) if isinstance(made, Built) else made
+        made = self._documents.within_limits(made, self._limits) if isinstance(made, Built) else made
+        if isinstance(made, Built):
+            self._expect(made.files)
+        return made
+
+    def _expect(self, files: Sequence[BuiltFile]) -> None:
+        """Keep the outlines of results, which the next call will ask for if these are committed."""
+        for built in files:
+            asked = built.file.requested
+            if built.edits and not built.file.is_deleted and built.file.new_path is None:
+                self._documents.expect(built.file.path, built.result, asked.encoding, asked.format)
 
 
 def _build(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[BuiltFile | Problems]:

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from mdplan.documents import Documents
+from mdplan.engine import Engine
 from mdplan.markdown.outline import Outline
 from mdplan.outline_cache import OutlineCache
+from mdplan.outlined_files import OutlinedFiles
+from mdplan.reading.stat_request import StatRequest
 from mdplan.storage.file_name import FileName
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source
@@ -88,3 +91,18 @@ def test_a_document_that_is_bigger_than_all_room_is_not_kept() -> None:
 
     assert cache.get("big") is None
     assert cache.get("small") is small
+
+
+def test_a_result_that_was_committed_is_not_parsed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.md").write_text("# A\n\nold\n", encoding="utf-8")
+    engine = Engine.open([tmp_path])
+    edit = {"op": "append_to_section", "heading": "A", "markdown": "## B"}
+    sha256 = engine.stat(StatRequest(file="a.md")).base_sha256
+    assert engine.apply({"file": "a.md", "baseSha256": sha256, "edits": [edit]}).ok
+    monkeypatch.delattr(OutlinedFiles, "outline")
+
+    report = engine.stat(StatRequest(file="a.md"))
+
+    assert [section.level for section in report.sections] == [1, 2]
