@@ -176,3 +176,16 @@ def test_nothing_is_paged_into_a_pipe(project: Path, monkeypatch: pytest.MonkeyP
 
     assert text_of(plan_id_of())
     assert not (project / "seen").exists()
+
+
+def test_sarif_of_a_batch_names_all_that_is_wrong_with_it(project: Path) -> None:
+    edits = [{"op": "delete_section", "headingPath": [name]} for name in ("Nowhere", "Neither")]
+
+    run = mdplan("validate", "--format", "sarif", stdin={"file": "guide.md", "edits": edits})
+
+    assert run.code == 3
+    assert [(result["ruleId"], result["properties"]) for result in results(run)] == [
+        ("SECTION_NOT_FOUND", {"editIndex": 0}),
+        ("SECTION_NOT_FOUND", {"editIndex": 1}),
+    ]
+    assert run.err == ""

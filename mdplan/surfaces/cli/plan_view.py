@@ -78,6 +78,13 @@ def print_stored(session: Session, report: PlanReport) -> None:
         print_summary(session, report)
 
 
+def print_sarif(session: Session, report: PlanReport) -> None:
+    """Write the warnings of a plan, or all that is wrong with it, to standard output as SARIF."""
+    from mdplan.review.sarif import sarif_log
+
+    session.console.json(sarif_log(report.warnings if report.ok else report.diagnostics))
+
+
 def print_applied(session: Session, report: ApplyReport) -> None:
     """Say what an apply did."""
     console = session.console

@@ -1,18 +1,19 @@
-"""Plans for which a call had to stop, because a person has to approve them first."""
+"""Plans for which a call had to stop, because a person has to approve them first.
+
+The server loads this before it says who it is, so what asks is loaded when something is asked.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from mdplan.approving import approved_only
-from mdplan.diagnostics import Code, Problems
-from mdplan.plan import Plan
-from mdplan.plan_report import Approved
-from mdplan.storage.decisions import DecisionStore
-from mdplan.storage.review_address import address_of
-from mdplan.storage.root import Root
+if TYPE_CHECKING:
+    from mdplan.diagnostics import Problems
+    from mdplan.plan import Plan
+    from mdplan.plan_report import Approved
+    from mdplan.storage.root import Root
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +30,21 @@ class WaitingPlan:
     @property
     def is_decided(self) -> bool:
         """Whether somebody decided by now."""
+        from mdplan.storage.decisions import DecisionStore
+
         return DecisionStore(self.root_path).of(self.plan_id) is not None
 
 
 _WAITING: Final[ContextVar[list[WaitingPlan] | None]] = ContextVar("waiting", default=None)
 
 
-def approved_only_and_noted(plan: Plan, root: Root) -> Problems | Approved:
+def approved_only_and_noted(plan: "Plan", root: "Root") -> "Problems | Approved":
     """The approval of `plan`; the call that asks in vain is told which plan it waits for."""
+    from mdplan.approving import approved_only
+    from mdplan.diagnostics import Code
+    from mdplan.plan_report import Approved
+    from mdplan.storage.review_address import address_of
+
     answer = approved_only(plan, root)
     waiting = _WAITING.get()
     if waiting is not None and not isinstance(answer, Approved):

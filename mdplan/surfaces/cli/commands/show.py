@@ -9,7 +9,7 @@ import click
 from mdplan.diagnostics import Exit, Problems
 from mdplan.limit_options import FILES
 from mdplan.plan_report import PlanReport
-from mdplan.surfaces.cli.plan_view import print_stored
+from mdplan.surfaces.cli.plan_view import print_sarif, print_stored
 from mdplan.surfaces.cli.session import Session, engine_command
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def show(session: Session, *, plan_id: str, form: str, no_pager: bool) -> Exit:
     engine = session.open_engine()
     report = engine.show(plan_id)
     if form == "sarif":
-        return _show_sarif(session, report)
+        print_sarif(session, report)
+        return report.error.code.exit if report.error is not None else Exit.DONE
     if not report.ok:
         return session.finish(report)
     if form == "auto":
@@ -81,13 +82,6 @@ def _write_patch(session: Session, engine: "Engine", plan_id: str, no_pager: boo
         return exact
     session.console.data(exact)
     return ()
-
-
-def _show_sarif(session: Session, report: PlanReport) -> Exit:
-    from mdplan.review.sarif import sarif_log
-
-    session.console.json(sarif_log(report.warnings if report.ok else report.diagnostics))
-    return report.error.code.exit if report.error is not None else Exit.DONE
 
 
 def _open(engine: "Engine", plan_id: str) -> "OpenPlan | Problems":

@@ -6,16 +6,24 @@ from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import BATCHES, FILES, PATTERNS
 from mdplan.plan_report import PlanReport
 from mdplan.surfaces.cli.json_input import batch_argument, override_options, read_json, with_overrides
-from mdplan.surfaces.cli.plan_view import print_warnings
+from mdplan.surfaces.cli.plan_view import print_sarif, print_warnings
 from mdplan.surfaces.cli.report_view import plan_size
 from mdplan.surfaces.cli.session import Session, engine_command
 
 
 @click.command()
 @batch_argument()
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "sarif"]),
+    default="text",
+    show_default=True,
+    help="sarif: problems and warnings for code scanning, on standard output.",
+)
 @override_options
 @engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
-def validate(session: Session, *, batch: str, **overrides: bool) -> Exit:
+def validate(session: Session, *, batch: str, form: str, **overrides: bool) -> Exit:
     """Say all that is wrong with BATCH, or that nothing is.
 
     BATCH is a JSON file, or - for standard input. It is planned as `mdplan plan` does it, but no diff is
@@ -25,6 +33,9 @@ def validate(session: Session, *, batch: str, **overrides: bool) -> Exit:
     if isinstance(data, Diagnostic):
         return session.refuse(data)
     report = session.open_engine().plan(with_overrides(data, overrides))
+    if form == "sarif":
+        print_sarif(session, report)
+        return report.error.code.exit if report.error is not None else Exit.DONE
     code = session.finish(report)
     if report.ok:
         print_warnings(session, report)
