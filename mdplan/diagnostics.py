@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
-from typing import Self
+from typing import Final, Self
 
 from mdplan.text.near_miss import NearMiss
 from mdplan.text.span import Position
@@ -173,3 +173,11 @@ def file_exists(path: str) -> Diagnostic:
 
 
 Problems = tuple[Diagnostic, ...]
+
+# More than these nobody reads, and the nearest names that each is answered with take their time.
+MOST_PROBLEMS: Final = 1_000
+AND_MORE: Final = Diagnostic(
+    code=Code.INVALID_ARGUMENT,
+    message=f"there are more than {MOST_PROBLEMS} problems: what follows was not looked at",
+    hint="correct these first",
+)

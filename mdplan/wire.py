@@ -5,6 +5,7 @@ options, and arrays or objects that came as JSON text. Unknown fields are refuse
 """
 
 import difflib
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -14,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from mdplan.batch import Batch, FileEdits
 from mdplan.batch_limits import DEFAULT_LIMITS, Limits
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
 from mdplan.operation import Operation
 from mdplan.operations import OPERATIONS
 from mdplan.wire_diff import diffs_of_others, fold_diff, with_diff_as_edit
@@ -39,7 +40,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     edit by an index through the whole batch.
     """
     decoded = _decoded(data)
-    problem = _not_readable(decoded)
+    problem = _not_readable(decoded) or _too_much_text(decoded, limits)
     if problem:
         return (problem,)
     fields = fold_names(decoded, BATCH_SYNONYMS)
@@ -101,8 +102,8 @@ def _read_file(entry: object, where: str, first_index: int, wishes: ReferenceWis
                 operations.append(operation)
             else:
                 problems += operation
-            if len(problems) > _MOST_PROBLEMS:
-                return (*problems, _AND_MORE)
+            if len(problems) > MOST_PROBLEMS:
+                return (*problems[:MOST_PROBLEMS], AND_MORE)
         fields["edits"] = tuple(operations)
     if problems:
         # A model that was refused leaves its list short; that the list is then empty is no news.
@@ -173,13 +174,6 @@ def _structured_fields(model: type[BaseModel]) -> tuple[frozenset[str], frozense
     return frozenset(structured), frozenset(paths)
 
 
-# What nobody would read, and takes long to find the nearest names for.
-_MOST_PROBLEMS: Final = 1_000
-_AND_MORE: Final = Diagnostic(
-    code=Code.INVALID_ARGUMENT,
-    message=f"more than {_MOST_PROBLEMS} problems: what follows was not looked at",
-    hint="correct these first",
-)
 _ALL_OPERATIONS: Final = "md_apply and `mdplan help` list them all"
 
 
@@ -298,20 +292,25 @@ def _too_large(files: Sequence[object], limits: Limits) -> Diagnostic | None:
     counts = (
         ("files", len(files), limits.files, "--max-files"),
         ("edits", sum(_edit_count(file) for file in files), limits.edits, "--max-edits"),
-        ("characters of payload", _characters(files), limits.payload_characters, "--max-payload"),
     )
-    for what, count, most, option in counts:
-        if count > most:
-            return Diagnostic(
-                code=Code.BATCH_TOO_LARGE,
-                message=f"the batch has {count} {what}, and the limit is {most}",
-                hint=f"split it, or raise `{option}`",
-            )
-    return None
+    return next(itertools.starmap(_more_than, (each for each in counts if each[1] > each[2])), None)
 
 
-def _characters(value: object) -> int:
-    return sum(len(text) for text in _strings(value))
+def _too_much_text(data: object, limits: Limits) -> Diagnostic | None:
+    """BATCH_TOO_LARGE for more text, or more hunks of diffs, than a batch may have; before any is read."""
+    characters = sum(map(len, _strings(data)))
+    if characters > limits.payload_characters:
+        return _more_than("characters of payload", characters, limits.payload_characters, "--max-payload")
+    hunks = sum(text.count("\n@@ ") for text in _strings(data, of="diff"))
+    return _more_than("hunks", hunks, limits.edits, "--max-edits") if hunks > limits.edits else None
+
+
+def _more_than(what: str, count: int, most: int, option: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.BATCH_TOO_LARGE,
+        message=f"the batch has {count} {what}, and the limit is {most}",
+        hint=f"split it, or raise `{option}`",
+    )
 
 
 def _has_surrogate(value: object) -> bool:
@@ -323,16 +322,21 @@ def _has_surrogate(value: object) -> bool:
     return False
 
 
-def _strings(value: object) -> Iterator[str]:
-    """All strings in decoded JSON, keys included, without recursion: depth is the caller's choice."""
+def _strings(value: object, of: str | None = None) -> Iterator[str]:
+    """All strings in decoded JSON, keys included, or those of the fields `of`.
+
+    Without recursion: depth is the caller's choice.
+    """
     waiting = [value]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, str):
+        if isinstance(item, str) and of is None:
             yield item
         elif isinstance(item, dict):
             waiting += item.keys()
             waiting += item.values()
+            if isinstance(item.get(of), str):
+                yield item[of]
         elif isinstance(item, list):
             waiting += item
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
 from mdplan.expected_text import with_nearest_lines
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
@@ -57,9 +57,10 @@ class ApplyDiff(Operation):
             return (file,)
         hunks = [_without_bom(hunk) if outline.source.bom else hunk for hunk in file.hunks]
         found = HunkPlaces(outline.source.text, outline.source.lines, outline.view).place(hunks)
-        problems = tuple(_problem(outline, each) for each in found if isinstance(each, Misplaced))
-        if problems:
-            return problems
+        misplaced = [each for each in found if isinstance(each, Misplaced)]
+        if misplaced:
+            problems = tuple(_problem(outline, each) for each in misplaced[:MOST_PROBLEMS])
+            return problems if len(misplaced) <= MOST_PROBLEMS else (*problems, AND_MORE)
         placed = [each for each in found if isinstance(each, PlacedHunk)]
         changes = [(_claim(outline, edit.span), edit) for hunk in placed for edit in _edits(outline, hunk)]
         return Resolution(

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
 from mdplan.document_format import DocumentFormat
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Operation, Resolution, SectionTargeted
@@ -44,7 +44,9 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
             )
         else:
             problems += (problem.at(file=file.path, edit_index=index) for problem in outcome)
-        if has_run_long(problems):
+        if len(problems) > MOST_PROBLEMS:
+            problems[MOST_PROBLEMS:] = [AND_MORE]
+        if has_run_long(problems) or problems[-1:] == [AND_MORE]:
             break
         written += _characters(outcome)
         if written > file.outline.limits.result_characters + len(file.outline.source.text):
