@@ -131,6 +131,18 @@ def html_parser() -> "MarkdownIt":
     return parser.use(footnote_plugin, inline=False, move_to_end=False)
 
 
+def inert_parser(max_nesting: int) -> "MarkdownIt":
+    """Parser of whole texts, GFM without footnotes, in which HTML is text: to show what strangers wrote."""
+    from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
+
+    parser = _configured(max_nesting)
+    parser.enable("strikethrough")
+    parser.options["html"] = False
+    parser.options["strikethrough_single_tilde"] = True
+    parser.options["inline_definitions"] = False
+    return parser.use(gfm_autolink_plugin)
+
+
 def rule_functions(ruler: "Ruler[_Rule]") -> dict[str, _Rule]:
     """Active rules of one of the parser's rulers, by name, in order."""
     return dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))

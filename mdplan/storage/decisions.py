@@ -110,6 +110,14 @@ class DecisionStore:
         decisions = (decision for decision in found if decision is not None)
         return tuple(sorted(decisions, key=lambda decision: (-decision.decided_at, decision.plan_id)))
 
+    def changed_at(self) -> int | None:
+        """When a decision was last stored or forgotten, in nanoseconds since the epoch; None for never."""
+        try:
+            with self._place.open() as folder:
+                return self._place.filesystem.status(folder).st_mtime_ns
+        except OSError:
+            return None
+
     def forget_older(self, oldest: float) -> None:
         """Remove decisions that were stored before `oldest`, in seconds since the epoch."""
         try:

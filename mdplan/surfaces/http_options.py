@@ -131,18 +131,41 @@ def read_http_options(given: Mapping[str, Any]) -> HttpOptions | None:
     )
 
 
-def _resolved(text: str) -> tuple[str, socket.AddressFamily, tuple[Any, ...]]:
+def local_options(host: str, port: int, max_body: int) -> HttpOptions:
+    """Options of a server for this machine alone, with a new token; else a usage error of click."""
+    named = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    named, family, address = _resolved(f"{named}:{port}", "--host")
+    if not ip_address(str(address[0]).partition("%")[0]).is_loopback:
+        raise click.BadParameter(
+            f"`{host}` can be reached from other machines. To look from another one, listen on 127.0.0.1 and "
+            "carry the port there (`ssh -L`), or use `mdplan serve --http`",
+            param_hint="--host",
+        )
+    return HttpOptions(
+        host=named,
+        family=family,
+        address=address,
+        is_loopback=True,
+        hosts=(),
+        origins=(),
+        token=secrets.token_urlsafe(_NEW_TOKEN_BYTES),
+        token_is_new=True,
+        max_body=max_body,
+    )
+
+
+def _resolved(text: str, option: str = "--http") -> tuple[str, socket.AddressFamily, tuple[Any, ...]]:
     """Host as it was written, and the family and the address to which it leads."""
     found = _ADDRESS.fullmatch(text)
     if found is None or int(found["port"]) > 65_535:
-        raise click.BadParameter(f"`{text}` is no address; write 127.0.0.1:8080", param_hint="--http")
+        raise click.BadParameter(f"`{text}` is no address; write 127.0.0.1:8080", param_hint=option)
     host = found["host"]
     try:
         candidates = socket.getaddrinfo(
             host.strip("[]"), int(found["port"]), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except (OSError, UnicodeError):
-        raise click.BadParameter(f"`{host}` leads to no address", param_hint="--http") from None
+        raise click.BadParameter(f"`{host}` leads to no address", param_hint=option) from None
     family, _, _, _, address = min(candidates, key=lambda each: each[0] != socket.AF_INET)
     return host, family, address
 

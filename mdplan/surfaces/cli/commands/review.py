@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,12 @@ from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.plan_report import ApplyReport
 from mdplan.report import to_wire
 from mdplan.surfaces.cli.console import shown
+from mdplan.surfaces.cli.page_review import (
+    PageOptions,
+    refuse_page_options,
+    review_on_page,
+    with_page_options,
+)
 from mdplan.surfaces.cli.report_view import counted
 from mdplan.surfaces.cli.session import Session, engine_command
 
@@ -28,20 +34,32 @@ _SHORT_ID = len("sha256-") + 16
 @click.option("--terminal", is_flag=True, help="Ask here, edit by edit.")
 @click.option("--list", "lists", is_flag=True, help="List the plans and where each stands.")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Most plans listed.")
+@with_page_options
 @engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
-def review(session: Session, *, plan: str | None, terminal: bool, lists: bool, limit: int) -> Exit:
+def review(
+    session: Session,
+    *,
+    plan: str | None,
+    terminal: bool,
+    lists: bool,
+    limit: int,
+    **page: Any,  # noqa: ANN401 (what click makes of the options)
+) -> Exit:
     """Decide about plans that wait: accept or reject them, whole or edit by edit, and say why.
 
-    PLAN is a plan ID, or the beginning of one with at least 12 of its hex digits; without it, you choose from
-    those that wait. What is decided is kept for `mdplan apply --require-approval` and for
+    That is done on a page in a browser, which this command serves until Ctrl-C ends it; the link that it
+    prints works once. PLAN is a plan ID, or the beginning of one with at least 12 of its hex digits; without
+    it, you choose from those that wait. What is decided is kept for `mdplan apply --require-approval` and for
     `mdplan serve --require-approval`, which write only what was approved.
     """
     from mdplan.reviewing import Reviewing
 
     if lists or session.console.as_json:
+        refuse_page_options("--list" if lists else "--json")
         return _list(session, Reviewing(session.open_engine()), limit)
     if not terminal:
-        raise click.UsageError("Say where: --terminal asks here, and --list shows what waits.")
+        return review_on_page(session, plan, PageOptions(**page))
+    refuse_page_options("--terminal")
     if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
         raise click.UsageError("--terminal needs a terminal; `mdplan show` prints a plan anywhere.")
     reviewing = Reviewing(session.open_engine())
