@@ -131,6 +131,12 @@ class FileSystem:
         self.reach(Step.READ_LINK)
         return os.readlink(name, dir_fd=directory)
 
+    def list_files(self, directory: int) -> list[str]:
+        """The names of the regular files in the directory, in no order."""
+        self.reach(Step.LIST)
+        with os.scandir(directory) as entries:
+            return [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+
     def list(self, directory: int) -> list[Entry]:
         """What the directory holds, without `.` and `..`, in no order."""
         self.reach(Step.LIST)

@@ -148,8 +148,7 @@ class Journal:
     def _listed(self) -> set[str]:
         if self._names is None:
             with refusing(self.shown, "reading the journal"):
-                entries = self.root.filesystem.list(self.folder)
-            self._names = {entry.name for entry in entries if entry.is_file}
+                self._names = set(self.root.filesystem.list_files(self.folder))
         return self._names
 
 

@@ -27,6 +27,12 @@ def user_state_directory() -> str:
     given = os.environ.get(STATE_DIRECTORY_VARIABLE)
     if given:
         return os.path.abspath(given)
+    return _usual_directory(os.environ.get("XDG_STATE_HOME"), os.environ.get("HOME"))
+
+
+@cache
+def _usual_directory(_state_home: str | None, _home: str | None) -> str:
+    """Where the platform keeps such things, which follows from these two."""
     from platformdirs import user_state_path
 
     return str(user_state_path("mdplan"))

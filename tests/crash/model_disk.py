@@ -126,6 +126,9 @@ class ModelDisk(FileSystem):
             raise failure(errno.ENOTEMPTY, name)
         self._name((self.opened[directory], name, None))
 
+    def list_files(self, directory: int) -> list[str]:
+        return [entry.name for entry in self.list(directory) if entry.is_file]
+
     def list(self, directory: int) -> list[Entry]:
         self.reach(Step.LIST)
         names = self.volume.names
