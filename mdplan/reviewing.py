@@ -12,6 +12,7 @@ from typing import Final
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine import Engine
 from mdplan.plan import Plan
+from mdplan.plan_cache import PlanCache
 from mdplan.planning.replay import FoundFile, bases_of, is_applied, stale_file, stale_files
 from mdplan.review.file_review import review_file
 from mdplan.review.file_sides import FileSides
@@ -92,6 +93,7 @@ class Reviewing:
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.time) -> None:
         self.engine = engine
+        self._plans = PlanCache(engine.library)
         self._clock = clock
 
     def entries(self, limit: int = 50, skip: int = 0) -> list[ReviewEntry]:
@@ -102,7 +104,7 @@ class Reviewing:
         committed = self._committed()
         entries: list[ReviewEntry] = []
         for stored, root in self.engine.library.waiting()[skip : skip + limit]:
-            loaded = self.engine.library.load(stored.plan_id)
+            loaded = self._plans.load(stored.plan_id)
             if isinstance(loaded, Diagnostic) or loaded[0].is_no_op:
                 continue
             plan = loaded[0]
@@ -121,7 +123,7 @@ class Reviewing:
 
     def open(self, plan_id: str) -> OpenPlan | Problems:
         """The plan of that ID, or the only one whose ID begins so. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
-        loaded = self.engine.library.load(plan_id)
+        loaded = self._plans.load(plan_id)
         if isinstance(loaded, Diagnostic):
             return (loaded,)
         plan, root = loaded
@@ -197,7 +199,7 @@ class Reviewing:
 
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; INVALID_ARGUMENT, IO_ERROR.
         """
-        loaded = self.engine.library.load(plan_id)
+        loaded = self._plans.load(plan_id)
         if isinstance(loaded, Diagnostic):
             return (loaded,)
         decision = Decision(
