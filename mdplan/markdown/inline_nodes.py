@@ -145,7 +145,9 @@ class InlineMap:
             if columns is None:
                 return self._undecided_block(block)
             try:
-                recorded = record_nodes(content, self._environment)
+                # Labels count where there are brackets; telling what they mean takes all definitions.
+                environment = self._environment if "[" in content else {}
+                recorded = record_nodes(content, environment)
             except RecursionError:
                 return self._undecided_block(block)
             wiki = wiki_links(content, recorded.nodes, recorded.undecided)

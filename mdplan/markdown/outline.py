@@ -85,6 +85,20 @@ class Outline:
         known = replace(source, known_lines=self.source.lines.edited(edits, source.text))
         return Outline(known, self.format, self.limits, before=(self, edits))
 
+    @property
+    def changed(self) -> tuple[tuple[Span, Span], ...] | None:
+        """Pieces of the outline before and of this one, in order; outside of them both have the same blocks.
+
+        None where all of it was parsed.
+        """
+        if self.rescan is None:
+            return None
+        start, length = self.body_start, len(self.source.text)
+        return tuple(
+            (Span(old.start + start, old.end + start), Span(new.start + start, min(new.end + start, length)))
+            for old, new in self.rescan.scanned
+        )
+
     def _parse(self, before: "tuple[Outline, EditList] | None") -> BlockTree:
         text, lines = self.source.text, self.source.lines
         if before is None:

@@ -14,9 +14,11 @@ from mdplan.text.span import Span
 
 _ALWAYS: Final = frozenset({"", "top"})
 _TEXT_FRAGMENT: Final = ":~:"
+# What a tag can hold: line ends with what containers put before the next line, and quoted text.
+_IN_TAG: Final = r"""(?:[^<>"'\r\n]|[\r\n][ \t>]*+|"[^"]*+"|'[^']*+')*?"""
 # Tags that have an attribute, and those that may have one which names an anchor.
-_WITH_ATTRIBUTE: Final = re.compile(r"<[A-Za-z][^<>]*=")
-_WITH_ANCHOR: Final = re.compile(r"<[A-Za-z][^<>]*\b(?:id|name)\s*=", re.IGNORECASE)
+_WITH_ATTRIBUTE: Final = re.compile(rf"<[A-Za-z]{_IN_TAG}=")
+WITH_ANCHOR: Final = re.compile(rf"<[A-Za-z]{_IN_TAG}\b(?:id|name)\s*=", re.IGNORECASE)
 
 
 def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
@@ -39,7 +41,7 @@ def explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
     if outline.explicit_anchors is None:
         found = {
             attribute.value_span: attribute.value
-            for attribute in attributes_in(outline, whole(outline), _WITH_ANCHOR)
+            for attribute in attributes_in(outline, whole(outline), WITH_ANCHOR)
             if attribute.value
             and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
         }

@@ -3,15 +3,21 @@
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Final
 
 from mdplan.document_format import DocumentFormat
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import folded
-from mdplan.markdown.targets import explicit_anchors, target_key
+from mdplan.markdown.targets import WITH_ANCHOR, explicit_anchors, target_key
 from mdplan.planning.build import BuiltFile
+from mdplan.planning.link_names import keys_in_html
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.span import Span
+
+# GitHub's own, which `target_key` takes off.
+_PREFIX: Final = "user-content-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +43,43 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
     if not built.edits or built.base.format is not DocumentFormat.MARKDOWN or built.file.is_deleted:
         return {}
     path = built.file.result_path
-    headings = {
-        section.span.start: (
-            section.anchor,
-            None if now is None else Place(path, now.anchor or "", now.title),
-        )
-        for section, now in _headings(built)
-        if section.anchor
-    }
-    headings |= dict(_departed(built, arrived))
-    places: dict[int, tuple[str, Place | None]] = dict(headings)
-    explicit = explicit_anchors(built.base)
+    places: dict[int, tuple[str, Place | None]] = {}
+    kept: list[tuple[int, str]] = []
+    for section, now in _headings(built):
+        if now is not None and now.anchor == section.anchor:
+            kept.append((section.span.start, section.anchor or ""))
+        elif section.anchor:
+            place = None if now is None else Place(path, now.anchor or "", now.title)
+            places[section.span.start] = (section.anchor, place)
+    places |= dict(_departed(built, arrived))
+    keys = {target_key(anchor) for anchor, _ in places.values()}
+    for start, anchor in kept:
+        # Of equal anchors the first counts. Slugs of headings are keys, but for what a prefix can hide.
+        if anchor and start not in places and (anchor in keys or anchor.startswith(_PREFIX)):
+            places[start] = (anchor, Place(path, anchor))
+    explicit = explicit_anchors(built.base) if _may_have_explicit(built, keys) else ()
     for (anchor, span), found in zip(explicit, _explicit_now(built, explicit), strict=True):
         places[span.start] = (anchor, None if found is None else Place(path, found))
     changes: dict[str, Place | None] = {}
     for start in sorted(places):
-        anchor, now = places[start]
-        changes.setdefault(target_key(anchor), now)
+        anchor, place = places[start]
+        changes.setdefault(target_key(anchor), place)
     return {
-        key: now
-        for key, now in changes.items()
-        if now is None or now.path != path or target_key(now.anchor) != key
+        key: place
+        for key, place in changes.items()
+        if place is None or place.path != path or target_key(place.anchor) != key
     }
+
+
+def _may_have_explicit(built: BuiltFile, keys: AbstractSet[str]) -> bool:
+    """Whether anchors that HTML names may change, or stand before those of headings that do, with `keys`."""
+    if built.changed is None:
+        return True
+    base, result = built.base.source.text, built.result.source.text
+    for old, new in built.changed:
+        if WITH_ANCHOR.search(base, old.start, old.end) or WITH_ANCHOR.search(result, new.start, new.end):
+            return True
+    return bool(keys) and not keys.isdisjoint(keys_in_html(base))
 
 
 def _explicit_now(built: BuiltFile, explicit: Sequence[tuple[str, Span]]) -> Iterator[str | None]:

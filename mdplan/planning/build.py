@@ -25,7 +25,8 @@ class BuiltFile:
 
     `earlier` and `later` map the index of an edit of a sequential batch to the edits that lead from the base
     to the document it saw, and from there to the result; in a snapshot batch every edit saw the base.
-    `arrivals` are edits of other files that move text to this one, with what they do here.
+    `changed` has pieces of base and result, in order, outside of which both have the same blocks; None where
+    that is not known. `arrivals` are edits of other files that move text to this one, with what they do here.
     `references_updated` counts the links that were rewritten besides, and `warnings` tell of broken ones.
     """
 
@@ -37,6 +38,7 @@ class BuiltFile:
     written: dict[int, tuple[Span, ...]]
     earlier: Mapping[int, EditList] = field(default_factory=dict)
     later: Mapping[int, EditList] = field(default_factory=dict)
+    changed: Sequence[tuple[Span, Span]] | None = None
     arrivals: Sequence[ResolvedEdit] = ()
     references_updated: int = 0
     warnings: Problems = ()
@@ -105,13 +107,15 @@ def build_file(
     if isinstance(made, Diagnostic):
         return (made,)
     byte_edits, result = made
+    outline = file.outline if result is source else file.outline.edited(edits, result)
     return BuiltFile(
         file=file,
         resolved=resolved,
         arrivals=arrivals,
         edits=edits,
         byte_edits=byte_edits,
-        result=file.outline if result is source else file.outline.edited(edits, result),
+        result=outline,
+        changed=() if result is source else outline.changed,
         written=_written(edits, parts),
     )
 

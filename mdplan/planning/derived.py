@@ -88,7 +88,7 @@ def _updated(built: BuiltFile, changes: LinkChanges, anchors: _Anchors, *, may_r
     edits = EditList.of(updates.edits)
     assert not isinstance(edits, Overlap), "destinations do not overlap"
     updated = with_later_edits(built, edits)
-    if updated is None or _headings(updated.result) != _headings(built.result):
+    if updated is None or (edits and _headings(updated.result) != _headings(built.result)):
         # The document would not stay what it is: then all its links stay as they are.
         updated, edits = built, EditList()
         updates = replace(update_links(_document(built, may_rewrite=False), changes, anchors), rewritten=0)

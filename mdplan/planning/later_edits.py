@@ -40,6 +40,7 @@ def with_later_edits(
         edits=composed,
         byte_edits=byte_edits,
         result=built.result.edited(edits, result),
+        changed=None,
         written=written,
         later={index: compose(later, edits, lengths[index]) for index, later in built.later.items()},
     )

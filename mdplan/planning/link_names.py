@@ -2,22 +2,25 @@
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from html import unescape
 from typing import Final
 from urllib.parse import unquote
 
+from mdplan.markdown.destinations import is_external
 from mdplan.markdown.link_path import page_key
+from mdplan.markdown.targets import target_key
 
+# What stands before a destination, or the page of a wiki link.
+_OPENING: Final = re.compile(r"\][(:][\s>]*|\[\[")
 # A bare destination ends at white space, or before the next one: what else ends it is sorted out below.
-_DESTINATION: Final = re.compile(
-    r"""
-    (?: \]\( | \]: ) [\s>]* (?: <(?P<angle>[^<>\n]*) | (?P<bare>(?:(?!\]\()[^\s<])+) )
-    | \[\[ (?P<wiki>[^\[\]|\n]*)
-    | \b(?:href|src|poster) \s*=\s* ["']? (?P<html>[^"'<>\n]*)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+_DESTINATION: Final = re.compile(r"<(?P<angle>[^<>\r\n]*)|(?P<bare>(?:(?!\]\()[^\s<])+)")
+_PAGE: Final = re.compile(r"(?P<wiki>[^\[\]|\r\n]*)")
+# Behind the sign of equality of an attribute.
+_VALUE: Final = re.compile(r"""\s*["']?(?P<html>[^"'<>\r\n]*)""")
+_LONGEST_NAME: Final = 6
+# Of a fragment with one of these nobody knows what it means before it is parsed.
+_MEANS_MORE: Final = re.compile(r"[\\&%]")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _END_OF_PATH: Final = re.compile(r"[#?|]")
 _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -28,7 +31,51 @@ def linked_names(text: str) -> frozenset[str]:
 
     It costs one pass over the text.
     """
-    return frozenset(name for match in _DESTINATION.finditer(text) for name in _names(match))
+    return frozenset(name for match in _destinations(text) for name in _names(match))
+
+
+def places_of_fragments(text: str, keys: Container[str]) -> Iterator[int]:
+    """Where `text` may link to a fragment of itself that is one of `keys`, as `target_key` writes them.
+
+    Fragments of several lines, which no heading has, are left out.
+    """
+    for match in _destinations(text):
+        if match.lastgroup == "wiki":
+            is_meant = "#" in match["wiki"]
+        else:
+            is_meant = any(_may_be_fragment(written, keys) for written in _readings(match))
+        if is_meant:
+            yield match.start()
+
+
+def keys_in_html(text: str) -> frozenset[str]:
+    """Anchors that HTML in `text` may name, as `target_key` writes them; of those without quotes in them."""
+    values = _attribute_values(text, ("id", "name"))
+    return frozenset(target_key(unescape(written)) for match in values for written in _readings(match))
+
+
+def _destinations(text: str) -> Iterator[re.Match[str]]:
+    """Everything that may be a destination: those of Markdown, then those of HTML."""
+    for opening in _OPENING.finditer(text):
+        # One may stand within what only looks like the destination of another.
+        found = (_PAGE if opening[0] == "[[" else _DESTINATION).match(text, opening.end())
+        if found is not None:
+            yield found
+    yield from _attribute_values(text, ("href", "src", "poster"))
+
+
+def _attribute_values(text: str, names: tuple[str, ...]) -> Iterator[re.Match[str]]:
+    """Values of what may be attributes with these names, or with names that end so."""
+    at = text.find("=")
+    while at >= 0:
+        end = at
+        while end and text[end - 1].isspace():
+            end -= 1
+        if text[max(end - _LONGEST_NAME, 0) : end].lower().endswith(names):
+            value = _VALUE.match(text, at + 1)
+            assert value is not None
+            yield value
+        at = text.find("=", at + 1)
 
 
 def text_of_bytes(data: bytes) -> str:
@@ -38,12 +85,27 @@ def text_of_bytes(data: bytes) -> str:
     )
 
 
+def _may_be_fragment(written: str, keys: Container[str]) -> bool:
+    if written[:1] in ("&", "\\"):
+        return True
+    is_fragment = written[:1] == "#"
+    return is_fragment and (_MEANS_MORE.search(written) is not None or target_key(written[1:]) in keys)
+
+
 def _names(match: re.Match[str]) -> Iterator[str]:
+    for written in _readings(match):
+        if match.lastgroup == "wiki" or not is_external(written):
+            yield _name(written)
+
+
+def _readings(match: re.Match[str]) -> Iterator[str]:
+    """What the text of `match` may be: all of it, or what stands before a sign that may end it."""
     written = match[match.lastgroup or 0]
+    yield written
     if match.lastgroup == "bare":
-        yield _name(written)
-        written = _within_parentheses(written)
-    yield _name(written)
+        yield _within_parentheses(written)
+    elif match.lastgroup == "html":
+        yield from written.split(maxsplit=1)[:1]
 
 
 def _name(written: str) -> str:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mdplan.markdown.destination_text import wiki_page, with_fragment, with_path
-from mdplan.markdown.destinations import ANY_LINK, OWN_FRAGMENT, Destination, Form, destinations
+from mdplan.markdown.destinations import ANY_LINK, Destination, Form, destinations
 from mdplan.markdown.link_path import as_variant, folder_of, followed, link_between
 from mdplan.markdown.link_target import Held, Target, find_target, has_anchor
 from mdplan.markdown.outline import Outline
 from mdplan.planning.link_changes import LinkChanges, Now
-from mdplan.planning.link_names import linked_names
+from mdplan.planning.link_names import linked_names, places_of_fragments
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
 
@@ -104,7 +104,10 @@ class _Judge:
         areas = _blocks(outline, [*self.document.written, *self._moved])
         found = {each.span: each for each in destinations(outline, areas)}
         if self.document.old_path in changes.anchors:
-            found |= {each.span: each for each in destinations(outline, [whole], OWN_FRAGMENT)}
+            keys = changes.anchors[self.document.old_path]
+            places = sorted(places_of_fragments(outline.source.text, keys))
+            areas = _blocks(outline, [Span(place, place + 1) for place in places])
+            found |= {each.span: each for each in destinations(outline, areas)}
         return [found[span] for span in sorted(found)]
 
     def outcome(self, destination: Destination) -> _Outcome:

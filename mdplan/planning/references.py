@@ -1,17 +1,19 @@
 """Labels and footnotes that a plan breaks: in the same file, whatever the edits were."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, warning
 from mdplan.document_format import DocumentFormat
+from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.links import LocalLink, footnote_links, reference_labels, reference_uses
 from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.span import Span
 
 _FOOTNOTE: Final = "[^"
+_LABEL_END: Final = "]:"
 
 
 def broken_labels(built: BuiltFile) -> Problems:
@@ -63,7 +65,7 @@ def _no_longer_resolved(built: BuiltFile) -> Iterator[LocalLink]:
 
 def _labels(built: BuiltFile) -> Iterator[Diagnostic]:
     """Uses of labels whose definition is gone; the parser of the result takes them as text."""
-    if _definitions(built.base) <= _definitions(built.result):
+    if not _loses_definitions(built):
         return
     lost = reference_labels(built.base) - reference_labels(built.result)
     for use in reference_uses(built.base) if lost else ():
@@ -78,8 +80,25 @@ def _labels(built: BuiltFile) -> Iterator[Diagnostic]:
             )
 
 
-def _definitions(outline: Outline) -> set[str]:
-    return {outline.text_of(block.span).strip() for block in outline.tree.definitions}
+def _loses_definitions(built: BuiltFile) -> bool:
+    if built.changed is not None:
+        before = _definitions(built.base, [old for old, _ in built.changed])
+        if before <= _definitions(built.result, [new for _, new in built.changed]):
+            return False
+    return not _definitions(built.base) <= _definitions(built.result)
+
+
+def _definitions(outline: Outline, areas: Sequence[Span] | None = None) -> set[str]:
+    """Definitions in `areas`, or all, as they are written."""
+    if areas is None:
+        return {outline.text_of(block.span).strip() for block in outline.tree.definitions}
+    return {
+        outline.text_of(block.span).strip()
+        for area in areas
+        if _LABEL_END in outline.text_of(area)
+        for block in outline.tree.inside(area)
+        if block.kind is BlockKind.DEFINITION
+    }
 
 
 def _footnote_warning(built: BuiltFile, link: LocalLink) -> Diagnostic:

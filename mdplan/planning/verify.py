@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mdplan.batch import Batch
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -35,9 +35,11 @@ def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
     if not built.edits or batch.allow_outline_change or built.file.requested.file_effect in _WHOLE:
         return ()
     places = _Places(built)
+    old, new = _looked_at(built, places)
+    old = list(old)
     problems = (
-        *_headings_lost(built, places),
-        *_headings_gained(built, places),
+        *_headings_lost(built, old, places),
+        *_headings_gained(built, old, new, places),
         *_swallowed(built),
         *_frame_changed(built),
         *_unproven(built),
@@ -112,11 +114,32 @@ class _Places:
         return index >= 0 and text.end <= self._written[index].end
 
 
-def _headings_lost(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
+def _looked_at(built: BuiltFile, places: _Places) -> tuple[Iterable[Section], Iterable[Section]]:
+    """Sections of the base and of the result that may have changed.
+
+    Outside of what was scanned again a heading is what it was, and so is its parent while the headings that
+    were scanned again are as many as before, with the same levels, each in the place of one.
+    """
+    base, result = built.base, built.result
+    old: list[Section] = []
+    new: list[Section] = []
+    for before, after in built.changed or ():
+        old += base.headings_in(before)
+        new += result.headings_in(after)
+    is_alike = built.changed is not None and len(old) == len(new)
+    if is_alike and all(
+        (was.level, was.nested, places.in_result(was.span.start)) == (now.level, now.nested, now.span.start)
+        for was, now in zip(old, new, strict=True)
+    ):
+        return old, new
+    return base.every_section(), result.every_section()
+
+
+def _headings_lost(built: BuiltFile, sections: Iterable[Section], places: _Places) -> Iterator[Diagnostic]:
     base, result = built.base, built.result
     lost = [
         section
-        for section in base.every_section()
+        for section in sections
         if section.heading and not places.is_touched(_text_of_heading(base, section))
         if not _is_kept(base, result, section, places)
     ]
@@ -147,15 +170,17 @@ def _is_kept(base: Outline, result: Outline, section: Section, places: _Places) 
     return places.in_result(parent.span.start) == found_parent.span.start
 
 
-def _headings_gained(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
+def _headings_gained(
+    built: BuiltFile, old: Iterable[Section], new_sections: Iterable[Section], places: _Places
+) -> Iterator[Diagnostic]:
     base, result = built.base, built.result
     known = {
         start: places.end_in_result(_text_of_heading(base, section).end)
-        for section in base.every_section()
+        for section in old
         if section.heading and (start := places.in_result(section.span.start)) is not None
     }
     gained = []
-    for section in result.every_section():
+    for section in new_sections:
         if section.heading:
             text = _text_of_heading(result, section)
             # A heading of the base may have become longer, but not by other lines of the base.
@@ -267,21 +292,22 @@ def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
 
 def _repeated_paths(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
     """Heading paths that repeat more often than in the base; renaming a parent makes no new repetition."""
-    before = Counter(_folded_path(section) for section in built.base.sections)
+    # What is alone in the base counts as one in any case.
+    before = Counter(_folded_path(section) for section in built.base.sections if section.repeats > 1)
+    repeating = [(section, _folded_path(section)) for section in built.result.sections if section.repeats > 1]
+    if all(section.ordinal <= max(1, before[path]) for section, path in repeating):
+        return
     origins = {
         places.in_result(section.span.start): _folded_path(section)
         for section in built.base.sections
         if section.heading
     }
     came_from: defaultdict[_FoldedPath, Counter[_FoldedPath]] = defaultdict(Counter)
-    after = Counter[_FoldedPath]()
-    for section in built.result.sections:
-        path = _folded_path(section)
-        after[path] += 1
+    after = Counter(path for _, path in repeating)
+    for section, path in repeating:
         if section.span.start in origins:
             came_from[path][origins[section.span.start]] += 1
-    for section in built.result.sections:
-        path = _folded_path(section)
+    for section, path in repeating:
         repeated = max(1, before[path], *came_from[path].values())
         if section.ordinal == repeated + 1 and after[path] > repeated:
             yield Diagnostic(

@@ -1,8 +1,8 @@
 """Blocks around new text are compared with those of the reference pass."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -72,8 +72,8 @@ def test_true_blocks_are_proven_wherever_text_is_written() -> None:
 
 
 def test_a_plan_is_refused_where_the_scanner_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(text: str, *place: Any) -> list[Stretch] | None:
-        found = scan(text, *place)
+    def wrong(text: str, start: int, is_known: Callable[[int, int], bool]) -> list[Stretch] | None:
+        found = scan(text, start, is_known)
         return found and [(Form.HTML if form is Form.FENCE else form, *span) for form, *span in found]
 
     edit = {"op": "replace_match", "pattern": "four", "replacement": "five"}
