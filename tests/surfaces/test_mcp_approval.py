@@ -150,6 +150,18 @@ def test_nobody_is_sent_to_a_page_that_nobody_serves(root: Path, mode: str) -> N
     assert person.asked == []
 
 
+def test_client_that_fails_to_ask_is_told_to_ask_otherwise(root: Path) -> None:
+    def fail(plan_id: str) -> None:
+        raise ValueError(plan_id)
+
+    announce(str(root), ADDRESS)
+    with agent(root, "legacy", Person(fail)) as calls:
+        refused = calls.call("md_apply", {"planId": planned(calls)})
+
+    assert refused.data["error"]["code"] == "APPROVAL_REQUIRED"
+    assert "`mdplan review`" in refused.text
+
+
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_other_toolsets_wait_too(root: Path, reviewing: Reviewing, mode: str) -> None:
     announce(str(root), ADDRESS)

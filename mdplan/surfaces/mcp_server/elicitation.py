@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import anyio
 import anyio.from_thread
+from mcp import MCPError
 from mcp.server.mcpserver import Context
 from mcp.types import ElicitRequest, ElicitRequestURLParams, InputRequiredResult
 from mcp_types.version import is_version_at_least
@@ -54,7 +55,11 @@ def _opens_addresses(context: Context[Any, Any]) -> bool:
 async def _asked_at_once(plan: WaitingPlan, message: str, context: Context[Any, Any]) -> bool:
     assert plan.address is not None
     asked = secrets.token_hex(16)
-    answer = await context.elicit_url(message, plan.address, asked)
+    try:
+        answer = await context.elicit_url(message, plan.address, asked)
+    except MCPError:
+        # The client can show no address after all: the agent is told how to ask.
+        return False
     if answer.action != "accept":
         return False
     is_decided = await _decided(plan, context)
