@@ -4,6 +4,7 @@ Here stands no value that a command works with: what is not given is left to `Se
 the engine, so that a command starts fast.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -103,11 +104,18 @@ def limit_options(limits: Iterable[LimitOption]) -> Callable[[Decorated], Decora
                 type=_type_of(limit),
                 envvar=limit.variable,
                 metavar=limit.metavar,
+                callback=_is_finite,
                 help=f"{limit.summary}  [{limit.variable}; default: {_in_words(limit.default)}]",
             )(function)
         return function
 
     return decorate
+
+
+def _is_finite(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter("it is not a finite number.", context, parameter)
+    return value
 
 
 def _type_of(limit: LimitOption) -> click.IntRange | click.FloatRange:

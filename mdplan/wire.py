@@ -5,7 +5,6 @@ options, and arrays or objects that came as JSON text. Unknown fields are refuse
 """
 
 import difflib
-import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -40,7 +39,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     edit by an index through the whole batch.
     """
     decoded = _decoded(data)
-    problem = _not_readable(decoded) or _too_much_text(decoded, limits)
+    problem = _refused(decoded, limits)
     if problem:
         return (problem,)
     fields = fold_names(decoded, BATCH_SYNONYMS)
@@ -77,12 +76,25 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     return batch
 
 
-def _not_readable(data: object) -> Diagnostic | None:
+# Python writes no number of more than 4,300 digits.
+_MOST_BITS: Final = 10_000
+
+
+def _refused(data: object, limits: Limits) -> Diagnostic | None:
+    """What keeps a batch from being looked at: no object, no text, no number; or more than it may hold."""
     if not isinstance(data, dict):
         return _invalid("the batch is not a JSON object", 'send {"file": …, "edits": […]}')
-    if _has_surrogate(data):
+    items = list(_items(data))
+    texts = [item for item in items if isinstance(item, str)]
+    if any(map(_has_surrogate, texts)):
         return _invalid("the batch holds a lone surrogate, which is no Unicode text", "send valid Unicode")
-    return None
+    if any(isinstance(item, int) and item.bit_length() > _MOST_BITS for item in items):
+        return _invalid(f"the batch holds a number of more than {_MOST_BITS} bits", "send it as a string")
+    diffs = [item["diff"] for item in items if isinstance(item, dict) and isinstance(item.get("diff"), str)]
+    return _over(
+        ("characters of payload", sum(map(len, texts)), limits.payload_characters, "--max-payload"),
+        ("hunks", sum(diff.count("\n@@ ") for diff in diffs), limits.edits, "--max-edits"),
+    )
 
 
 def _read_file(entry: object, where: str, first_index: int, wishes: ReferenceWishes) -> FileEdits | Problems:
@@ -289,54 +301,41 @@ def _edit_count(entry: object) -> int:
 
 
 def _too_large(files: Sequence[object], limits: Limits) -> Diagnostic | None:
-    counts = (
+    return _over(
         ("files", len(files), limits.files, "--max-files"),
         ("edits", sum(_edit_count(file) for file in files), limits.edits, "--max-edits"),
     )
-    return next(itertools.starmap(_more_than, (each for each in counts if each[1] > each[2])), None)
 
 
-def _too_much_text(data: object, limits: Limits) -> Diagnostic | None:
-    """BATCH_TOO_LARGE for more text, or more hunks of diffs, than a batch may have; before any is read."""
-    characters = sum(map(len, _strings(data)))
-    if characters > limits.payload_characters:
-        return _more_than("characters of payload", characters, limits.payload_characters, "--max-payload")
-    hunks = sum(text.count("\n@@ ") for text in _strings(data, of="diff"))
-    return _more_than("hunks", hunks, limits.edits, "--max-edits") if hunks > limits.edits else None
+def _over(*counts: tuple[str, int, int, str]) -> Diagnostic | None:
+    """BATCH_TOO_LARGE for the first of `counts` (of what, how many, the limit, its option) over its limit."""
+    for what, count, most, option in counts:
+        if count > most:
+            return Diagnostic(
+                code=Code.BATCH_TOO_LARGE,
+                message=f"the batch has {count} {what}, and the limit is {most}",
+                hint=f"split it, or raise `{option}`",
+            )
+    return None
 
 
-def _more_than(what: str, count: int, most: int, option: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.BATCH_TOO_LARGE,
-        message=f"the batch has {count} {what}, and the limit is {most}",
-        hint=f"split it, or raise `{option}`",
-    )
-
-
-def _has_surrogate(value: object) -> bool:
-    for text in _strings(value):
-        try:
-            text.isascii() or text.encode("utf-8")
-        except UnicodeEncodeError:
-            return True
+def _has_surrogate(text: str) -> bool:
+    try:
+        text.isascii() or text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
     return False
 
 
-def _strings(value: object, of: str | None = None) -> Iterator[str]:
-    """All strings in decoded JSON, keys included, or those of the fields `of`.
-
-    Without recursion: depth is the caller's choice.
-    """
+def _items(value: object) -> Iterator[Any]:
+    """All values in decoded JSON, and keys, without recursion: depth is the caller's choice."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, str) and of is None:
-            yield item
-        elif isinstance(item, dict):
+        yield item
+        if isinstance(item, dict):
             waiting += item.keys()
             waiting += item.values()
-            if isinstance(item.get(of), str):
-                yield item[of]
         elif isinstance(item, list):
             waiting += item
 

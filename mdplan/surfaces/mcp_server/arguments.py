@@ -27,14 +27,21 @@ def guarded(
 
 
 def not_unicode(arguments: Mapping[str, Any]) -> Diagnostic | None:
-    """INVALID_ARGUMENT where `arguments`, which are decoded JSON, hold a lone surrogate."""
+    """INVALID_ARGUMENT where `arguments`, which are decoded JSON, hold what cannot be written as JSON."""
     try:
         json.dumps(arguments, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
         return _NOT_UNICODE
+    except (ValueError, RecursionError):
+        return _BEYOND_JSON
     return None
 
 
+_BEYOND_JSON = Diagnostic(
+    code=Code.INVALID_ARGUMENT,
+    message="an argument is nested too deep, or a number in it is too long",
+    hint="send flat objects, and numbers of at most 4,300 digits",
+)
 _NOT_UNICODE = Diagnostic(
     code=Code.INVALID_ARGUMENT,
     message="an argument holds a lone surrogate, which is no Unicode text",
