@@ -82,8 +82,9 @@ class Outline:
 
     def edited(self, edits: "EditList", source: Source) -> "Outline":
         """Outline of `source`, which `edits` made of this one's."""
-        known = replace(source, known_lines=self.source.lines.edited(edits, source.text))
-        return Outline(known, self.format, self.limits, before=(self, edits))
+        if source.known_lines is None:
+            source = replace(source, known_lines=self.source.lines.edited(edits, source.text))
+        return Outline(source, self.format, self.limits, before=(self, edits))
 
     @property
     def changed(self) -> tuple[tuple[Span, Span], ...] | None:
@@ -271,44 +272,28 @@ class Outline:
 
     def section_sha256(self, section: Section) -> str:
         """First 16 hex digits of SHA-256 over the bytes of the whole section."""
-        start, end = self._bounds[section.span.start], self._bounds[section.span.end]
-        return sha256_hex(self.source.data[start:end])[:_SHORT_HASH]
+        return self._sha256(section.span)[:_SHORT_HASH]
 
     def body_sha256(self, section: Section) -> str:
         """The same of its own body."""
-        start, end = self._bounds[section.body.start], self._bounds[section.body.end]
-        return sha256_hex(self.source.data[start:end])[:_SHORT_HASH]
+        return self._sha256(section.body)[:_SHORT_HASH]
 
     def hashed_part(self, section: Section, expected: str) -> Span | None:
         """What of `section` has the hash `expected` (16 hex digits or more): all of it, else its own body."""
         for span in (section.span, section.body):
-            data = self.source.data[self._bounds[span.start] : self._bounds[span.end]]
-            if sha256_hex(data).startswith(expected.lower()):
+            if self._sha256(span).startswith(expected.lower()):
                 return span
         return None
 
     def own_hashes(self) -> dict[str, str]:
         """Hash of each top-level section's own text, heading and body, by section ID."""
-        data, bounds = self.source.data, self._bounds
         return {
-            section.section_id: sha256_hex(data[bounds[section.span.start] : bounds[section.body.end]])[
-                :_SHORT_HASH
-            ]
+            section.section_id: self._sha256(Span(section.span.start, section.body.end))[:_SHORT_HASH]
             for section in self.sections
         }
 
-    @cached_property
-    def _bounds(self) -> dict[int, int]:
-        """Byte offset of every place at which a section or a body starts or ends."""
-        offsets = sorted(
-            {
-                at
-                for section in self.every_section()
-                for span in (section.span, section.body)
-                for at in (span.start, span.end)
-            }
-        )
-        return dict(zip(offsets, self.source.byte_offsets(offsets), strict=True))
+    def _sha256(self, span: Span) -> str:
+        return sha256_hex(self.source.bytes_of(span))
 
     @cached_property
     def _digits(self) -> list[str]:

@@ -19,6 +19,8 @@ _PAGE: Final = re.compile(r"(?P<wiki>[^\[\]|\r\n]*)")
 # Behind the sign of equality of an attribute.
 _VALUE: Final = re.compile(r"""\s*["']?(?P<html>[^"'<>\r\n]*)""")
 _LONGEST_NAME: Final = 6
+# What a fragment begins with; an escape or an entity can be its sign.
+_OWN: Final = frozenset("#&\\")
 # Of a fragment with one of these nobody knows what it means before it is parsed.
 _MEANS_MORE: Final = re.compile(r"[\\&%]")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -40,10 +42,11 @@ def places_of_fragments(text: str, keys: Container[str]) -> Iterator[int]:
     Fragments of several lines, which no heading has, are left out.
     """
     for match in _destinations(text):
+        written = match[match.lastgroup or 0]
         if match.lastgroup == "wiki":
-            is_meant = "#" in match["wiki"]
+            is_meant = "#" in written
         else:
-            is_meant = any(_may_be_fragment(written, keys) for written in _readings(match))
+            is_meant = written[:1] in _OWN and any(_may_be_own(each, keys) for each in _readings(match))
         if is_meant:
             yield match.start()
 
@@ -85,11 +88,10 @@ def text_of_bytes(data: bytes) -> str:
     )
 
 
-def _may_be_fragment(written: str, keys: Container[str]) -> bool:
-    if written[:1] in ("&", "\\"):
-        return True
-    is_fragment = written[:1] == "#"
-    return is_fragment and (_MEANS_MORE.search(written) is not None or target_key(written[1:]) in keys)
+def _may_be_own(written: str, keys: Container[str]) -> bool:
+    """Whether `written`, which begins with one of `_OWN`, may be a fragment that is one of `keys`."""
+    means_more = written[0] != "#" or _MEANS_MORE.search(written) is not None
+    return means_more or target_key(written[1:]) in keys
 
 
 def _names(match: re.Match[str]) -> Iterator[str]:
@@ -115,6 +117,8 @@ def _name(written: str) -> str:
 
 def _within_parentheses(written: str) -> str:
     """`written` up to the first parenthesis that closes none of its own (CommonMark 0.31.2, section 6.3)."""
+    if "(" not in written:
+        return written.partition(")")[0]
     depth = 0
     for index, character in enumerate(written):
         depth += (character == "(") - (character == ")")

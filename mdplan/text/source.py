@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from mdplan.text.lines import LineIndex
+from mdplan.text.span import Span
 
 if TYPE_CHECKING:
     from mdplan.text.edit import EditList
@@ -122,6 +123,13 @@ class Source:
             at = offset
             result.append(position)
         return result
+
+    def bytes_of(self, span: Span) -> bytes:
+        """The bytes of `data` that are the text in `span`."""
+        if len(self.text) == len(self.data):
+            return self.data[span.start : span.end]
+        # Every piece of a text that was decoded is encoded as it was (`decode` refuses what is not).
+        return _encode(self.text[span.start : span.end], self.encoding)
 
     def byte_edits(self, edits: "EditList") -> "tuple[ByteEdit, ...] | EncodeProblem":
         """`edits` as replacements of bytes of `data`; their new text is encoded as the file is."""

@@ -55,7 +55,7 @@ def random_edit(dice: Random, base: Outline) -> dict[str, object]:
 def test_what_changed_parts_tell_is_what_all_of_the_document_tells() -> None:
     dice = Random(0)
     told = 0
-    for _ in range(3_000):
+    for _ in range(1_000):
         pieces = (dice.choice((*PIECES, *PIECES, random_document(dice))) for _ in range(dice.randint(2, 9)))
         base = Outline(source_of("".join(pieces).replace("\r", "\n")))
         edits = [random_edit(dice, base) for _ in range(dice.choice((1, 1, 2)))]
@@ -72,13 +72,13 @@ def test_what_changed_parts_tell_is_what_all_of_the_document_tells() -> None:
                 base.source.text,
                 edits,
             )
-    assert told > 1_000
+    assert told > 300
 
 
 def test_every_link_to_a_fragment_is_found_in_the_text() -> None:
     dice = Random(1)
     found = 0
-    for _ in range(3_000):
+    for _ in range(1_000):
         pieces = (dice.choice((*PIECES, random_document(dice))) for _ in range(dice.randint(2, 9)))
         outline = Outline(source_of("".join(pieces)))
         text = outline.source.text
@@ -90,17 +90,17 @@ def test_every_link_to_a_fragment_is_found_in_the_text() -> None:
             blocks = [outline.tree.leaf_at(place) for place in places]
             assert any(block and block.span.contains(link.span) for block in blocks), (text, link)
             found += 1
-    assert found > 1_000
+    assert found > 300
 
 
 def test_every_anchor_of_html_is_found_in_the_text() -> None:
     dice = Random(2)
     found = 0
-    for _ in range(3_000):
+    for _ in range(1_000):
         pieces = (dice.choice((*PIECES, random_document(dice))) for _ in range(dice.randint(2, 9)))
         outline = Outline(source_of("".join(pieces)))
         keys = keys_in_html(outline.source.text)
         for anchor, _ in explicit_anchors(outline):
             assert target_key(anchor) in keys or set("\"'<>\n\r") & set(anchor), (outline.source.text, anchor)
             found += 1
-    assert found > 1_000
+    assert found > 300
