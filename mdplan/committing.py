@@ -77,17 +77,24 @@ class Committing:
         )
 
     def commit(
-        self, lock: RootLock, plan: Plan, bases: Sequence[Source], *, rebased: bool | None = None
+        self,
+        lock: RootLock,
+        plan: Plan,
+        bases: Sequence[Source],
+        *,
+        rebased: bool | None = None,
+        with_diff: bool = True,
     ) -> ApplyReport:
         """Stage and publish what the text edits of `plan` make of its `bases`, if that is approved.
 
-        Errors: PLAN_TAMPERED; those of the approval. Raises `StorageRefused`.
+        The report has the diff `with_diff`. Errors: PLAN_TAMPERED; those of the approval. Raises
+        `StorageRefused`.
         """
         paths = self.documents.relative_paths(plan)
-        replayed = replay(plan, paths, bases)
+        replayed = replay(plan, paths, bases, with_diff=with_diff)
         if not isinstance(replayed, Replay):
             return refusal(ApplyReport, replayed)
-        fields = report_fields(plan, replayed.diff) | {"rebased": rebased}
+        fields = report_fields(plan, replayed.diff if with_diff else None) | {"rebased": rebased}
         if plan.is_no_op:
             return ApplyReport(ok=True, **fields)
         answer = self.approval(plan, lock.root)

@@ -32,8 +32,8 @@ from mdplan.planning.replay import bases_of, is_applied, stale_files
 from mdplan.planning.undo import UNDO_IS_WHOLE, undone_transaction
 from mdplan.read_files import read_files
 from mdplan.read_report import ReadReport, SearchReport
-from mdplan.reading.read_request import ReadRequest
-from mdplan.reading.search_request import SearchRequest
+from mdplan.reading.read_target import ReadRequest
+from mdplan.reading.search_query import SearchRequest
 from mdplan.reading.stat_request import StatRequest
 from mdplan.recovery import Recovery, with_recovered
 from mdplan.report import refusal
@@ -191,10 +191,10 @@ class Engine:
         return self._save(plan)
 
     def commit(self, plan: Plan) -> ApplyReport:
-        """Commit `plan`, which was just made. Errors: STALE_BASE, PLAN_TAMPERED; those of storage."""
+        """Commit `plan`; the report has no diff. Errors: STALE_BASE, PLAN_TAMPERED; those of storage."""
         try:
             return self.committing.locked(
-                self._root_of(plan), lambda lock: self._apply_locked(lock, plan, rebases=False)
+                self._root_of(plan), lambda lock: self._apply_locked(lock, plan, with_diff=False)
             )
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
@@ -334,7 +334,9 @@ class Engine:
             )
         return replace(report, accepted=chosen.accepted, rejected=chosen.rejected) if report.ok else report
 
-    def _apply_locked(self, lock: RootLock, plan: Plan, *, rebases: bool) -> ApplyReport:
+    def _apply_locked(
+        self, lock: RootLock, plan: Plan, *, rebases: bool = False, with_diff: bool = True
+    ) -> ApplyReport:
         """Commit `plan` if its files are its bases; if they are its results, it is applied already."""
         found = self.documents.found_of(plan)
         if not isinstance(found, list):
@@ -343,7 +345,7 @@ class Engine:
             return self.committing.applied_already(lock, plan)
         stale = stale_files(plan, found)
         if not stale:
-            return self.committing.commit(lock, plan, bases_of(plan, found))
+            return self.committing.commit(lock, plan, bases_of(plan, found), with_diff=with_diff)
         undone = undone_transaction(plan)
         if rebases and undone is not None:
             return self._undo_locked(lock, undone, rebases=True)

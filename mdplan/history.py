@@ -12,7 +12,7 @@ from typing import Any, Final
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import PREFIX, FileChange, Plan, canonical_json
 from mdplan.plan_report import Receipt
-from mdplan.planning.plan_document import document_without_sections, read_document
+from mdplan.planning.plan_document import document_parts, read_document
 from mdplan.planning.summary import file_report
 from mdplan.planning.undo import undone_transaction
 from mdplan.storage.file_name import FileName
@@ -41,7 +41,7 @@ def note_of(plan: Plan, root: Root, now: float, durability: str) -> bytes:
             "undoes": undone_transaction(plan),
         }
     )
-    return b"".join((facts.removesuffix(b"}"), b',"plan":', document_without_sections(plan), b"}"))
+    return b"".join((facts.removesuffix(b"}"), b',"plan":', *document_parts(plan), b"}"))
 
 
 @dataclass(frozen=True, slots=True)

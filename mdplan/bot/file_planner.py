@@ -14,7 +14,7 @@ from mdplan.linked_files import LinkedFiles
 from mdplan.markdown.link_path import page_key
 from mdplan.outline_cache import OutlineCache
 from mdplan.planner import Planner
-from mdplan.planning.joined import without_no_ops
+from mdplan.planning.joined import to_join
 from mdplan.planning.link_changes import LinkChanges
 from mdplan.planning.link_names import linked_names, text_of_bytes
 from mdplan.planning.planned import Planned
@@ -92,7 +92,7 @@ class FilePlanner:
         return Outcome(
             path=path,
             verdict=Verdict.CHANGES,
-            plan=without_no_ops(planned.plan),
+            plan=to_join(planned.plan),
             diff=planned.diff,
             names=self._changed_names(planned),
             needs_others=any(edit.other_file is not None for edit in left.batch.files[0].edits),

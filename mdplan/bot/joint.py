@@ -9,7 +9,7 @@ from mdplan.bot.job import Candidate, Verdict
 from mdplan.bot.selecting import Selected
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.plan import Plan
-from mdplan.planning.joined import without_no_ops
+from mdplan.planning.joined import to_join
 from mdplan.planning.planned import Planned
 
 
@@ -51,7 +51,7 @@ def _made(
 ) -> Joint:
     changed = sum(not change.is_no_op for change in planned.plan.files if change.path in selected)
     return Joint(
-        plan=None if planned.plan.is_no_op else without_no_ops(planned.plan),
+        plan=None if planned.plan.is_no_op else to_join(planned.plan),
         diff=planned.diff,
         refused=refused,
         verdicts={

@@ -65,6 +65,8 @@ def apply_manifest(engine: Engine, loaded: LoadedManifest, how: How) -> BotRepor
         made = _bot(engine, loaded, how).plan(held)
     if made.plan is None:
         return with_recovered(_report(made, {}), recovered)
+    # The diff is shown by nobody.
+    made.found.diffs.clear()
     how.tell("committing", {"files": len(made.plan.files), "planId": made.plan.plan_id})
     committed = engine.commit(made.plan)
     if not committed.ok:

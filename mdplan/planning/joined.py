@@ -33,10 +33,17 @@ def join_plans(plans: Iterable[Plan], options: Mapping[str, bool | str]) -> Plan
     return problems or _plan_of(parts, options, warnings)
 
 
-def without_no_ops(plan: Plan) -> Plan:
-    """`plan` without the files that stay as they are, which are not all of them."""
-    kept = [part for part in _parts(plan) if not part.change.is_no_op]
-    return plan if len(kept) == len(plan.files) else _plan_of(kept, plan.options, plan.warnings)
+def to_join(plan: Plan) -> Plan:
+    """`plan` without the files that stay as they are, which are not all of them.
+
+    It knows no sections of its bases: they only tell what made a base stale, and are most of a plan.
+    """
+    parts = [
+        replace(part, change=replace(part.change, base_sections={}))
+        for part in _parts(plan)
+        if not part.change.is_no_op
+    ]
+    return _plan_of(parts, plan.options, plan.warnings)
 
 
 def _parts(plan: Plan) -> Iterator[_Part]:

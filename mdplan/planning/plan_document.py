@@ -5,7 +5,7 @@ bytes whose hash the plan names, so that a document that was changed cannot chan
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
@@ -32,41 +32,34 @@ _HASH_LENGTH: Final = 64
 
 def write_document(plan: Plan) -> bytes:
     """`plan` as canonical JSON that `read_document` takes. Text edits may hold lone surrogates."""
-    return _document(plan, with_sections=True)
+    return b"".join(document_parts(plan, with_sections=True))
 
 
-def document_without_sections(plan: Plan) -> bytes:
-    """The same without the hashes of sections, which only tell what made a base stale, and are most of it."""
-    return _document(plan, with_sections=False)
+def document_parts(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
+    """The same in parts; all of it as decoded JSON would take many times the memory of the plan.
 
-
-def _document(plan: Plan, *, with_sections: bool) -> bytes:
-    """The members of the object in the order of their names, written entry by entry.
-
-    All of it as decoded JSON would take many times the memory of the plan.
+    Without the hashes of sections, which only tell what made a base stale, it is much smaller. The members
+    are in the order of their names.
     """
     files = (
         _file_to_json(change, edits, with_sections=with_sections)
         for change, edits in zip(plan.files, plan.requested, strict=True)
     )
-    effects = ([_effect_to_json(effect) for effect in each] for each in plan.effects)
-    written = bytearray(b'{"editResults":')
-    _write_list(written, map(to_wire, plan.results))
-    written += b',"effects":'
-    _write_list(written, effects)
-    written += b',"engine":' + canonical_json(plan.engine) + b',"files":'
-    _write_list(written, files)
-    written += b',"mdplanPlan":' + canonical_json(FORMAT)
-    written += b',"options":' + canonical_json(dict(plan.options))
-    written += b',"planId":' + canonical_json(plan.plan_id)
-    written += b',"warnings":' + canonical_json(to_wire(plan.warnings)) + b"}"
-    return bytes(written)
+    yield b'{"editResults":['
+    yield from _entries(map(to_wire, plan.results))
+    yield b'],"effects":['
+    yield from _entries([_effect_to_json(effect) for effect in each] for each in plan.effects)
+    yield b'],"engine":' + canonical_json(plan.engine) + b',"files":['
+    yield from _entries(files)
+    yield b'],"mdplanPlan":' + canonical_json(FORMAT)
+    yield b',"options":' + canonical_json(dict(plan.options))
+    yield b',"planId":' + canonical_json(plan.plan_id)
+    yield b',"warnings":' + canonical_json(to_wire(plan.warnings)) + b"}"
 
 
-def _write_list(written: bytearray, entries: Iterable[object]) -> None:
+def _entries(entries: Iterable[object]) -> Iterator[bytes]:
     for index, entry in enumerate(entries):
-        written += (b"," if index else b"[") + canonical_json(entry)
-    written += b"]" if written[-1:] != b":" else b"[]"
+        yield b"," * (index > 0) + canonical_json(entry)
 
 
 def is_document(data: object) -> bool:

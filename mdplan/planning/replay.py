@@ -13,7 +13,7 @@ from mdplan.text.diff import file_diff, find_hunks
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, splice
 
 # How many bytes of results a replay holds; beyond that a result is made again when it is asked for.
-HELD_BYTES: Final = 8 << 20
+HELD_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +113,16 @@ def bases_of(plan: Plan, found: Sequence[FoundFile]) -> Sequence[Source]:
 
 
 def replay(
-    plan: Plan, relative_paths: Sequence[tuple[str, str | None]], bases: Sequence[Source]
+    plan: Plan,
+    relative_paths: Sequence[tuple[str, str | None]],
+    bases: Sequence[Source],
+    *,
+    with_diff: bool = True,
 ) -> Replay | Problems:
     """The text edits of `plan` on its bases; `relative_paths` are old and new paths without the root's name.
 
-    Errors: PLAN_TAMPERED where base and edits do not give the result hash that the plan names; STALE_BASE.
+    Without `with_diff` there is none: that of many files is large. Errors: PLAN_TAMPERED where base and edits
+    do not give the result hash that the plan names; STALE_BASE.
     """
     held: dict[int, bytes] = {}
     sizes: list[int] = []
@@ -137,7 +142,8 @@ def replay(
             held[index] = replayed.result
         old = None if change.base_sha256 is None else path
         new = None if change.result_sha256 is None else new_path or path
-        diff.append(file_diff(old, new, find_hunks(base.data, replayed.byte_edits)))
+        if with_diff:
+            diff.append(file_diff(old, new, find_hunks(base.data, replayed.byte_edits)))
     return Replay(results=_Results(plan, bases, held), sizes=sizes, diff=b"".join(diff))
 
 

@@ -114,6 +114,8 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
             note=note if isinstance(note, bytes) else encode_note(note),
         )
         _write_record(staged, staged.record)
+        # The journal has it, and nothing else asks for it.
+        staged.record = replace(staged.record, note=b"")
         for folder in bases.made_folders:
             staged.state.folders.make(folder)
         staged.targets = _targets(staged, staged.record, bases.files)

@@ -85,13 +85,13 @@ def encode_record(record: Record, root_path: str) -> bytes:
         "madeFolders": record.made_folders,
         "removedFolders": record.removed_folders,
     }
-    body = encode_note(changes) + b"\n" + record.note + b"\n"
-    head = {
-        "format": _FORMAT,
-        "sha256": hashlib.sha256(body).hexdigest(),
-        "seal": seal(root_path, body),
-    }
-    return encode_note(head) + b"\n" + body
+    # A note may be large: it is put together with the rest once.
+    body = (encode_note(changes), b"\n", record.note, b"\n")
+    digest = hashlib.sha256()
+    for part in body:
+        digest.update(part)
+    head = {"format": _FORMAT, "sha256": digest.hexdigest(), "seal": seal(root_path, *body)}
+    return b"".join((encode_note(head), b"\n", *body))
 
 
 def decode_record(data: bytes, root_path: str) -> Record | None:

@@ -48,14 +48,20 @@ def user_name() -> str:
         return f"user {os.geteuid()}"
 
 
-def seal(root_path: str, data: bytes) -> str:
-    """The user's seal on `data` of the root whose real path is given; empty when the user can have no key."""
+def seal(root_path: str, *data: bytes) -> str:
+    """The user's seal on `data`, parts of one text, of the root whose real path is given.
+
+    Empty when the user can have no key.
+    """
     key = _key(user_state_directory())
     if key is None:
         return ""
     import hmac
 
-    return hmac.new(key, os.fsencode(root_path) + b"\0" + data, hashlib.sha256).hexdigest()
+    mark = hmac.new(key, os.fsencode(root_path) + b"\0", hashlib.sha256)
+    for part in data:
+        mark.update(part)
+    return mark.hexdigest()
 
 
 def is_sealed(root_path: str, data: bytes, given: str) -> bool:
