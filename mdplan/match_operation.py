@@ -13,10 +13,10 @@ from mdplan.markdown.matches import (
     UNDECIDED,
     Eligible,
     Matches,
-    NodeKind,
     find_matches,
     kept_out_by,
 )
+from mdplan.markdown.node_kind import NodeKind
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
 from mdplan.operation import (

@@ -7,7 +7,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.outlined_files import OutlinedFiles
 from mdplan.read_report import ReadReport, ReadResult
 from mdplan.reading.read import read_target
-from mdplan.reading.read_request import ReadRequest, ReadTarget
+from mdplan.reading.read_target import ReadRequest, ReadTarget
 from mdplan.storage.file_name import FileName
 
 _Outlines: TypeAlias = dict[tuple[FileName, str | None, str | None], Outline | Diagnostic]

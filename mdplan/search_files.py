@@ -9,7 +9,7 @@ from mdplan.outlined_files import OutlinedFiles
 from mdplan.pattern_problem import pattern_problem
 from mdplan.read_report import SearchedFile, SearchReport
 from mdplan.reading.search import Window, search_document
-from mdplan.reading.search_request import SearchRequest
+from mdplan.reading.search_query import SearchRequest
 from mdplan.report import refusal
 from mdplan.storage.file_name import FileName
 from mdplan.text.line_end_view import LineEndView

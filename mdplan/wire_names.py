@@ -1,5 +1,6 @@
 """Names of fields on the wire: other spellings are folded, and unknown ones refused with the nearest name."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -8,6 +9,7 @@ from mdplan.diagnostics import Code, Diagnostic
 FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
 EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
 BATCH_SYNONYMS: Final = {**FILE_SYNONYMS, "allowOverlappingEdits": "sequential"}
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SYNONYMS: Final = {**BATCH_SYNONYMS, **EDIT_SYNONYMS}
 
 
@@ -56,6 +58,12 @@ def camel_case(name: str) -> str:
     """`name` as it is on the wire: ``sectionId`` for `section_id`; without underscores it stays as it is."""
     first, *rest = name.split("_")
     return first.lower() + "".join(map(str.capitalize, rest)) if first and rest else name
+
+
+def holds_surrogate(value: object) -> bool:
+    """Whether `value`, a text or several, has a lone surrogate in it, which is no Unicode text."""
+    texts = value if isinstance(value, tuple) else (value,)
+    return any(isinstance(text, str) and _SURROGATE.search(text) for text in texts)
 
 
 def short_name(name: object) -> str:

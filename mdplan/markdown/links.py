@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 _FOOTNOTE: Final = re.compile(r"\[\^(?P<label>[^\s\[\]^]+)\]")
+# Without one of these no text is a link (CommonMark 6.3 to 6.5, GFM 6.9).
+_LINK_SIGN: Final = re.compile(r"[\[<@]|://|www\.|(?:mailto|xmpp):", re.IGNORECASE)
 _LABEL_END: Final = re.compile(r"\]:")
 _LINE_BREAK: Final = re.compile(r"[\r\n]+[ \t>]*")
 _LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
@@ -78,7 +80,7 @@ class LinkCount:
 def count_links(outline: Outline, span: Span | None = None) -> LinkCount:
     """Links that share a code point with `span`, or all."""
     area = span or whole(outline)
-    kinds = Counter(_kind_of(node) for node in outline.inline.nodes_in(area))
+    kinds = Counter(_kind_of(node) for node in nodes_near(outline, area, _LINK_SIGN))
     return LinkCount(
         **{name: kinds[name] for name in LinkCount.__dataclass_fields__ if name != "html"},
         html=sum(1 for each in attributes_in(outline, area) if (each.tag, each.name) == ("a", "href")),

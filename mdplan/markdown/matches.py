@@ -3,28 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.inline_nodes import InlineKind, InlineNode
+from mdplan.markdown.node_kind import NodeKind
 from mdplan.markdown.outline import Outline
 from mdplan.text.pattern import Found, Pattern, PatternProblem
 from mdplan.text.span import Span
-
-
-class NodeKind(StrEnum):
-    """Kinds of nodes that a match operation can leave alone; the values are the keys on the wire."""
-
-    CODE_BLOCKS = "codeBlocks"
-    INLINE_CODE = "inlineCode"
-    LINK_DESTINATIONS = "linkDestinations"
-    IMAGES = "images"
-    FRONT_MATTER = "frontMatter"
-    HTML = "html"
-    TABLES = "tables"
-    HEADINGS = "headings"
-
 
 EXCLUDED_BY_DEFAULT: Final = frozenset(NodeKind) - {NodeKind.TABLES, NodeKind.HEADINGS}
 UNDECIDED: Final = "undecided"

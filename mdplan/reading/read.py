@@ -10,7 +10,7 @@ from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.outline import Outline
 from mdplan.read_report import OutlineRow, ReadResult
 from mdplan.reading.read_place import Place, find_place
-from mdplan.reading.read_request import ReadTarget
+from mdplan.reading.read_target import ReadTarget
 from mdplan.reading.shown import shown, shown_names
 from mdplan.text.source import visible
 from mdplan.text.span import Span

@@ -12,7 +12,7 @@ from mdplan.markdown.regions import find_regions
 from mdplan.markdown.section import Section
 from mdplan.markdown.targets import find_anchors, target_key
 from mdplan.pattern_problem import pattern_problem
-from mdplan.reading.read_request import ReadTarget
+from mdplan.reading.read_target import ReadTarget
 from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.span import Span
 

@@ -4,34 +4,42 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
-from pydantic.alias_generators import to_camel
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.operation import CodeBlockField, Count, LinesField, Ordinal, Wire
+from mdplan.reading.read_target import (
+    DEFAULT_CHARACTERS,
+    DEFAULT_CONTEXT,
+    MOST_CHARACTERS,
+    MOST_CONTEXT,
+    ONE_PLACE,
+    TARGET_NAMES,
+    CodeBlockName,
+    ReadRequest,
+    ReadTarget,
+)
 from mdplan.text.pattern import MatchType
+from mdplan.text.span import Lines
 from mdplan.wire import validated, wire_names, with_decoded_fields
 from mdplan.wire_names import fold_names, unknown_fields
 
-DEFAULT_CHARACTERS: Final = 20_000
+__all__ = [
+    "MOST_TARGETS",
+    "ReadRequest",
+    "ReadRequestFields",
+    "ReadTarget",
+    "ReadTargetFields",
+    "read_read_request",
+]
+
 MOST_TARGETS: Final = 100
 _SYNONYMS: Final = {"path": "file", "filePath": "file", "offset": "startLine"}
-_SECTION: Final = ("section_id", "heading_path", "heading", "anchor")
-_TARGETS: Final = (
-    *_SECTION,
-    "lines",
-    "code_block",
-    "region",
-    "front_matter",
-    "match",
-    "start_line",
-    "last_lines",
-)
 
 
-class ReadTarget(Wire):
+class ReadTargetFields(Wire):
     """One place of one file; the whole file where no place is named."""
 
-    target_names: ClassVar = _TARGETS
+    target_names: ClassVar = TARGET_NAMES
 
     file: str = Field(min_length=1, description="Path inside the root.")
     encoding: str | None = Field(default=None, description="Where the file is not UTF-8 and has no BOM.")
@@ -55,8 +63,8 @@ class ReadTarget(Wire):
     match: str | None = Field(default=None, min_length=1, description="Lines around the first match.")
     match_type: MatchType = Field(default=MatchType.LITERAL, description="literal or regex.")
     case_sensitive: bool = Field(default=True, description="Whether case matters in match.")
-    context: Annotated[int, Field(strict=True, ge=0, le=1_000)] = Field(
-        default=10, description="Lines on both sides of a match."
+    context: Annotated[int, Field(strict=True, ge=0, le=MOST_CONTEXT)] = Field(
+        default=DEFAULT_CONTEXT, description="Lines on both sides of a match."
     )
     start_line: Ordinal | None = Field(default=None, description="First line; on to `until`, or the end.")
     last_lines: Count | None = Field(default=None, description="As many lines at the end of the file.")
@@ -64,43 +72,36 @@ class ReadTarget(Wire):
         default=None, min_length=1, description="Regex: the first later line that it matches is the end."
     )
 
-    @property
-    def names_section(self) -> bool:
-        """Whether the place is a section."""
-        return any(getattr(self, name) is not None for name in _SECTION)
+    def to_target(self) -> ReadTarget:
+        """The same place as a value of the core."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        if self.lines is not None:
+            fields["lines"] = Lines(start=self.lines.start, end=self.lines.end)
+        if self.code_block is not None:
+            fields["code_block"] = CodeBlockName(
+                index=self.code_block.index, language=self.code_block.language
+            )
+        return ReadTarget(**fields)
 
     @model_validator(mode="after")
-    def _check_target(self) -> "ReadTarget":
-        given = [to_camel(name) for name in _TARGETS if getattr(self, name) is not None]
-        if len(given) > 1:
-            msg = f"give one target, not {' and '.join(given)}"
-            raise ValueError(msg)
-        needs = (
-            (self.until is not None, self.start_line is not None, "until goes with startLine"),
-            (not self.subsections, self.names_section, "subsections goes with a section"),
-            (
-                self.occurrence is not None,
-                self.heading is not None or self.heading_path is not None,
-                "occurrence goes with heading or headingPath",
-            ),
-        )
-        for is_given, holds, message in needs:
-            if is_given and not holds:
-                raise ValueError(message)
+    def _check_target(self) -> "ReadTargetFields":
+        fault = next(self.to_target().faults(), None)
+        if fault is not None:
+            raise ValueError(fault)
         return self
 
 
-class ReadRequest(Wire):
+class ReadRequestFields(Wire):
     """Places to read, in the order in which they come back, and how much of them."""
 
-    targets: tuple[ReadTarget, ...] = Field(min_length=1, max_length=MOST_TARGETS)
-    max_characters: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] = Field(
+    targets: tuple[ReadTargetFields, ...] = Field(min_length=1, max_length=MOST_TARGETS)
+    max_characters: Annotated[int, Field(strict=True, ge=1, le=MOST_CHARACTERS)] = Field(
         default=DEFAULT_CHARACTERS, description="Characters of content in all; 20,000 by default."
     )
     cursor: str | None = Field(default=None, description="nextCursor of an answer, with its one target.")
 
     @model_validator(mode="after")
-    def _check_cursor(self) -> "ReadRequest":
+    def _check_cursor(self) -> "ReadRequestFields":
         if self.cursor is not None and len(self.targets) > 1:
             msg = "cursor goes with one target: the one that was cut"
             raise ValueError(msg)
@@ -113,8 +114,8 @@ def read_read_request(data: Mapping[str, Any]) -> ReadRequest | Problems:
     Beside `targets`, a `file` is the file of those that name none. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD;
     all of them.
     """
-    fields = with_decoded_fields(ReadRequest, _folded(data))
-    of_request = {name: fields.pop(name) for name in wire_names(ReadRequest) if name in fields}
+    fields = with_decoded_fields(ReadRequestFields, _folded(data))
+    of_request = {name: fields.pop(name) for name in wire_names(ReadRequestFields) if name in fields}
     listed = of_request.pop("targets", None)
     if listed is None:
         entries: list[Any] = [fields]
@@ -122,37 +123,42 @@ def read_read_request(data: Mapping[str, Any]) -> ReadRequest | Problems:
         return (_invalid("`targets` is not a list", 'send [{"file": …}, …]'),)
     else:
         shared = {name: fields.pop(name) for name in ("file", "encoding", "format") if name in fields}
-        problems = tuple(unknown_fields(fields, [*wire_names(ReadRequest), *shared], "the request"))
+        problems = tuple(unknown_fields(fields, [*wire_names(ReadRequestFields), *shared], "the request"))
         if problems:
             return problems
         entries = [shared | _folded(entry) if isinstance(entry, Mapping) else entry for entry in listed]
-    targets: list[ReadTarget] = []
+    targets: list[ReadTargetFields] = []
     problems_found: list[Diagnostic] = []
     for index, entry in enumerate(entries):
         target = _read_target(entry, f"targets[{index}]" if listed is not None else "")
-        if isinstance(target, ReadTarget):
+        if isinstance(target, ReadTargetFields):
             targets.append(target)
         else:
             problems_found += target
     if problems_found:
         return tuple(problems_found)
-    request: ReadRequest | Problems = validated(
-        ReadRequest, {**of_request, "targets": tuple(targets)}, "", _ONE_PLACE
+    request: ReadRequestFields | Problems = validated(
+        ReadRequestFields, {**of_request, "targets": tuple(targets)}, "", ONE_PLACE
     )
-    return request
+    if not isinstance(request, ReadRequestFields):
+        return request
+    return ReadRequest(
+        targets=tuple(target.to_target() for target in request.targets),
+        max_characters=request.max_characters,
+        cursor=request.cursor,
+    )
 
 
-_ONE_PLACE: Final = "name one place, and beside it only what belongs to it"
-
-
-def _read_target(entry: object, where: str) -> ReadTarget | Problems:
+def _read_target(entry: object, where: str) -> ReadTargetFields | Problems:
     if not isinstance(entry, Mapping):
         return (_invalid(f"{where} is not an object", 'send {"file": …}'),)
-    fields = with_decoded_fields(ReadTarget, entry)
-    problems = tuple(unknown_fields(fields, wire_names(ReadTarget), where or "the request"))
+    fields = with_decoded_fields(ReadTargetFields, entry)
+    problems = tuple(unknown_fields(fields, wire_names(ReadTargetFields), where or "the request"))
     if problems:
         return problems
-    target: ReadTarget | Problems = validated(ReadTarget, fields, f"{where}." if where else "", _ONE_PLACE)
+    target: ReadTargetFields | Problems = validated(
+        ReadTargetFields, fields, f"{where}." if where else "", ONE_PLACE
+    )
     return target
 
 

@@ -7,12 +7,13 @@ from itertools import groupby
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.matches import UNDECIDED, Eligible, NodeKind, find_matches, kept_out_by
+from mdplan.markdown.matches import UNDECIDED, Eligible, find_matches, kept_out_by
+from mdplan.markdown.node_kind import NodeKind
 from mdplan.markdown.outline import Outline
 from mdplan.pattern_problem import pattern_problem
 from mdplan.read_report import SearchedFile, SearchGroup, SearchHit
 from mdplan.reading.read_place import lines_like
-from mdplan.reading.search_request import SearchRequest
+from mdplan.reading.search_query import SearchRequest
 from mdplan.reading.shown import shown_names
 from mdplan.text.pattern import Pattern, PatternProblem
 from mdplan.text.source import visible

@@ -6,16 +6,19 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.matches import NodeKind
+from mdplan.markdown.node_kind import NodeKind
 from mdplan.operation import Wire
-from mdplan.text.pattern import MatchType, Pattern
+from mdplan.reading.search_query import DEFAULT_LIMIT, MOST_CONTEXT, MOST_MATCHES, SearchRequest
+from mdplan.text.pattern import MatchType
 from mdplan.wire import validated, wire_names, with_decoded_fields
 from mdplan.wire_names import fold_names, unknown_fields
+
+__all__ = ["SearchFields", "SearchRequest", "read_search_request"]
 
 _SYNONYMS: Final = {"path": "file", "filePath": "file", "query": "pattern"}
 
 
-class SearchRequest(Wire):
+class SearchFields(Wire):
     """A pattern and where to look for it."""
 
     pattern: str = Field(min_length=1, description="Text or regular expression to find.")
@@ -25,11 +28,11 @@ class SearchRequest(Wire):
     multiline: bool = Field(default=True, description="Regex: ^ and $ match at line ends.")
     dot_all: bool = Field(default=False, description="Regex: . matches line ends.")
     exclude: tuple[NodeKind, ...] = Field(default=(), description="Kinds of nodes to leave out.")
-    context: Annotated[int, Field(strict=True, ge=0, le=50)] = Field(
+    context: Annotated[int, Field(strict=True, ge=0, le=MOST_CONTEXT)] = Field(
         default=0, description="Lines to show on both sides of a match."
     )
-    limit: Annotated[int, Field(strict=True, ge=1, le=10_000)] = Field(
-        default=50, description="Most matches to list; the totals are exact all the same."
+    limit: Annotated[int, Field(strict=True, ge=1, le=MOST_MATCHES)] = Field(
+        default=DEFAULT_LIMIT, description="Most matches to list; the totals are exact all the same."
     )
     respect_gitignore: bool = Field(default=False, description="Leave out what .gitignore names.")
     section_patterns: tuple[str, ...] = Field(
@@ -45,34 +48,15 @@ class SearchRequest(Wire):
         description="markdown, text or ini; found by name when absent.",
     )
 
-    def to_pattern(self) -> Pattern:
-        """The pattern as a value of the core."""
-        return Pattern(
-            text=self.pattern,
-            match_type=self.match_type,
-            case_sensitive=self.case_sensitive,
-            multiline=self.multiline,
-            dot_all=self.dot_all,
-        )
-
-    @property
-    def needed_bytes(self) -> bytes | None:
-        """Bytes without which no UTF-8 file has a match; None where the pattern does not say.
-
-        A line end in a literal pattern stands for any kind of line end, so only the longest of its lines
-        counts.
-        """
-        if self.match_type is not MatchType.LITERAL or not self.case_sensitive:
-            return None
-        return max(self.pattern.replace("\r", "\n").split("\n"), key=len).encode("utf-8")
-
 
 def read_search_request(data: Mapping[str, Any]) -> SearchRequest | Problems:
     """Request of decoded JSON `data`; null counts as absent. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD; all."""
     folded = {name: value for name, value in fold_names(data, _SYNONYMS).items() if value is not None}
-    fields = with_decoded_fields(SearchRequest, folded)
-    problems: tuple[Diagnostic, ...] = tuple(unknown_fields(fields, wire_names(SearchRequest), "the request"))
+    fields = with_decoded_fields(SearchFields, folded)
+    problems: tuple[Diagnostic, ...] = tuple(unknown_fields(fields, wire_names(SearchFields), "the request"))
     if problems:
         return problems
-    request: SearchRequest | Problems = validated(SearchRequest, fields, "")
-    return request
+    request: SearchFields | Problems = validated(SearchFields, fields, "")
+    if not isinstance(request, SearchFields):
+        return request
+    return SearchRequest(**{name: getattr(request, name) for name in SearchFields.model_fields})

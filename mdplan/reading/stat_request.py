@@ -1,13 +1,12 @@
 """What a caller may ask of `stat`, read strictly."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.document_format import DocumentFormat
-from mdplan.wire_names import fold_names, unknown_fields
+from mdplan.wire_names import fold_names, holds_surrogate, unknown_fields
 
 Detail = Literal["auto", "brief", "full"]
 DETAILS: Final = ("auto", "brief", "full")
@@ -15,7 +14,6 @@ INVENTORIES: Final = ("codeBlocks", "tables", "tasks", "anchors", "regions", "li
 
 _SYNONYMS: Final = {"path": "file", "filePath": "file"}
 _LISTS: Final = ("under", "include")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +50,7 @@ def read_stat_request(data: Mapping[str, Any]) -> StatRequest | Problems:
         given[name] = _strings_of(given[name])
     if isinstance(given.get("include"), str):
         given["include"] = (given["include"],)
-    if any(_holds_surrogate(item) for item in given.items()) or any(map(_holds_surrogate, given.values())):
+    if any(holds_surrogate(item) for item in given.items()) or any(map(holds_surrogate, given.values())):
         return (
             _invalid("the request holds a lone surrogate, which is no Unicode text", "send valid Unicode"),
         )
@@ -118,11 +116,6 @@ _RULES: Final[Mapping[str, tuple[Callable[[object], bool], str, str]]] = {
         f"choose from {', '.join(INVENTORIES)}",
     ),
 }
-
-
-def _holds_surrogate(value: object) -> bool:
-    texts = value if isinstance(value, tuple) else (value,)
-    return any(isinstance(text, str) and _SURROGATE.search(text) for text in texts)
 
 
 def _invalid(message: str, hint: str) -> Diagnostic:

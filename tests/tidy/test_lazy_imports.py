@@ -1,8 +1,10 @@
 """Starting is cheap: what is heavy is imported where it is used, and only then."""
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +24,58 @@ HEAVY = {
     "uvicorn",
     "yaml",
 }
+
+
+PLAIN = b"""\
+# Tea
+
+The kettle is `hot`.
+
+## Install `kettle`
+
+- water
+- leaves
+
+```sh
+boil
+```
+"""
+INITIALIZE = json.dumps(
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "a", "version": "1"},
+        },
+    }
+)
+# Runs a program as `python ARGUMENTS` would, and tells at its end what it has loaded.
+LOADED = """
+import atexit, runpy, sys
+atexit.register(lambda: print("loaded:", *sorted(sys.modules), file=sys.__stderr__))
+module = sys.argv[2]
+sys.argv = sys.argv[2:]
+runpy.run_module(module, run_name="__main__", alter_sys=True)
+"""
+
+
+def loaded_by(*arguments: str, stdin: str = "") -> set[str]:
+    """Names of `sys.modules`, dotted and top-level, when `python ARGUMENTS` ends."""
+    run = subprocess.run(
+        [sys.executable, "-c", LOADED, *arguments],
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        env=os.environ | {"NO_COLOR": "1"},
+        input=stdin and f"{stdin}\n",
+        timeout=60,
+    )
+    told = [line for line in run.stderr.split("\n") if line.startswith("loaded:")]
+    assert run.returncode == 0, run.stderr
+    return set(told[0].split()[1:])
 
 
 def imported_by(*arguments: str) -> set[str]:
@@ -50,6 +104,43 @@ def test_start_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
 
     assert "mdplan" in imported
     assert imported & HEAVY == set()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("stat",),
+        ("stat", "--detail", "brief"),
+        ("stat", "--json"),
+        ("read",),
+        ("read", "--section", "Install kettle"),
+        ("read", "--match", "kettle"),
+        ("search", "boil"),
+    ],
+    ids=" ".join,
+)
+def test_looking_at_plain_markdown_imports_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(PLAIN)
+    file = str(tmp_path / "a.md")
+    command = ("-m", "mdplan", *arguments, file, "--root", str(tmp_path))
+
+    assert loaded_by(*command) & (HEAVY | {"asyncio", "pathspec", "platformdirs"}) == set()
+
+
+def test_front_matter_and_links_are_read_by_those_who_can(tmp_path: Path) -> None:
+    """What is not needed above is there where it is needed."""
+    (tmp_path / "a.md").write_bytes(b"---\nkey: 1\n---\n" + PLAIN + b"\nSee [this](#install).\n")
+    command = ("-m", "mdplan", "stat", str(tmp_path / "a.md"), "--root", str(tmp_path))
+
+    assert loaded_by(*command) & HEAVY == {"frontmatter", "markdown_it", "mdit_py_plugins", "yaml"}
+
+
+def test_server_says_who_it_is_before_it_loads_its_tools(tmp_path: Path) -> None:
+    """The tools, the operations behind them and the engine come with the next message."""
+    loaded = loaded_by("-m", "mdplan", "serve", "--root", str(tmp_path), stdin=INITIALIZE)
+
+    assert "mcp.server.mcpserver" in loaded
+    assert loaded & {"mdplan.engine", "mdplan.operations", "mdplan.wire", "yaml", "markdown_it"} == set()
 
 
 def test_heavy_imports_would_be_seen() -> None:

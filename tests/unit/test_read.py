@@ -71,7 +71,9 @@ def read(
     cursor: str | None = None,
     **target: Any,  # noqa: ANN401 (any field of a target)
 ) -> Any:  # noqa: ANN401 (a test says which of both it expects)
-    return read_target("a.md", outline(text), ReadTarget(file="a.md", **target), budget, cursor)
+    request = read_read_request({"file": "a.md", **target})
+    assert isinstance(request, ReadRequest), request
+    return read_target("a.md", outline(text), request.targets[0], budget, cursor)
 
 
 @pytest.mark.parametrize(

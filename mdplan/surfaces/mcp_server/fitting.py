@@ -7,7 +7,7 @@ from typing import TypeVar
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine import Engine
 from mdplan.read_report import ReadReport, ReadResult, SearchedFile, SearchReport
-from mdplan.reading.read_request import ReadRequest
+from mdplan.reading.read_target import ReadRequest
 from mdplan.report import Report, refusal, to_wire
 from mdplan.surfaces.mcp_server.short_report import size_of
 from mdplan.surfaces.mcp_server.tool import Answer
@@ -89,7 +89,7 @@ def read_within(
     """
     longest = min(request.max_characters, most)
     report = fitted(
-        lambda characters: engine.read(request.model_copy(update={"max_characters": characters})),
+        lambda characters: engine.read(replace(request, max_characters=characters)),
         longest,
         most,
         _either_size(text_of),

@@ -9,7 +9,7 @@ from mdplan.format_detection import document_format
 from mdplan.operation import LinesField
 from mdplan.plan_report import ApplyReport
 from mdplan.read_report import ReadResult
-from mdplan.reading.read_request import ReadRequest, ReadTarget
+from mdplan.reading.read_target import ReadRequest, ReadTarget
 from mdplan.surfaces.mcp_server.text_answers import Change, answered, failed, refused, target_text
 from mdplan.surfaces.mcp_server.text_requests import PatchRequest, target_of
 from mdplan.surfaces.mcp_server.text_writing import Written, expected_source, write

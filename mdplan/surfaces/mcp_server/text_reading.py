@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.document_format import DocumentFormat
 from mdplan.engine import Engine
-from mdplan.operation import CodeBlockField, LinesField
 from mdplan.read_report import SearchGroup, SearchReport
-from mdplan.reading.read_request import ReadRequest as EngineRequest
-from mdplan.reading.read_request import ReadTarget
+from mdplan.reading.read_target import CodeBlockName, ReadTarget
+from mdplan.reading.read_target import ReadRequest as EngineRequest
 from mdplan.reading.read_text import read_text
-from mdplan.reading.search_request import SearchRequest
+from mdplan.reading.search_query import SearchRequest
 from mdplan.reading.shown import shown
 from mdplan.reading.stat_request import StatRequest
 from mdplan.stat_report import SectionEntry, StatReport
@@ -30,6 +30,7 @@ from mdplan.surfaces.mcp_server.text_requests import InspectRequest, ReadRequest
 from mdplan.surfaces.mcp_server.tool import Answer
 from mdplan.text.pattern import MatchType
 from mdplan.text.source import Source
+from mdplan.text.span import Lines
 
 _EVERYTHING: Final = 1_000_000
 _MOST_MATCHES: Final = 200
@@ -251,7 +252,7 @@ def _end(engine: Engine, place: ReadTarget) -> int:
     whole = EngineRequest(targets=(place,), max_characters=_MOST_READ)
     (part,) = engine.read(whole).results
     while part.next_cursor is not None:
-        (part,) = engine.read(whole.model_copy(update={"cursor": part.next_cursor})).results
+        (part,) = engine.read(replace(whole, cursor=part.next_cursor)).results
     return part.end_line or 0
 
 
@@ -260,14 +261,16 @@ def _place(engine: Engine, request: ReadRequest) -> ReadTarget | Answer:
     if target.heading is not None:
         return ReadTarget(file=file, heading=target.heading.text, subsections=target.heading.include_children)
     if target.code_block is not None:
-        return ReadTarget(file=file, code_block=CodeBlockField(index=target.code_block.index))
+        return ReadTarget(file=file, code_block=CodeBlockName(index=target.code_block.index))
     if target.anchor is not None:
         return ReadTarget(file=file, anchor=target.anchor, subsections=False)
     if target.search is not None:
         return ReadTarget(file=file, match=target.search.query, context=target.search.context_lines)
     if target.section is not None:
         return _marked(engine, file, target.section)
-    return ReadTarget(file=file, lines=target.lines)
+    if target.lines is None:
+        return ReadTarget(file=file)
+    return ReadTarget(file=file, lines=Lines(start=target.lines.start, end=target.lines.end))
 
 
 def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | Answer:
@@ -280,7 +283,7 @@ def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | Answer:
     found += [(each.marker[1:-1], each.start_line, each.end_line) for each in report.text_sections or ()]
     for name, first, last in found:
         if name == wanted:
-            return ReadTarget(file=file, lines=LinesField(start=first, end=last))
+            return ReadTarget(file=file, lines=Lines(start=first, end=last))
     markers = ", ".join(
         f"[{shown(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
     )

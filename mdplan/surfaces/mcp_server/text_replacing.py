@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mdplan.engine import Engine
-from mdplan.markdown.matches import NodeKind
+from mdplan.markdown.node_kind import NodeKind
 from mdplan.surfaces.mcp_server.text_answers import Change, answered, failed
 from mdplan.surfaces.mcp_server.text_requests import ReplaceRequest
 from mdplan.surfaces.mcp_server.text_writing import expected_source, write

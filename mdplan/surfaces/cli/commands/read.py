@@ -10,8 +10,18 @@ from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limit_options import FILES, PATTERNS
 from mdplan.markdown.section_id import section_id_digits
 from mdplan.read_report import ReadReport
+from mdplan.reading.read_target import (
+    MOST_CHARACTERS,
+    MOST_CONTEXT,
+    ONE_PLACE,
+    CodeBlockName,
+    ReadTarget,
+)
 from mdplan.surfaces.cli.session import Session, engine_command
+from mdplan.text.pattern import MatchType
+from mdplan.text.span import Lines
 from mdplan.text.visible_text import escaped
+from mdplan.wire_names import holds_surrogate
 
 
 @click.command()
@@ -36,11 +46,13 @@ from mdplan.text.visible_text import escaped
 @click.option("--match", metavar="TEXT", help="Lines around the first match of TEXT.")
 @click.option("--regex", is_flag=True, help="TEXT is a regular expression.")
 @click.option(
-    "--context", type=click.IntRange(min=0), help="Lines on both sides of the match; 10 if not given."
+    "--context",
+    type=click.IntRange(0, MOST_CONTEXT),
+    help="Lines on both sides of the match; 10 if not given.",
 )
 @click.option("--start-line", type=click.IntRange(min=1), help="From this line to the end, or to --until.")
 @click.option("--until", metavar="REGEX", help="The first later line that begins with a match ends the text.")
-@click.option("--max-characters", type=click.IntRange(min=1), help="Most characters to print.")
+@click.option("--max-characters", type=click.IntRange(1, MOST_CHARACTERS), help="Most characters to print.")
 @click.option("--cursor", help="Where the text before ended: its nextCursor.")
 @click.option("--encoding", help="Encoding, where a file is not UTF-8 and has no BOM.")
 @click.option("--format", type=click.Choice(["markdown", "ini", "text"]), help="Found when not given.")
@@ -52,15 +64,16 @@ def read(session: Session, *, file: str, **wishes: object) -> Exit:
     of it: baseSha256, and sectionSha256 where a section was read.
     """
     from mdplan.read_files import read_files
-    from mdplan.reading.read_request import read_read_request
+    from mdplan.reading.read_target import ReadRequest
     from mdplan.reading.read_text import place_line, rest_lines
 
-    target = _target(wishes)
+    target = _target(session.named(file), wishes)
     if isinstance(target, Diagnostic):
         return session.refuse(target)
-    request = read_read_request({"file": session.named(file), **target})
-    if isinstance(request, tuple):
-        return session.refuse(*request)
+    limits: dict[str, Any] = {
+        name: wishes[name] for name in ("max_characters", "cursor") if wishes[name] is not None
+    }
+    request = ReadRequest(targets=(target,), **limits)
     report = read_files(session.open_files(), request)
     if report.ok and not session.console.as_json:
         for result in report.results:
@@ -74,34 +87,53 @@ def read(session: Session, *, file: str, **wishes: object) -> Exit:
     return session.finish(report)
 
 
-def _target(wishes: Mapping[str, Any]) -> dict[str, object] | Diagnostic:
-    """The fields of a read request that the options stand for."""
-    fields: dict[str, object] = {
+def _target(file: str, wishes: Mapping[str, Any]) -> ReadTarget | Diagnostic:
+    """The place that the options name in `file`."""
+    fields: dict[str, Any] = {
         name: value for name, value in wishes.items() if name not in _OWN_FORMS and value not in (None, False)
     }
-    section = wishes["section"]
-    if len(section) == 1:
-        fields["section_id" if section_id_digits(section[0]) else "heading"] = section[0]
-    elif section:
-        fields["heading_path"] = list(section)
-    if wishes["own_body"]:
-        fields["subsections"] = False
+    fields |= _section(wishes)
     if wishes["regex"]:
-        fields["match_type"] = "regex"
+        fields["match_type"] = MatchType.REGEX
     if wishes["code_block"] is not None:
         by_index = wishes["code_block"].isdecimal()
         fields["code_block"] = (
-            {"index": int(wishes["code_block"])} if by_index else {"language": wishes["code_block"]}
+            CodeBlockName(index=int(wishes["code_block"]))
+            if by_index
+            else CodeBlockName(language=wishes["code_block"])
         )
     if wishes["lines"] is not None:
         lines = _LINES.fullmatch(wishes["lines"])
-        if lines is None:
-            return Diagnostic(
-                code=Code.INVALID_ARGUMENT, message="--lines is no range of lines", hint="write --lines 12-25"
-            )
-        fields["lines"] = {"start": int(lines[1]), "end": int(lines[2] or lines[1])}
+        first, last = (int(lines[1]), int(lines[2] or lines[1])) if lines else (0, 0)
+        if not 1 <= first <= last:
+            return _invalid("--lines is no range of lines", "write --lines 12-25")
+        fields["lines"] = Lines(start=first, end=last)
+    target = ReadTarget(file=file, **fields)
+    for name in ("match", "until"):
+        if fields.get(name) == "":
+            return _invalid(f"`{name}` is empty", "give at least one character")
+    if any(map(holds_surrogate, fields.values())):
+        return _invalid("an option holds bytes that are no text", "write it in the encoding of the terminal")
+    fault = next(target.faults(), None)
+    return target if fault is None else _invalid(fault, ONE_PLACE)
+
+
+def _section(wishes: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that name a section."""
+    fields: dict[str, Any] = {"subsections": False} if wishes["own_body"] else {}
+    names = wishes["section"]
+    if len(names) == 1:
+        fields["section_id" if section_id_digits(names[0]) else "heading"] = names[0]
+    elif names:
+        fields["heading_path"] = names
     return fields
 
 
+def _invalid(message: str, hint: str) -> Diagnostic:
+    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)
+
+
 _LINES: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
-_OWN_FORMS: Final = frozenset({"section", "own_body", "regex", "code_block", "lines"})
+_OWN_FORMS: Final = frozenset(
+    {"section", "own_body", "regex", "code_block", "lines", "max_characters", "cursor"}
+)

@@ -1,22 +1,23 @@
 """`mdplan search`: where a text stands, by section."""
 
+from typing import Any, Final
+
 import click
 
-from mdplan.diagnostics import Exit
+from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limit_options import FILES, PATTERNS
+from mdplan.markdown.node_kind import NodeKind
 from mdplan.read_report import SearchReport
+from mdplan.reading.search_query import MOST_CONTEXT, MOST_MATCHES, SearchRequest
 from mdplan.surfaces.cli.session import Session, engine_command
+from mdplan.text.pattern import MatchType
 from mdplan.text.visible_text import escaped
+from mdplan.wire_names import holds_surrogate
 
-_KINDS = (
-    "codeBlocks",
-    "inlineCode",
-    "linkDestinations",
-    "images",
-    "frontMatter",
-    "html",
-    "tables",
-    "headings",
+_NO_TEXT: Final = Diagnostic(
+    code=Code.INVALID_ARGUMENT,
+    message="`pattern` is no text",
+    hint="give at least one character, in the encoding of the terminal",
 )
 
 
@@ -25,16 +26,25 @@ _KINDS = (
 @click.argument("file", type=click.Path(readable=False), default=".")
 @click.option("--regex", is_flag=True, help="PATTERN is a regular expression.")
 @click.option("--ignore-case", "-i", is_flag=True, help="Case does not matter.")
-@click.option("--exclude", multiple=True, type=click.Choice(_KINDS), help="Leave out matches in these.")
-@click.option("--context", "-C", type=click.IntRange(min=0), help="Lines to show on both sides.")
-@click.option("--limit", type=click.IntRange(min=1), help="Most matches to list; 50 if not given.")
+@click.option(
+    "--exclude", multiple=True, type=click.Choice(list(NodeKind)), help="Leave out matches in these."
+)
+@click.option("--context", "-C", type=click.IntRange(0, MOST_CONTEXT), help="Lines to show on both sides.")
+@click.option("--limit", type=click.IntRange(1, MOST_MATCHES), help="Most matches to list; 50 if not given.")
 @click.option("--gitignore", is_flag=True, help="Leave out files that .gitignore names.")
 @click.option("--cursor", help="Where the page before ended: its nextCursor.")
 @click.option("--encoding", help="Encoding, where files are not UTF-8 and have no BOM.")
 @click.option("--format", type=click.Choice(["markdown", "ini", "text"]), help="Found when not given.")
 @engine_command(SearchReport, FILES, PATTERNS)
 def search(
-    session: Session, *, file: str, regex: bool, ignore_case: bool, gitignore: bool, **wishes: object
+    session: Session,
+    *,
+    file: str,
+    regex: bool,
+    ignore_case: bool,
+    exclude: tuple[str, ...],
+    gitignore: bool,
+    **wishes: Any,  # noqa: ANN401 (what click makes of the options)
 ) -> Exit:
     """Show where PATTERN stands in FILE, a folder or a glob; the current folder if not given.
 
@@ -42,19 +52,18 @@ def search(
     where not all of them are listed.
     """
     from mdplan.reading.read_text import search_text
-    from mdplan.reading.search_request import read_search_request
     from mdplan.search_files import search_files
 
-    given = {name: list(value) if isinstance(value, tuple) else value for name, value in wishes.items()}
-    given |= {
-        "file": session.named(file),
-        "match_type": "regex" if regex else "literal",
-        "case_sensitive": not ignore_case,
-        "respect_gitignore": gitignore,
-    }
-    request = read_search_request(given)
-    if isinstance(request, tuple):
-        return session.refuse(*request)
+    request = SearchRequest(
+        file=session.named(file),
+        match_type=MatchType.REGEX if regex else MatchType.LITERAL,
+        case_sensitive=not ignore_case,
+        exclude=tuple(map(NodeKind, exclude)),
+        respect_gitignore=gitignore,
+        **{name: value for name, value in wishes.items() if value is not None},
+    )
+    if not request.pattern or holds_surrogate(request.pattern):
+        return session.refuse(_NO_TEXT)
     report = search_files(session.open_files(), request)
     if report.ok and not session.console.as_json:
         session.console.text(escaped(search_text(report)))

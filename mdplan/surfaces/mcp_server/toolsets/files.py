@@ -10,10 +10,11 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine import Engine
-from mdplan.operation import LinesField, Ordinal
+from mdplan.operation import Ordinal
 from mdplan.read_report import ReadReport, ReadResult, SearchHit, SearchReport
-from mdplan.reading.read_request import MOST_TARGETS, ReadRequest, ReadTarget
-from mdplan.reading.search_request import SearchRequest
+from mdplan.reading.read_request import MOST_TARGETS
+from mdplan.reading.read_target import ReadRequest, ReadTarget
+from mdplan.reading.search_query import SearchRequest
 from mdplan.reading.stat_request import StatRequest
 from mdplan.report import refusal, to_wire
 from mdplan.surfaces.mcp_server.arguments import guarded
@@ -24,6 +25,7 @@ from mdplan.surfaces.mcp_server.requests import Request, hint_of, read_arguments
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.text.pattern import MatchType
 from mdplan.text.source import visible
+from mdplan.text.span import Lines
 
 SECTION_PATTERNS: Final = (r"^\[LOG-", r"^## ", r"^# ")
 _LARGE_BYTES: Final = 100_000
@@ -89,9 +91,9 @@ class FileReadRequest(Request):
         if self.tail is not None:
             return ReadTarget(file=self.path, last_lines=self.tail)
         if self.head is not None:
-            return ReadTarget(file=self.path, lines=LinesField(start=1, end=self.head))
+            return ReadTarget(file=self.path, lines=Lines(start=1, end=self.head))
         if self.end_line is not None:
-            return ReadTarget(file=self.path, lines=LinesField(start=self.start_line or 1, end=self.end_line))
+            return ReadTarget(file=self.path, lines=Lines(start=self.start_line or 1, end=self.end_line))
         return ReadTarget(file=self.path, start_line=self.start_line, until=self.read_to_next_pattern)
 
 

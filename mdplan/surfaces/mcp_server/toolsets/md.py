@@ -7,9 +7,9 @@ from typing import Any, Final
 from mdplan.engine import Engine
 from mdplan.plan_report import ApplyReport, PlanReport
 from mdplan.read_report import ReadReport, SearchReport
-from mdplan.reading.read_request import ReadRequest, ReadTarget, read_read_request
+from mdplan.reading.read_request import ReadRequest, ReadRequestFields, ReadTargetFields, read_read_request
 from mdplan.reading.read_text import read_text, search_text
-from mdplan.reading.search_request import SearchRequest, read_search_request
+from mdplan.reading.search_request import SearchFields, SearchRequest, read_search_request
 from mdplan.reading.stat_request import DETAILS, INVENTORIES, StatRequest, read_stat_request
 from mdplan.reading.stat_text import stat_text
 from mdplan.report import refusal, to_wire
@@ -216,18 +216,18 @@ def _stat_schema() -> Schema:
 
 def _read_schema() -> Schema:
     """Fields of one target, and `targets` for several, without saying everything twice."""
-    options = request_properties(ReadRequest, {"cursor": "nextCursor of the answer before."})
+    options = request_properties(ReadRequestFields, {"cursor": "nextCursor of the answer before."})
     targets: Schema = {
         "type": "array",
         "items": {"type": "object"},
         "description": "Several places, each as above.",
     }
-    fields = request_properties(ReadTarget, _READ_FIELDS)
+    fields = request_properties(ReadTargetFields, _READ_FIELDS)
     return object_schema({**fields, **options, "targets": targets})
 
 
 def _search_schema() -> Schema:
-    fields = request_properties(SearchRequest, _SEARCH_FIELDS)
+    fields = request_properties(SearchFields, _SEARCH_FIELDS)
     del fields["sectionPatterns"]  # Here sections say where they end; logs are for the toolset `files`.
     return object_schema(fields, required=["pattern"])
 
