@@ -10,7 +10,7 @@ from mdplan.markdown.link_path import MARKDOWN_SUFFIXES, folder_of, page_key
 from mdplan.markdown.link_target import Held
 from mdplan.markdown.targets import resolvable_targets
 from mdplan.outlined_files import OutlinedFiles
-from mdplan.planning.link_names import linked_names, text_of_bytes
+from mdplan.planning.link_names import may_link_to, text_of_bytes
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.storage.file_name import FileName
 from mdplan.storage.root import Root
@@ -71,7 +71,7 @@ class LinkedFiles:
             found = self._documents.workspace.read(name, self._documents.max_file_bytes)
             if isinstance(found, Diagnostic):
                 yield _not_looked_at(name, found)
-            elif not names.isdisjoint(linked_names(text_of_bytes(found.data))):
+            elif may_link_to(text_of_bytes(found.data), names):
                 source = self._documents.decode(name, found.data, None)
                 yield (
                     self._snapshot(name, source)

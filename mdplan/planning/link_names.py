@@ -19,9 +19,10 @@ _PAGE: Final = re.compile(r"(?P<wiki>[^\[\]|\r\n]*)")
 # Behind the sign of equality of an attribute.
 _VALUE: Final = re.compile(r"""\s*["']?(?P<html>[^"'<>\r\n]*)""")
 _LONGEST_NAME: Final = 6
+_FEW: Final = 8
 # What a fragment begins with; an escape or an entity can be its sign.
 _OWN: Final = frozenset("#&\\")
-# Of a fragment with one of these nobody knows what it means before it is parsed.
+# Of a destination with one of these nobody knows what it means before it is parsed.
 _MEANS_MORE: Final = re.compile(r"[\\&%]")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _END_OF_PATH: Final = re.compile(r"[#?|]")
@@ -34,6 +35,19 @@ def linked_names(text: str) -> frozenset[str]:
     It costs one pass over the text.
     """
     return frozenset(name for match in _destinations(text) for name in _names(match))
+
+
+def may_link_to(text: str, names: frozenset[str]) -> bool:
+    """Whether one of `names`, as `page_key` writes them, is among the `linked_names` of `text`."""
+    few = names if len(names) <= _FEW else ("",)
+    for match in _destinations(text):
+        written = match[match.lastgroup or 0]
+        spelled = written.lower().replace(" ", "-")
+        # What is spelled plainly holds the name, and looking for it costs less than making one of it.
+        may_be_one = any(name in spelled for name in few) or _MEANS_MORE.search(written) is not None
+        if may_be_one and not names.isdisjoint(_names(match)):
+            return True
+    return False
 
 
 def places_of_fragments(text: str, keys: Container[str]) -> Iterator[int]:

@@ -14,7 +14,7 @@ from mdplan.markdown.link_path import as_variant, folder_of, followed, link_betw
 from mdplan.markdown.link_target import Held, Target, find_target, has_anchor
 from mdplan.markdown.outline import Outline
 from mdplan.planning.link_changes import LinkChanges, Now
-from mdplan.planning.link_names import linked_names, places_of_fragments
+from mdplan.planning.link_names import may_link_to, places_of_fragments
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
 
@@ -99,7 +99,7 @@ class _Judge:
         outline, changes = self._outline, self.changes
         whole = Span(0, len(outline.source.text))
         names = changes.names
-        if self._moves_away or (names and not names.isdisjoint(linked_names(outline.source.text))):
+        if self._moves_away or (names and may_link_to(outline.source.text, names)):
             return destinations(outline, [whole], ANY_LINK)
         areas = _blocks(outline, [*self.document.written, *self._moved])
         found = {each.span: each for each in destinations(outline, areas)}

@@ -17,7 +17,7 @@ from mdplan.markdown.link_path import (
 )
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.targets import target_key
-from mdplan.planning.link_names import linked_names, text_of_bytes
+from mdplan.planning.link_names import linked_names, may_link_to, text_of_bytes
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.source import Source
 from mdplan.text.span import Span
@@ -124,6 +124,8 @@ def test_new_path_is_read_again_and_found_without_parsing(place: str, path: str)
     assert followed("", new.path) == followed("", path)
     assert result[: new.path_span.start] + "old.md" + result[new.path_span.end :] == text
     assert page_key(path) in linked_names(text_of_bytes(result.encode()))
+    assert may_link_to(result, frozenset({page_key(path)}))
+    assert not may_link_to(result, frozenset({page_key(path) + "-not"}))
 
 
 @given(st.sampled_from(PLACES), _NAME)
