@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 # Controls (escape sequences), format characters (bidi overrides, zero width), line separators, surrogates,
@@ -10,13 +11,21 @@ _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 # Letters and marks that have no width: graphically a blank or nothing, whatever their category says.
 _BLANK_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 _NOT_ASCII: Final = re.compile(r"[\x7f-\U0010ffff]")
+_UNUSUAL: Final = re.compile(r"[^\n\t\x20-\x7e]")
+# What colours begin and end with.
+_COLOUR: Final = re.compile(r"(\x1b\[[0-9;]{0,20}m)")
 
 
 def escaped(text: str) -> str:
     r"""`text` with all that hides or steers as ``\xNN`` or ``\uNNNN``; LF and TAB stay."""
-    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
-        return text
-    return "".join(_escape(character) if is_hidden(character) else character for character in text)
+    return _UNUSUAL.sub(lambda match: _escape(match[0]) if is_hidden(match[0]) else match[0], text)
+
+
+def escaped_but_for_colours(text: str) -> str:
+    """The same, in which sequences that set colours stay; those of a file were escaped before."""
+    parts = _COLOUR.split(text)
+    parts[::2] = map(escaped, parts[::2])
+    return "".join(parts)
 
 
 def escaped_json(text: str) -> str:
@@ -24,6 +33,7 @@ def escaped_json(text: str) -> str:
     return _NOT_ASCII.sub(lambda match: _json_escape(match[0]) if is_hidden(match[0]) else match[0], text)
 
 
+@lru_cache(maxsize=4096)
 def is_hidden(character: str) -> bool:
     """Whether people would not see `character` as what it is; LF and TAB are what they are."""
     if character in "\n\t":

@@ -4,11 +4,11 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Final, TextIO
 
 import click
 
-from mdplan.text.visible_text import escaped, escaped_json
+from mdplan.text.visible_text import escaped, escaped_but_for_colours, escaped_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,9 @@ class Ink:
     def bold(self, text: str, colour: str | None = None) -> str:
         """`text` in bold."""
         return click.style(text, fg=colour, bold=True) if self.on else text
+
+
+NO_INK: Final = Ink(on=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +78,13 @@ class Console:
         """The same through the user's pager, where a terminal shows it."""
         from mdplan.surfaces.cli.pager import page
 
-        data = _encoded(sys.stdout, text)
+        data = _encoded(sys.stdout, text, self.out)
         if not (_is_terminal(sys.stdout) and page(data, os.environ)):
             _write(sys.stdout, data)
 
     def text(self, text: str) -> None:
-        """Write `text`, which is escaped where it must be and ends its lines, to standard output."""
-        _write(sys.stdout, _encoded(sys.stdout, text))
+        """Write `text`, which ends its lines, to standard output."""
+        _write(sys.stdout, _encoded(sys.stdout, text, self.out))
 
     def json(self, value: object) -> None:
         """Write `value`, decoded JSON, to standard output: one line, or indented on a terminal."""
@@ -92,20 +95,20 @@ class Console:
         _write(sys.stdout, text.encode("utf-8") + b"\n")
 
     def note(self, text: str) -> None:
-        """Tell people `text`, which is escaped where it must be, on standard error; not when quiet."""
+        """Tell people `text` on standard error; not when quiet."""
         if not self.quiet:
             self.problem(text)
 
     def problem(self, text: str) -> None:
-        """Tell people `text`, which is escaped where it must be, on standard error, also when quiet."""
+        """Tell people `text` on standard error, also when quiet."""
         if not self.as_json:
-            tell(text)
+            tell(text, self.err)
 
 
-def tell(text: str) -> None:
+def tell(text: str, ink: Ink = NO_INK) -> None:
     """Write `text` to standard error, with a line end. That nobody can read it is no reason to fail."""
     try:
-        _write(sys.stderr, _encoded(sys.stderr, text + "\n"))
+        _write(sys.stderr, _encoded(sys.stderr, text + "\n", ink))
     except OSError:
         mute(sys.stderr)
 
@@ -129,7 +132,12 @@ def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and not stream.closed and stream.isatty()
 
 
-def _encoded(stream: TextIO | None, text: str) -> bytes:
+def _encoded(stream: TextIO | None, text: str, ink: Ink) -> bytes:
+    """`text` for people. All of it goes through here: nothing but colours steers a terminal.
+
+    Text of files has its colours escaped before, by `shown` or `escaped`.
+    """
+    text = escaped_but_for_colours(text) if ink.on else escaped(text)
     return text.encode((stream.encoding if stream is not None else None) or "utf-8", "backslashreplace")
 
 

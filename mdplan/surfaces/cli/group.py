@@ -1,5 +1,6 @@
 """`mdplan` itself: its commands, loaded when they run, and what a process owes its caller at the end."""
 
+import io
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -58,7 +59,7 @@ def _exit_code(run: Callable[[], object]) -> int:
         code = run()
         return int(code) if isinstance(code, int) else Exit.DONE
     except click.ClickException as problem:
-        problem.show()
+        tell(_told(problem))
         return Exit.INVALID
     except (click.Abort, KeyboardInterrupt):
         tell("interrupted")
@@ -77,6 +78,13 @@ def _exit_code(run: Callable[[], object]) -> int:
             "MDPLAN_DEBUG=1 shows where it happened; that may contain text of your files."
         )
         return Exit.BUG
+
+
+def _told(problem: click.ClickException) -> str:
+    """What click says of `problem`, which repeats arguments: names of files that a shell has put there."""
+    told = io.StringIO()
+    problem.show(file=told)
+    return told.getvalue().removesuffix("\n")
 
 
 def _raise_if_debugging() -> None:

@@ -13,6 +13,7 @@ from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REP
 from mdplan.surfaces.http_options import read_http_options, with_http_options
 from mdplan.surfaces.mcp_server.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names
 from mdplan.surfaces.mcp_server.tool import Offer
+from mdplan.text.visible_text import escaped
 
 _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 
@@ -83,7 +84,8 @@ def serve(
         workspace = Workspace.open(roots, allow, deny)
     except StorageRefused as refused:
         for problem in refused.problems:
-            click.echo(f"error: {problem.code}: {problem.message}\n  hint: {problem.hint}", err=True)
+            told = f"error: {problem.code}: {problem.message}\n  hint: {problem.hint}"
+            click.echo(escaped(told), err=True)
         return refused.problems[0].code.exit
     read_only, needs_approval = offered["read_only"], offered["require_approval"]
 
