@@ -70,7 +70,8 @@ class _Server(uvicorn.Server):
 
 
 def _listener(options: HttpOptions) -> socket.socket:
-    listener = socket.socket(options.family, socket.SOCK_STREAM)
+    # Where the protocol is not named, asyncio leaves small packets to wait for the client: 40 ms an answer.
+    listener = socket.socket(options.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(options.address)
