@@ -1,5 +1,6 @@
 """Answers to browsers: templates that escape everything, headers that allow only what is needed."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
@@ -7,12 +8,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from mdplan.surfaces.review_page.words import counted, date_of, day_and_time, short, shown
 
 _HERE: Final = Path(__file__).parent
+# Hints name what an agent would call; here it has the name of a command.
+_TOOL: Final = re.compile(r"\bmd_(stat|read|search|validate|apply|history)\b")
 _STATIC: Final = {"review.css": "text/css", "review.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -72,8 +75,19 @@ def _environment() -> Environment:
         "date": _date,
         # For HTML that `safe_html` made: nothing else may go through here.
         "inert": Markup,
+        "code_spans": _code_spans,
     }
     return environment
+
+
+def _code_spans(text: str) -> Markup:
+    """A message, in which what stands between backticks is code."""
+    parts = _TOOL.sub(r"`mdplan \1`", shown(text)).split("`")
+    if len(parts) % 2 == 0:
+        return escape("`".join(parts))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if number % 2 else part for number, part in enumerate(parts)
+    )
 
 
 def _date(seconds: float) -> Markup:

@@ -60,8 +60,9 @@ def _facts(result: EditResult) -> Iterator[str]:
         if count:
             yield f"{count} left out in {kind}"
     if result.result_lines:
-        named = [_range(lines) for lines in result.result_lines[:_LINES_NAMED]]
-        more = len(result.result_lines) - len(named)
+        ranges = list(dict.fromkeys(map(_range, result.result_lines)))
+        named = ranges[:_LINES_NAMED]
+        more = len(ranges) - len(named)
         yield f"writes {', '.join(named)}{f' and {more} more places' if more else ''}"
     if result.to_file is not None:
         yield f"moves text to {shown(result.to_file)}"

@@ -10,8 +10,8 @@ from typing import Final, Generic, TypeVar
 from mdplan.review.plan_review import ReviewedFile
 
 # Lines that one page shows of all files, and of one file before the rest of it is on pages of its own.
-LINES_OF_A_PAGE: Final = 600
-LINES_OF_A_FILE: Final = 300
+LINES_OF_A_PAGE: Final = 400
+LINES_OF_A_FILE: Final = 250
 EDITS_OF_A_FILE: Final = 60
 _FILES_OF_A_PAGE: Final = 30
 # Lines around a change, and the height of what names a file.

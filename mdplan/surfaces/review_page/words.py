@@ -35,6 +35,6 @@ def day_and_time(moment: datetime) -> str:
 
 
 def title_of(edits: int, paths: list[str]) -> str:
-    """What a plan does, in a line: ``3 edits in guide.md``."""
-    where = shown(paths[0]) if len(paths) == 1 else counted(len(paths), "file")
-    return f"{counted(edits, 'edit')} in {where}"
+    """What a plan does, in a line: ``3 edits in guide.md and 2 more files``."""
+    more = f" and {counted(len(paths) - 1, 'more file')}" if len(paths) > 1 else ""
+    return f"{counted(edits, 'edit')} in {shown(paths[0])}{more}"
