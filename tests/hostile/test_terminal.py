@@ -165,7 +165,7 @@ def test_no_problem_of_a_batch_steers_a_terminal(folder: Path, record: Record, c
 def test_case_62_what_hides_is_seen(folder: Path) -> None:
     shown = mdplan("stat", "a.md").out.decode()
 
-    assert "# Top a\\x1b[38;5;201m\\x1b[2J" in shown
+    assert "# Top a\\x1b[38;5;201m\\x1b" in shown
     assert "b\\u202a\\u202b" in shown
 
 
