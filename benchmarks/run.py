@@ -77,8 +77,9 @@ def heading(parts: Sequence[Part]) -> Iterator[str]:
     met = sum(each.is_met for each in barred)
     yield from ("# What mdplan costs", "")
     yield (
-        "Written by `make bench`. Each number is a ratio: the median of five rounds or more in one run, in which "
-        "all candidates take turns. A bar is the most that it may be; rows without one are for comparison. "
+        "Written by `make bench`. Each number is a ratio: the median of five rounds or more in one run, in "
+        "which all candidates take turns. A bar is the most that it may be; rows without one are for "
+        "comparison. "
         f"{met} of {len(barred)} bars are met."
     )
     packages = ", ".join(f"{name} {version(name)}" for name in OURS)
