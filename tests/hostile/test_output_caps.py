@@ -1,0 +1,211 @@
+"""No answer to an agent is longer than the limit on reports, whatever a document holds or a batch does."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mdplan.engine import Engine
+from mdplan.settings import Settings
+from mdplan.storage.durability import Durability
+from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
+from mdplan.surfaces.mcp_server.toolsets import TOOLSETS, chosen_tools
+from tests.hostile.documents import DOCUMENTS, LONG
+from tests.hostile.tally import Record
+from tests.hostile.trial import timed
+
+MOST = Settings().report_characters
+LINES_AROUND = 20
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("long")
+    for name, text in DOCUMENTS.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "d").mkdir()
+    for number in range(600):
+        text = f"# {LONG}\n\nneedle {LONG}\n[a](gone{LONG})\n"
+        (folder / "d" / f"{'f' * 200}{number}.md").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def tools(root: Path) -> Iterator[dict[str, ToolDefinition]]:
+    engine = Engine.open([root], settings=Settings(durability=Durability.PROCESS))
+    yield tools_of(engine)
+    engine.workspace.close()
+
+
+def tools_of(engine: Engine) -> dict[str, ToolDefinition]:
+    return {tool.name: tool for tool in chosen_tools(engine, list(TOOLSETS), [], read_only=False)}
+
+
+def check_short(record: Record, tool: ToolDefinition, arguments: dict[str, Any], most: int = MOST) -> Answer:
+    answer, seconds = timed(lambda: tool.call(arguments))
+    longest = max(len(json.dumps(answer.structured, ensure_ascii=False)), len(answer.text))
+    is_short = longest <= most
+    record(f"long answer of {tool.name}", "accepted as expected" if is_short else "escaped", seconds)
+    assert is_short, (tool.name, arguments, longest)
+    return answer
+
+
+def calls_on(file: str) -> list[tuple[str, dict[str, Any]]]:
+    """Calls that ask for as much as they can."""
+    return [
+        ("md_stat", {"file": file}),
+        ("md_stat", {"file": file, "detail": "brief"}),
+        ("md_stat", {"file": file, "detail": "full", "limit": 100_000, "links": True}),
+        ("md_read", {"file": file}),
+        ("md_read", {"file": file, "maxCharacters": 1_000_000}),
+        ("md_read", {"targets": [{"file": file, "startLine": line} for line in (1, 2, 3)] * 30}),
+        ("md_search", {"file": file, "pattern": "a", "limit": 1000, "context": LINES_AROUND}),
+        ("md_search", {"file": file, "pattern": ".", "matchType": "regex", "limit": 1000}),
+        ("TextInspect", {"filePath": file, "mode": "structure"}),
+        ("TextInspect", {"filePath": file, "mode": "search", "query": "a", "context": 5}),
+        ("TextInspect", {"filePath": file, "mode": "lines", "query": "1-100000"}),
+        ("TextRead", {"filePath": file, "target": {"lines": {"start": 1, "end": 3}}}),
+        ("TextRead", {"filePath": file, "target": {"section": "none"}}),
+        ("read_files", {"files": [{"path": file}] * 5}),
+        ("grep_content", {"pattern": "a", "search_path": file, "context_lines": LINES_AROUND}),
+    ]
+
+
+QUICK = ("levels.md", "controls.md", "regions.md")
+
+
+@pytest.mark.parametrize(
+    "file", [file if file in QUICK else pytest.param(file, marks=pytest.mark.slow) for file in DOCUMENTS]
+)
+def test_no_look_at_a_document_is_longer_than_the_limit(
+    tools: dict[str, ToolDefinition], record: Record, file: str
+) -> None:
+    for name, arguments in calls_on(file):
+        check_short(record, tools[name], arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("md_stat", {"file": "d"}),
+        ("md_stat", {"file": "d", "limit": 5000, "links": True}),
+        ("md_stat", {"file": "**/*.md", "limit": 5000}),
+        ("md_search", {"file": "d", "pattern": "needle", "limit": 1000, "context": 50}),
+        ("grep_content", {"pattern": "needle", "search_path": "d", "context_lines": 50}),
+        ("read_files", {"files": [{"path": f"d/{'f' * 200}{number}.md"} for number in range(100)]}),
+    ],
+)
+def test_no_look_at_a_folder_is_longer_than_the_limit(
+    tools: dict[str, ToolDefinition], record: Record, name: str, arguments: dict[str, Any]
+) -> None:
+    check_short(record, tools[name], arguments)
+
+
+def test_limit_is_an_option(root: Path, record: Record) -> None:
+    settings = Settings(durability=Durability.PROCESS, report_characters=8_000)
+    engine = Engine.open([root], settings=settings)
+    for name, arguments in calls_on("levels.md"):
+        check_short(record, tools_of(engine)[name], arguments, most=8_000)
+    engine.workspace.close()
+
+
+def test_search_that_was_cut_goes_on_where_it_ends(tools: dict[str, ToolDefinition], record: Record) -> None:
+    """All matches are listed, each once."""
+    lines: list[int] = []
+    cursor: dict[str, str] = {}
+    for _ in range(100):
+        arguments = {"file": "wide.md", "pattern": "ab", "limit": 1000, "context": LINES_AROUND, **cursor}
+        report = check_short(record, tools["md_search"], arguments).structured
+        lines += [
+            hit["line"] for found in report["files"] for group in found["groups"] for hit in group["hits"]
+        ]
+        if "nextCursor" not in report:
+            break
+        cursor = {"cursor": report["nextCursor"]}
+
+    assert lines == list(range(3, 203))
+
+
+def test_text_that_was_cut_goes_on_where_it_ends(tools: dict[str, ToolDefinition], record: Record) -> None:
+    content = ""
+    cursor: dict[str, str] = {}
+    for _ in range(100):
+        arguments = {"file": "quotes.md", "maxCharacters": 1_000_000, **cursor}
+        (result,) = check_short(record, tools["md_read"], arguments).structured["results"]
+        content += result["content"]
+        if "nextCursor" not in result:
+            break
+        cursor = {"cursor": result["nextCursor"]}
+
+    assert content == DOCUMENTS["quotes.md"]
+
+
+@pytest.fixture
+def writing(tmp_path: Path) -> Iterator[dict[str, ToolDefinition]]:
+    """Tools over a folder with a file of two thousand long sections, and two thousand files."""
+    text = "".join(f"# {LONG}{number}\n\nold {number}\n\n" for number in range(2_000))
+    (tmp_path / "a.md").write_text(text)
+    engine = Engine.open([tmp_path], settings=Settings(durability=Durability.PROCESS))
+    yield tools_of(engine)
+    engine.workspace.close()
+
+
+def huge_batches() -> dict[str, dict[str, Any]]:
+    sections = [f"{LONG}{number}" for number in range(2_000)]
+    many = {"op": "replace_match", "pattern": "old", "replacement": "new", "matchSelection": "all"}
+    return {
+        "an edit a section": {
+            "file": "a.md",
+            "edits": [
+                {"op": "append_to_section", "headingPath": [name], "markdown": "x"} for name in sections
+            ],
+        },
+        "matches": {"file": "a.md", "edits": [many]},
+        "matches that are only looked at": {
+            "file": "a.md",
+            "edits": [{"op": "preview_match", "pattern": "n", "matchSelection": "all"}],
+        },
+        "files": {
+            "files": [
+                {
+                    "file": f"d/{'f' * 150}{number}.md",
+                    "edits": [{"op": "create_file", "markdown": "x\n" * 20}],
+                }
+                for number in range(500)
+            ]
+        },
+        "one long line": {"file": "b.md", "edits": [{"op": "create_file", "markdown": "x" * 1_000_000}]},
+        "deletions": {"file": "a.md", "edits": [{"op": "delete_section", "headingPath": [sections[0]]}]},
+        "problems": {
+            "file": "a.md",
+            "edits": [{"op": "delete_section", "headingPath": [f"{name}?"]} for name in sections[:900]],
+        },
+        "unknown fields": {
+            "file": "a.md",
+            "edits": [
+                {"op": "delete_section", "headingPath": ["x"], **{f"{LONG}{n}": 1 for n in range(800)}}
+            ],
+        },
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", huge_batches())
+@pytest.mark.parametrize("name", ["md_validate", "md_apply"])
+def test_no_report_of_a_huge_batch_is_longer_than_the_limit(
+    writing: dict[str, ToolDefinition], record: Record, case: str, name: str
+) -> None:
+    """Editing and undoing, and the history of it."""
+    check_short(record, writing[name], huge_batches()[case])
+    check_short(record, writing["md_apply"], {**huge_batches()[case], "dryRun": True})
+    for arguments in ({}, {"action": "undo"}, {"limit": 100}):
+        check_short(record, writing["md_history"], arguments)
+
+
+def test_what_was_left_out_of_a_report_is_counted(writing: dict[str, ToolDefinition], record: Record) -> None:
+    report = check_short(record, writing["md_validate"], huge_batches()["an edit a section"]).structured
+
+    assert len(report["editResults"]) + report["leftOut"]["editResults"] == 2_000
+    assert report["diffTruncated"]
