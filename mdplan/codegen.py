@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from mdplan.bot.manifest_schema import manifest_schema
 from mdplan.diagnostics import Code, Exit
 from mdplan.engine import Engine
 from mdplan.operation_reference import FieldReference, operation_reference
@@ -35,6 +36,7 @@ Where a golden case shows the code, its message and hint follow."""
 def generated_files(repository: Path = REPOSITORY) -> dict[str, str]:
     """Text of every generated file by its path in the `repository`, whose golden cases show the codes."""
     files = {f"{_SCHEMAS}/{name}.schema.json": _json(make()) + "\n" for name, make in SCHEMAS.items()}
+    files[f"{_SCHEMAS}/manifest.schema.json"] = _json(manifest_schema()) + "\n"
     files |= {f"{_TOOLS}/{name}.json": _json(schemas) + "\n" for name, schemas in _tool_schemas().items()}
     files[f"{_PAGES}/operations.md"] = _operations_page()
     files[f"{_PAGES}/errors.md"] = _errors_page(_refusals(repository / "tests" / "cases"))

@@ -48,8 +48,8 @@ def may_hold(condition: Condition, raw: RawText, values: Values) -> bool:
         all(raw.may_have_section(title) for title in _fixed(condition.has_section[-1:], values))
         and all(raw.may_have(text) for text in _fixed(condition.has_text, values))
         and (raw.may_have_front_matter or not (condition.has_front_matter or condition.front_matter))
-        and all(may_hold(each, raw, values) for each in condition.all_of)
-        and (not condition.any_of or any(may_hold(each, raw, values) for each in condition.any_of))
+        and all(may_hold(each, raw, values) for each in condition.all_)
+        and (not condition.any_ or any(may_hold(each, raw, values) for each in condition.any_))
     )
 
 
@@ -75,10 +75,10 @@ def _parts(condition: Condition, facts: Facts, path: Path) -> Iterator[Callable[
         yield lambda: _section(condition.has_section, facts, (*path, "hasSection"))
     if condition.matches is not None:
         yield lambda: _texts((condition.matches or "",), facts, (*path, "matches"), _matches)
-    for index, each in enumerate(condition.all_of):
-        yield lambda each=each, index=index: holds(each, facts, (*path, "allOf", index))  # type: ignore[misc]
-    if condition.any_of:
-        yield lambda: _any_of(condition.any_of, facts, (*path, "anyOf"))
+    for index, each in enumerate(condition.all_):
+        yield lambda each=each, index=index: holds(each, facts, (*path, "all", index))  # type: ignore[misc]
+    if condition.any_:
+        yield lambda: _any_of(condition.any_, facts, (*path, "any"))
     if condition.not_ is not None:
         denied = condition.not_
         yield lambda: _negated(holds(denied, facts, (*path, "not")))

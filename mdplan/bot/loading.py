@@ -43,14 +43,16 @@ def read_manifest(name: str, located: Located) -> Manifest | Problems:
         # An entry that was refused leaves its list short; that the list is then empty is no news.
         inside = {each["loc"][:length] for each in found for length in range(len(each["loc"]))}
         return tuple(
-            replace(
-                value_problem(each, Manifest, "", _HINT),
-                file=name,
-                place=located.place(each["loc"]),
-            )
+            _of_value(each, name, located)
             for each in found
             if each["type"] != "too_short" or each["loc"] not in inside
         )
+
+
+def _of_value(error: Mapping[str, Any], name: str, located: Located) -> Diagnostic:
+    problem = value_problem(error, Manifest, "", _HINT)
+    message = problem.message.replace("`` ", "the manifest ")
+    return replace(problem, message=message, file=name, place=located.place(error["loc"]))
 
 
 def checked(name: str, manifest: Manifest, located: Located, values: Values) -> LoadedManifest | Problems:

@@ -53,8 +53,8 @@ class Condition(ManifestPart):
         default=None, description="Values of keys in the front matter: {draft: true}."
     )
     not_: "Condition | None" = Field(default=None, description="A condition that does not hold.")
-    any_of: tuple["Condition", ...] = Field(default=(), description="One of these holds.")
-    all_of: tuple["Condition", ...] = Field(default=(), description="All of these hold.")
+    any_: tuple["Condition", ...] = Field(default=(), description="One of these holds.")
+    all_: tuple["Condition", ...] = Field(default=(), description="All of these hold.")
     comment: Comment
 
 

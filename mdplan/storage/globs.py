@@ -19,8 +19,18 @@ def files_of(
         problem = cost_problem(each) or glob_problem(each)
         if problem is not None:
             return problem
+    if not workspace.is_several(glob):
+        return _the_file(workspace, glob)
     names = workspace.iter_files(glob, respect_gitignore=not git_ignored)
     if isinstance(names, Diagnostic) or not exclude:
         return names
     excluded = compiled(exclude)
     return (name for name in names if not excluded.match_file(name.path))
+
+
+def _the_file(workspace: Workspace, path: str) -> Iterator[FileName] | Diagnostic:
+    """The file that a glob without wildcards names, if it is there."""
+    name = workspace.locate(path)
+    if isinstance(name, Diagnostic):
+        return name
+    return iter(() if isinstance(workspace.look_at(name), Diagnostic) else (name,))

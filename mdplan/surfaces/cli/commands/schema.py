@@ -7,20 +7,21 @@ import click
 from mdplan.diagnostics import Exit
 from mdplan.surfaces.cli.console import Console
 
-_KINDS = ("batch", "plan", "report", "op")
+_KINDS = ("batch", "plan", "report", "op", "manifest")
 
 
 @click.command()
 @click.argument("kind", type=click.Choice(_KINDS), default="batch")
 @click.argument("name", required=False)
 def schema(*, kind: str, name: str | None) -> Exit:
-    r"""Print a JSON Schema: of a batch, a plan file, a report, or one operation.
+    r"""Print a JSON Schema: of a batch, a plan file, a report, one operation, or a manifest.
 
     \b
     mdplan schema                   what `plan`, `validate` and `apply` take
     mdplan schema plan              what `plan --output` writes
     mdplan schema report apply      what --json prints, of stat, plan or apply
     mdplan schema op replace_match  one edit
+    mdplan schema manifest          what `bot` takes
     """
     from mdplan.operations import OPERATIONS
     from mdplan.schema import SCHEMAS, operation_schema
@@ -31,6 +32,10 @@ def schema(*, kind: str, name: str | None) -> Exit:
         made = SCHEMAS[f"{_checked(name, ['stat', 'plan', 'apply'], 'report')}-report"]()
     elif name is not None:
         raise click.UsageError(f"`{kind}` is one schema: leave out `{name}`.")
+    elif kind == "manifest":
+        from mdplan.bot.manifest_schema import manifest_schema
+
+        made = manifest_schema()
     else:
         made = SCHEMAS[kind]()
     Console.plain().data(json.dumps(made, ensure_ascii=False, indent=2).encode() + b"\n")

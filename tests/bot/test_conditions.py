@@ -1,0 +1,146 @@
+"""The look at the bytes says no only where the whole look says no."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdplan.bot.conditions import Facts, holds, may_hold
+from mdplan.bot.expansion import Misplaced
+from mdplan.bot.manifest import Condition
+from mdplan.bot.placeholders import Values
+from mdplan.bot.raw_text import RawText
+from mdplan.diagnostics import Code
+from mdplan.document_format import DocumentFormat
+from mdplan.markdown.outline import Outline
+from mdplan.text.source import Source
+
+VALUES = Values({"vars": {"x": "Install"}})
+PAGE = """\
+---
+title: A
+nested: {deep: 1}
+when: 2024-05-06
+---
+# A
+
+Text of A.
+
+## In*stall*
+
+Run.
+
+Use &amp; See
+---
+"""
+
+
+def answer(condition: dict[str, Any], text: str | bytes) -> bool | Misplaced:
+    """What `condition` says of a file; its quick look must not deny what holds."""
+    data = text if isinstance(text, bytes) else text.encode()
+    source = Source.decode(data)
+    assert isinstance(source, Source)
+    read = Condition.model_validate(condition)
+    found = holds(read, Facts(Outline(source, DocumentFormat.MARKDOWN), VALUES), ())
+    may = may_hold(read, RawText(data), VALUES)
+    assert may or found is False
+    return found
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ({"hasSection": "Install"}, True),
+        ({"hasSection": ["A", "install"]}, True),
+        ({"hasSection": "{{vars.x}}"}, True),
+        ({"hasSection": "## Install"}, True),
+        ({"hasSection": "Use & See"}, True),
+        ({"hasSection": ["B", "Install"]}, False),
+        ({"hasSection": "Missing"}, False),
+        ({"hasText": "Text of A."}, True),
+        ({"hasText": ["Text", "Run."]}, True),
+        ({"hasText": ["Text", "Walk."]}, False),
+        ({"matches": "^Run\\.$"}, True),
+        ({"matches": "^run"}, False),
+        ({"hasFrontMatter": "title"}, True),
+        ({"hasFrontMatter": ["title", "nested.deep"]}, True),
+        ({"hasFrontMatter": "nested.deeper"}, False),
+        ({"frontMatter": {"title": "A", "nested.deep": 1}}, True),
+        ({"frontMatter": {"when": "2024-05-06"}}, True),
+        ({"frontMatter": {"title": "B"}}, False),
+        ({"frontMatter": {"missing": None}}, False),
+        ({"not": {"hasText": "Text"}}, False),
+        ({"not": {"hasText": "absent"}}, True),
+        ({"any": [{"hasText": "absent"}, {"hasSection": "Install"}]}, True),
+        ({"any": [{"hasText": "absent"}, {"hasText": "gone"}]}, False),
+        ({"all": [{"hasText": "Text"}, {"not": {"hasSection": "Gone"}}]}, True),
+        ({"hasText": "Text", "hasSection": "Gone"}, False),
+    ],
+)
+def test_condition_says(condition: dict[str, Any], expected: bool) -> None:
+    assert answer(condition, PAGE) is expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "code", "path"),
+    [
+        ({"matches": "("}, Code.INVALID_REGEX, ("matches",)),
+        ({"any": [{"hasText": "{{vars.y}}"}]}, Code.INVALID_ARGUMENT, ("any", 0, "hasText")),
+    ],
+)
+def test_condition_that_cannot_be_asked_has_its_place(
+    condition: dict[str, Any], code: Code, path: tuple[str | int, ...]
+) -> None:
+    found = answer(condition, PAGE)
+
+    assert isinstance(found, Misplaced)
+    assert (found.problem.code, found.path) == (code, path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_encodings_are_looked_through(encoding: str) -> None:
+    data = PAGE.encode(encoding)
+
+    assert answer({"hasSection": "Install", "hasFrontMatter": "title", "hasText": "Run."}, data) is True
+
+
+@pytest.mark.parametrize("line_end", ["\r\n", "\r"])
+def test_line_ends_are_looked_through(line_end: str) -> None:
+    text = PAGE.replace("\n", line_end)
+
+    assert answer(
+        {"hasSection": "Use & See", "hasText": "Text of A.\n\n## In", "frontMatter": {"title": "A"}}, text
+    )
+
+
+TITLES = st.sampled_from(
+    [
+        "Install",
+        "In*st*all",
+        "`Install`",
+        "[Install](x)",
+        "&#73;nstall",
+        "Inst\\all",
+        "INSTALL",
+        "Insta\u212a",
+        "Instak",
+    ]
+)
+SHAPES = st.sampled_from(
+    [
+        "# {}\n",
+        "## {} ##\n",
+        "> # {}\n",
+        "- # {}\n",
+        "{}\n===\n",
+        "{}\nmore\n---\n",
+        "---\nk: v\n---\n# {}\n",
+        "---\n\n{}\n---\n",
+    ]
+)
+
+
+@given(SHAPES, TITLES, TITLES, st.booleans())
+def test_no_heading_is_overlooked(shape: str, title: str, wanted: str, before: bool) -> None:
+    answer({"hasSection": wanted}, ("Text.\n\n" if before else "") + shape.format(title))

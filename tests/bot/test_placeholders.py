@@ -1,0 +1,74 @@
+"""Placeholders are strict: what is no name of a value is an error, and two braces can still be written."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdplan.bot.placeholders import Name, Values, filled, names_in
+from mdplan.diagnostics import Code, Diagnostic
+
+VALUES = Values(
+    {"vars": {"a": "A", "n": 3, "yes": True, "none": None, "list": ["x", {"y": 1.5}]}, "path": "p.md"}
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ""),
+        ("plain } } { text", "plain } } { text"),
+        ("{{vars.a}}", "A"),
+        ("{{ vars.a }}", "A"),
+        ("<{{vars.a}}{{path}}>", "<Ap.md>"),
+        ("{{vars.n}}", 3),
+        ("n={{vars.n}} {{vars.yes}}", "n=3 true"),
+        ("{{vars.list}}", ["x", {"y": 1.5}]),
+        ("{{vars.list.1.y}}", 1.5),
+        ("{{vars.none}}", None),
+        ("{{{{vars.a}}", "{{vars.a}}"),
+        ("{{{{", "{{"),
+        ("{{{{{{path}}", "{{p.md"),
+        ("{{{{{{{{", "{{{{"),
+        ("}}", "}}"),
+    ],
+)
+def test_text_is_filled_in(text: str, expected: object) -> None:
+    assert filled(text, VALUES) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{{vars.b}}", "`vars` has no value `b`"),
+        ("{{var.a}}", "there is no value `var`"),
+        ("{{vars.a.b}}", "`vars.a` has no part `b`: it is no map and no list"),
+        ("{{vars.list.2}}", "`vars.list` has no entry `2`"),
+        ("x{{vars.list}}", "`vars.list` is a list, which is no part of a text"),
+        ("x{{vars.none}}", "`vars.none` is nothing, which is no part of a text"),
+        ("{{", "`{{` begins a placeholder that is none"),
+        ("a {{vars.a}", "`{{vars.a}` begins a placeholder that is none"),
+        ("{{}}", "`{{}}` begins a placeholder that is none"),
+        ("{{vars a}}", "`{{vars a}}` begins a placeholder that is none"),
+        ("{{{vars.a}}}", "`{{{vars.a}}}` begins a placeholder that is none"),
+    ],
+)
+def test_text_is_refused(text: str, message: str) -> None:
+    found = filled(text, VALUES)
+
+    assert isinstance(found, Diagnostic)
+    assert (found.code, found.message) == (Code.INVALID_ARGUMENT, message)
+
+
+def test_names_are_found() -> None:
+    assert names_in("{{a}} {{{{b}} {{c.d}}") == (Name("a"), Name("c.d"))
+
+
+@given(st.text())
+def test_any_text_can_be_written(text: str) -> None:
+    """Doubled braces are the way to say them."""
+    assert filled(text.replace("{{", "{{{{"), VALUES) == text
+
+
+@given(st.text())
+def test_value_is_not_looked_at_for_placeholders(value: str) -> None:
+    assert filled("<{{vars.value}}>", Values({"vars": {"value": value}})) == f"<{value}>"
