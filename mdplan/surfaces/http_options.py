@@ -46,7 +46,7 @@ class HttpOptions:
 
     def allowed_hosts(self, port: int) -> frozenset[str]:
         """Values of the header Host that name this server, which listens on `port`."""
-        own = ("127.0.0.1", "localhost", "[::1]") if self.is_loopback else ()
+        own = ("127.0.0.1", "localhost", "[::1]", self.host.lower()) if self.is_loopback else ()
         ends = ("", f":{port}") if port == 80 else (f":{port}",)
         return frozenset({*self.hosts, *(name + end for name in own for end in ends)})
 

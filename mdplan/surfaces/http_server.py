@@ -55,8 +55,9 @@ def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str | None
         )
         if path is not None:
             _tell(options, port, path)
+        name = f"{options.host}:{port}" if options.is_loopback else options.hosts[0]
         for part in parts:
-            part.listening(f"http://{options.host}:{port}")
+            part.listening(f"http://{name}")
         return anyio.run(_serve, server, listener)
 
 

@@ -4,7 +4,7 @@ import logging
 import sys
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,6 +14,11 @@ from mdplan.surfaces.http_options import read_http_options, with_http_options
 from mdplan.surfaces.mcp_server.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names
 from mdplan.surfaces.mcp_server.tool import Offer
 from mdplan.text.visible_text import escaped
+
+if TYPE_CHECKING:
+    from mdplan.settings import Settings
+    from mdplan.storage.workspace import Workspace
+    from mdplan.surfaces.http_app import HttpPart
 
 _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 
@@ -64,7 +69,8 @@ def serve(
     """Serve agents over MCP, on standard input and output, until the client goes away.
 
     Clients start it themselves; their settings name the command: `mdplan serve --root DIR`.
-    With --http it is started by a person or a service, and serves many clients until it is stopped.
+    With --http it is started by a person or a service, and serves many clients until it is stopped; it then
+    serves people the page of `mdplan review` too, unless it is --read-only.
     """
     from mdplan.settings import Settings
     from mdplan.storage.refusal import StorageRefused
@@ -104,13 +110,30 @@ def serve(
         from mdplan.surfaces.mcp_server.http_part import PATH, mcp_part
 
         fill(server, load())
-        return serve_http([mcp_part(server, http.max_body)], http, PATH)
+        parts = [mcp_part(server, http.max_body)]
+        if not read_only:
+            parts.append(_review_part(workspace, settings))
+        return serve_http(parts, http, PATH)
     if sys.stdin.isatty():
         click.echo(
             "Serving MCP on standard input and output, which a client should hold. Ctrl-C ends it.", err=True
         )
     run_on_stdio(server, load)
     return Exit.DONE
+
+
+def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
+    """The page on which people review the plans of these roots; it commits what was approved alone."""
+    from mdplan.approving import approved_only
+    from mdplan.engine import Engine
+    from mdplan.reviewing import Reviewing
+    from mdplan.storage.user_state import user_name
+    from mdplan.surfaces.review_page.http_part import review_part
+
+    def tell(link: str) -> None:
+        click.echo(f"Plans can be reviewed at this link, which works once:\n{link}", err=True)
+
+    return review_part(Reviewing(Engine(workspace, settings, approval=approved_only)), user_name, tell)
 
 
 def _names(listed: str) -> list[str]:

@@ -19,9 +19,15 @@ function store(name, value) {
   try { localStorage.setItem(name, JSON.stringify(value)); } catch { /* It is forgotten, then. */ }
 }
 
-// Marks of edits.
+// Marks of edits, one after the other: leaving a comment for a button makes two.
 
-async function mark(form, verb) {
+let marking = Promise.resolve();
+
+function mark(form, verb) {
+  marking = marking.then(() => send(form, verb));
+}
+
+async function send(form, verb) {
   const fields = new URLSearchParams(new FormData(form));
   fields.set("mark", verb);
   let sums;

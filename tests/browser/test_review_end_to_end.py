@@ -1,0 +1,139 @@
+"""An agent plans, a person decides in a browser, and the agent applies exactly that."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.review_server import EDITS, GUIDE, review_server
+from tests.surfaces.mcp_calls import Calls, calls_to, process
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+EXPECTED = GUIDE.replace("first", "1st").replace("third", "3rd")
+COMMENT = 'leave it, "as it is" <b>'
+Decide = Callable[["Page"], None]
+
+
+@contextmanager
+def agent(root: Path) -> Iterator[Calls]:
+    """An agent over stdio, whose writes wait for approval."""
+    with calls_to(process("--root", str(root), "--require-approval"), "auto") as calls:
+        yield calls
+
+
+def with_mouse(page: "Page") -> None:
+    page.get_by_role("link", name="3 edits in guide.md").click()
+    card = page.locator("[data-edit='1']")
+    card.get_by_label("Comment").fill(COMMENT)
+    card.get_by_role("button", name="Reject").click()
+    page.get_by_text("2 of 3 edits accepted", exact=True).wait_for()
+    page.locator("#decision").get_by_label("Comment").fill("The rest is fine.")
+    page.get_by_role("button", name="Approve", exact=True).click()
+
+
+def with_keys(page: "Page") -> None:
+    """No pointer, and no focus that a key did not move."""
+    keys = page.keyboard
+    page.locator(".plan-card").wait_for()
+    keys.press("j")
+    keys.press("Enter")
+    page.wait_for_url("**/plan/*")
+    keys.press("j")
+    keys.press("j")
+    keys.press("r")
+    keys.type(COMMENT)
+    keys.press("Escape")
+    page.get_by_text("2 of 3 edits accepted", exact=True).wait_for()
+    keys.press("d")
+    keys.type("The rest is fine.")
+    keys.press("Tab")
+    keys.press("Enter")
+
+
+@pytest.mark.parametrize(
+    ("decide", "has_script"),
+    [(with_mouse, True), (with_mouse, False), (with_keys, True)],
+    ids=["mouse", "mouse and no script", "keys"],
+)
+def test_agent_applies_what_a_person_approved_and_is_told_why(
+    browser: "Browser", root: Path, decide: Decide, has_script: bool
+) -> None:
+    with agent(root) as calls, review_server(root) as server:
+        plan_id = calls.call("md_validate", {"file": "guide.md", "edits": EDITS}).data["planId"]
+        refused = calls.call("md_apply", {"planId": plan_id})
+        assert "APPROVAL_REQUIRED" in refused.text
+        context = browser.new_context(java_script_enabled=has_script)
+        page = context.new_page()
+        page.goto(server.link)
+        page.wait_for_url(server.url())
+        decide(page)
+        page.get_by_role("heading", name="Approved by").wait_for()
+        context.close()
+        assert (root / "guide.md").read_text() == GUIDE
+
+        told = calls.call("md_apply", {"planId": plan_id})
+        assert "PLAN_REJECTED" in told.text
+        assert COMMENT in told.text
+        part = told.text.partition('{"planId": "')[2].partition('"')[0]
+        applied = calls.call("md_apply", {"planId": part})
+
+    assert applied.data["applied"]
+    assert "The rest is fine." in applied.text
+    assert (root / "guide.md").read_bytes() == EXPECTED.encode()
+
+
+def test_person_applies_from_the_page(browser: "Browser", root: Path) -> None:
+    with agent(root) as calls, review_server(root) as server:
+        calls.call("md_validate", {"file": "guide.md", "edits": EDITS})
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(server.link)
+        page.get_by_role("link", name="3 edits in guide.md").click()
+        page.get_by_role("button", name="Approve and apply").click()
+        page.get_by_role("heading", name="Applied: 1 file written.").wait_for()
+        assert page.locator("body").get_attribute("data-state") == "applied"
+        assert page.locator("#decision").count() == 0
+        context.close()
+    assert (root / "guide.md").read_text() == EXPECTED.replace("second", "2nd")
+
+
+def test_new_plan_and_a_decision_elsewhere_appear_without_loading_again(
+    browser: "Browser", root: Path
+) -> None:
+    with agent(root) as calls, review_server(root) as server:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(server.link)
+        page.get_by_text("No plan waits here.").wait_for()
+        plan_id = calls.call("md_validate", {"file": "guide.md", "edits": EDITS}).data["planId"]
+        page.get_by_role("link", name="3 edits in guide.md").wait_for()
+        assert page.locator("#live").inner_text() == "A new plan"
+
+        other = context.new_page()
+        other.goto(server.url(f"plan/{plan_id}"))
+        page.get_by_role("link", name="3 edits in guide.md").click()
+        page.get_by_role("button", name="Reject the plan").click()
+        other.get_by_text("This plan is now rejected.").wait_for()
+        context.close()
+
+
+def test_stale_plan_names_what_changed_and_is_planned_again(browser: "Browser", root: Path) -> None:
+    with agent(root) as calls, review_server(root) as server:
+        plan_id = calls.call("md_validate", {"file": "guide.md", "edits": EDITS[:1]}).data["planId"]
+        (root / "guide.md").write_text(GUIDE + "\nmore\n")
+        context = browser.new_context(java_script_enabled=False)
+        page = context.new_page()
+        page.goto(server.link)
+        page.goto(server.url(f"plan/{plan_id}"))
+        assert page.get_by_role("region", name="The files changed").get_by_text("Guide / End").is_visible()
+        assert page.get_by_role("button", name="Approve").count() == 0
+        page.get_by_role("button", name="Plan again").click()
+        page.get_by_role("heading", name="Planned again").wait_for()
+        page.get_by_role("button", name="Approve and apply").click()
+        page.get_by_role("heading", name="Applied").wait_for()
+        context.close()
+    assert (root / "guide.md").read_text() == GUIDE.replace("first", "1st") + "\nmore\n"

@@ -1,0 +1,120 @@
+"""Every page at every width, in both schemes: nothing runs out of it, nothing is broken."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.review_server import ReviewServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, StorageState
+
+WIDTHS = (360, 768, 1280)
+SCHEMES = ("light", "dark")
+PAGES = {
+    "list": "",
+    "waiting": "plan/{waiting}",
+    "side by side": "plan/{waiting}?view=split",
+    "several files": "plan/{many}",
+    "several files side by side": "plan/{many}?view=split&blanks=1",
+    "white space": "plan/{many}?blanks=1",
+    "stale": "plan/{stale}",
+    "rejected": "plan/{rejected}",
+    "approved in part": "plan/{part}",
+    "applied": "plan/{applied}",
+    "one file": "plan/{many}/file/1",
+    "section": "plan/{waiting}/edit/1/section/0",
+    "no such plan": "plan/000000000000",
+}
+Every = tuple[ReviewServer, dict[str, str]]
+
+
+@pytest.fixture(scope="module")
+def state(browser: "Browser", every_state: Every) -> "StorageState":
+    """What the browser keeps of a visit, so that each test can be one."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(every_state[0].link)
+    page.wait_for_url(every_state[0].url())
+    kept = context.storage_state()
+    context.close()
+    return kept
+
+
+@contextmanager
+def page_of(browser: "Browser", state: "StorageState", **options: object) -> Iterator["Page"]:
+    context = browser.new_context(storage_state=state, **options)
+    yield context.new_page()
+    context.close()
+
+
+def open_everything(page: "Page") -> None:
+    """Show what a page shows on request only."""
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    for link in page.locator("[data-section]").all():
+        link.click()
+        link.locator("xpath=ancestor::*[@class='more']").locator(".rendered").wait_for()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_runs_out_of_the_page_and_nothing_is_blocked(
+    browser: "Browser", state: "StorageState", every_state: Every, name: str
+) -> None:
+    server, plans = every_state
+    with page_of(browser, state) as page:
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(server.url(PAGES[name].format(**plans)))
+        open_everything(page)
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert [each for each in said if "404" not in each] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(
+    browser: "Browser", state: "StorageState", every_state: Every, axe: str, name: str
+) -> None:
+    server, plans = every_state
+    # axe is not part of the page, so its policy is put aside here, and here alone.
+    for scheme in SCHEMES:
+        with page_of(browser, state, bypass_csp=True, color_scheme=scheme) as page:
+            page.set_viewport_size({"width": 1280, "height": 800})
+            page.goto(server.url(PAGES[name].format(**plans)))
+            open_everything(page)
+            page.add_script_tag(content=axe)
+            found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+            assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == []
+
+
+def test_list_of_keys_opens_and_single_keys_can_be_turned_off(
+    browser: "Browser", state: "StorageState", every_state: Every, axe: str
+) -> None:
+    server, plans = every_state
+    with page_of(browser, state, bypass_csp=True) as page:
+        page.goto(server.url(f"plan/{plans['waiting']}"))
+        page.keyboard.press("?")
+        dialog = page.get_by_role("dialog", name="Keys")
+        assert dialog.is_visible()
+        page.add_script_tag(content=axe)
+        assert page.evaluate("axe.run(document)")["violations"] == []
+        dialog.get_by_label("Single keys are on").uncheck()
+        page.keyboard.press("Escape")
+        page.keyboard.press("j")
+        assert page.evaluate("document.activeElement.closest('[data-edit]')") is None
+
+
+def test_files_that_were_seen_are_remembered(
+    browser: "Browser", state: "StorageState", every_state: Every
+) -> None:
+    server, plans = every_state
+    with page_of(browser, state) as page:
+        page.goto(server.url(f"plan/{plans['many']}"))
+        page.get_by_role("button", name="Seen: long.md").click()
+        page.reload()
+        assert page.get_by_text("1 of 3 files seen").is_visible()
+        assert page.get_by_role("button", name="Seen: long.md").get_attribute("aria-pressed") == "true"
