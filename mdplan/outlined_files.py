@@ -38,7 +38,8 @@ class OutlinedFiles:
         found = self.workspace.read(name, self.max_file_bytes)
         if isinstance(found, Diagnostic):
             return found
-        return self.decode(name, found.data, encoding)
+        known = self.outlines.get((found.data, str(name), encoding, None))
+        return self.decode(name, found.data, encoding) if known is None else known.source
 
     def decode(self, name: FileName, data: bytes, encoding: str | None) -> Source | Diagnostic:
         """The bytes of a file, decoded. Errors: those of `decode_document`."""

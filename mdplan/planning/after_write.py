@@ -47,7 +47,7 @@ def _left_out(change: FileChange) -> WrittenFile:
 
 def _written_file(change: FileChange, base: Source, most_ranges: int, most_characters: int) -> WrittenFile:
     text = change.edits.apply(base.text)
-    lines = LineIndex(text)
+    lines = base.lines.edited(change.edits, text)
     changes = list(changed_lines(base.lines, change.edits, lines))
     kept = kept_lines(changes, base.lines.count)
     line_map = tuple(

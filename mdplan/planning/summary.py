@@ -10,6 +10,7 @@ from mdplan.plan_report import FileReport
 from mdplan.planning.build import Built, BuiltFile
 from mdplan.planning.effects import effects_of
 from mdplan.planning.large_deletion import large_deletions
+from mdplan.planning.own_hashes import OwnHashes
 from mdplan.planning.results import edit_results
 from mdplan.text.diff import DiffStat, DiffText
 
@@ -80,7 +81,7 @@ def _change(built: BuiltFile) -> FileChange:
         edits=built.edits,
         lines_added=stat.added,
         lines_removed=stat.removed,
-        base_sections=built.base.own_hashes() if built.file.exists else {},
+        base_sections=OwnHashes(built.base) if built.file.exists else {},
         new_path=built.file.new_path,
         references_updated=built.references_updated,
     )
