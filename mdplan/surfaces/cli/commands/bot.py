@@ -14,6 +14,7 @@ from mdplan.surfaces.cli.plan_view import (
     print_applied,
     print_recovered,
     print_summary,
+    print_warnings,
     write_diff,
     write_document,
 )
@@ -210,6 +211,7 @@ def _went_on(report: BotReport) -> bool:
 
 def _print_checked(session: Session, report: BotReport) -> None:
     console = session.console
+    print_warnings(session, report)
     if report.no_op:
         console.note("All of it is true already.")
     else:

@@ -1,0 +1,186 @@
+"""The bot as a whole: one plan of many files, however it is planned."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mdplan.bot.bot import How
+from mdplan.bot.candidates import find_candidates
+from mdplan.bot.file_planner import FilePlanner
+from mdplan.bot.job import Candidate, Job, Verdict
+from mdplan.bot.verbs import proposed
+from mdplan.diagnostics import Code
+from mdplan.engine import Engine
+from mdplan.storage.filesystem import FileSystem, Step
+from mdplan.storage.refusal import StorageRefused
+from mdplan.storage.workspace import Workspace
+from tests.bot.big_tree import digests, make_tree
+from tests.bot.golden import HERE, applied, load, open_engine, planned
+
+COUNT = 80
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def manifest(root: Path) -> str:
+    return make_tree(root, COUNT)
+
+
+@pytest.fixture
+def engine(root: Path, manifest: str) -> Engine:
+    return open_engine(root)
+
+
+def test_processes_give_the_plan_that_one_gives(engine: Engine, manifest: str) -> None:
+    alone, diff = planned(engine, manifest)
+    beside, same_diff = planned(engine, manifest, How(jobs=2))
+
+    assert alone.files_changed == COUNT
+    assert (beside.plan_id, same_diff) == (alone.plan_id, diff)
+
+
+def test_dask_cluster_gives_the_same_plan(engine: Engine, manifest: str) -> None:
+    distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    alone, diff = planned(engine, manifest)
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address.removeprefix("tcp://")
+        there, same_diff = planned(engine, manifest, How(jobs=2, executor=f"dask://{address}"))
+
+    assert (there.plan_id, same_diff) == (alone.plan_id, diff)
+
+
+@pytest.mark.parametrize("address", ["http://x:1", "dask://", "dask"])
+def test_what_is_no_executor_is_refused(engine: Engine, manifest: str, address: str) -> None:
+    with pytest.raises(StorageRefused) as refused:
+        planned(engine, manifest, How(jobs=2, executor=address))
+
+    assert [problem.code for problem in refused.value.problems] == [Code.INVALID_ARGUMENT]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A tree of this process alone."""
+
+    workspace: Workspace
+
+    def open(self) -> Workspace:
+        return self.workspace
+
+
+class Counting(FileSystem):
+    """A disk that counts which files are opened to be read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: Counter[str] = Counter()
+        self.wrote = False
+
+    def open_file(self, directory: int, name: str) -> int:
+        self.opened[name] += 1
+        return super().open_file(directory, name)
+
+    def reach(self, step: Step) -> None:
+        self.wrote |= step in {Step.CREATE, Step.WRITE, Step.MAKE_DIRECTORY, Step.UNLINK}
+
+
+def test_check_of_what_holds_reads_each_file_once(engine: Engine, root: Path, manifest: str) -> None:
+    assert applied(engine, manifest).applied
+    disk = Counting()
+
+    workspace = Workspace.open([root], filesystem=disk)
+    job = Job(tree=Opened(workspace), settings=engine.settings, loaded=load(manifest))
+    planner = FilePlanner(job)
+    candidates = find_candidates(job.loaded, workspace)
+    assert isinstance(candidates, list)
+    verdicts = {planner.plan(candidate).verdict for candidate in candidates}
+
+    pages = {name: count for name, count in disk.opened.items() if name.endswith(".md")}
+    assert len(pages) == COUNT
+    assert set(pages.values()) == {1}
+    assert verdicts == {Verdict.LEFT_OUT}
+    assert not disk.wrote
+
+
+def test_check_of_edits_that_hold_reads_each_file_once(engine: Engine, root: Path, tmp_path: Path) -> None:
+    """They have to be parsed, and planned, to know that."""
+    manifest = tmp_path / "held.yml"
+    manifest.write_text("files: [{glob: docs/**/*.md, edits: [{op: set_front_matter, key: x, value: 1}]}]")
+    assert applied(engine, str(manifest)).applied
+    disk = Counting()
+    workspace = Workspace.open([root], filesystem=disk)
+    planner = FilePlanner(Job(tree=Opened(workspace), settings=engine.settings, loaded=load(str(manifest))))
+
+    outcome = planner.plan(Candidate("docs/000/page-00001.md", (0,)))
+
+    assert outcome.verdict is Verdict.HOLDS
+    assert disk.opened == {"page-00001.md": 1}
+
+
+def test_file_that_changes_while_others_are_planned_is_stale(
+    engine: Engine, root: Path, manifest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = digests(root)
+    victim = root / "docs" / "000" / "page-00007.md"
+
+    def tell(event: str, facts: object) -> None:
+        if event == "committing":
+            victim.write_text("# Somebody else\n", encoding="utf-8")
+
+    report = applied(engine, manifest, How(jobs=1, tell=tell))
+
+    assert [problem.code for problem in report.diagnostics] == [Code.STALE_BASE]
+    assert (report.ok, report.applied) == (False, False)
+    assert {path for path, digest in digests(root).items() if before[path] != digest} == {
+        "docs/000/page-00007.md"
+    }
+
+
+def test_what_can_be_planned_goes_on_without_the_rest(engine: Engine, root: Path, tmp_path: Path) -> None:
+    broken = root / "docs" / "000" / "page-00003.md"
+    broken.write_bytes(b"\x00\x01 no text")
+    manifest = tmp_path / "other.yml"
+    manifest.write_text("files: [{glob: docs/**/*.md, edits: [{op: set_front_matter, key: x, value: 1}]}]")
+
+    refused = applied(engine, str(manifest))
+    kept = applied(engine, str(manifest), How(jobs=1, keeps_going=True))
+
+    assert (refused.ok, refused.applied, refused.plan_id) == (False, False, None)
+    assert (kept.ok, kept.applied, kept.files_refused, kept.files_changed) == (False, True, 1, COUNT - 1)
+    assert [problem.code for problem in kept.diagnostics] == [Code.NOT_A_TEXT_FILE]
+    assert broken.read_bytes() == b"\x00\x01 no text"
+
+
+def test_plan_file_is_proven_before_it_is_applied(engine: Engine, root: Path, manifest: str) -> None:
+    with proposed(engine, load(manifest), HERE, keeps=False) as proposal:
+        document = json.loads(proposal.document())
+    forged = json.loads(json.dumps(document))
+    forged["files"][0]["textEdits"][0][2] = "forged"
+    before = digests(root)
+
+    assert [problem.code for problem in engine.apply(forged).diagnostics] == [Code.PLAN_TAMPERED]
+    assert digests(root) == before
+    report = engine.apply(document)
+    assert (report.ok, report.applied) == (True, True)
+    assert planned(engine, manifest)[0].no_op
+
+
+def test_manifest_of_two_roots_is_refused(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.md").write_text("x\n")
+    manifest = tmp_path / "bot.yml"
+    edit = "{op: replace_match, pattern: x, replacement: y}"
+    manifest.write_text(f"files: [{{file: ['one:a.md', 'two:a.md'], edits: [{edit}]}}]")
+    engine = Engine.open({"one": tmp_path / "one", "two": tmp_path / "two"})
+
+    report = applied(engine, str(manifest))
+
+    assert [problem.code for problem in report.diagnostics] == [Code.INVALID_ARGUMENT]
+    assert "several roots" in report.diagnostics[0].message

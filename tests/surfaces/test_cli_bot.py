@@ -1,0 +1,163 @@
+"""`mdplan bot` as people and CI run it: exit codes, streams, events, values from outside."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.surfaces.command_line import mdplan
+
+MANIFEST = """\
+vars: {new: "2.0"}
+files:
+  - glob: "*.md"
+    edits: [{op: replace_match, pattern: "1.0", replacement: "{{vars.new}}"}]
+"""
+DIFF = """\
+diff --git a/a.md b/a.md
+--- a/a.md
++++ b/a.md
+@@ -1,3 +1,3 @@
+ # A
+ 
+-Release 1.0
++Release 2.0
+"""  # noqa: W293 (a blank line of a diff begins with its blank)
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "a.md").write_text("# A\n\nRelease 1.0\n", encoding="utf-8")
+    (tmp_path / "b.md").write_text("# B\n", encoding="utf-8")
+    (tmp_path / "bot.yml").write_text(MANIFEST, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_check_apply_check() -> None:
+    runs = [mdplan("bot", verb, "bot.yml") for verb in ("check", "apply", "check", "apply")]
+
+    assert [run.code for run in runs] == [1, 0, 0, 0]
+    assert [run.out for run in runs] == [b""] * 4
+    assert "Would change 1 file, 1 edit: +1 -1 lines." in runs[0].err
+    assert "Applied: 1 file, 1 edit: +1 -1 lines." in runs[1].err
+    assert "All of it is true already." in runs[2].err
+    assert Path("a.md").read_text() == "# A\n\nRelease 2.0\n"
+
+
+def test_plan_prints_the_diff_and_saves_the_plan(project: Path) -> None:
+    run = mdplan("bot", "plan", "bot.yml")
+
+    assert (run.code, run.out.decode()) == (0, DIFF)
+    plan_id = next(word for word in run.err.split() if word.startswith("sha256-"))
+    assert mdplan("show", plan_id).out.decode() == DIFF
+    assert mdplan("apply", plan_id).code == 0
+    assert (project / "a.md").read_text() == "# A\n\nRelease 2.0\n"
+
+
+def test_plan_goes_to_another_job_as_a_file(project: Path) -> None:
+    assert mdplan("bot", "plan", "bot.yml", "--output", "plan.json").code == 0
+
+    assert mdplan("apply", "plan.json").code == 0
+    assert mdplan("bot", "check", "bot.yml").code == 0
+
+
+def test_plan_of_nothing_is_no_file(project: Path) -> None:
+    mdplan("bot", "apply", "bot.yml")
+
+    run = mdplan("bot", "plan", "bot.yml", "--output", "plan.json")
+
+    assert (run.code, run.out) == (0, b"")
+    assert not (project / "plan.json").exists()
+
+
+def test_values_come_from_outside(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELEASE", "3.0")
+    monkeypatch.setenv("SECRET", "s3cret")
+    (project / "more.json").write_text('{"name": "Ann"}')
+    text = "'{{env.RELEASE}} {{vars.x}} {{data.more.name}}'"
+    edit = f"{{op: replace_match, pattern: Release 1.0, replacement: {text}}}"
+    (project / "bot.yml").write_text(f"files: [{{file: a.md, edits: [{edit}]}}]")
+
+    run = mdplan("bot", "apply", "bot.yml", "--env", "RELEASE", "--var", "x=a=b", "--data", "more=more.json")
+    assert run.code == 0
+    assert (project / "a.md").read_text() == "# A\n\n3.0 a=b Ann\n"
+    (project / "bot.yml").write_text(
+        "files: [{file: a.md, edits: [{op: create_file, markdown: '{{env.SECRET}}'}]}]"
+    )
+    assert mdplan("bot", "check", "bot.yml", "--env", "RELEASE").code == 2
+
+
+def test_events_are_one_object_a_line() -> None:
+    run = mdplan("bot", "apply", "bot.yml", "--progress", "jsonl", "--quiet")
+
+    events = [json.loads(line) for line in run.err.splitlines()]
+    assert [event["event"] for event in events] == ["listed", "planned", "committing", "committed", "ended"]
+    assert events[0] == {"event": "listed", "files": 2}
+    assert events[1] == {"event": "planned", "done": 2, "files": 2}
+
+
+def test_report_counts_files() -> None:
+    report = mdplan("bot", "check", "bot.yml", "--json").json
+
+    counts = {name: report[name] for name in report if name.startswith("files") and name != "files"}
+    assert counts == {
+        "filesNamed": 2,
+        "filesLeftOut": 1,
+        "filesHold": 0,
+        "filesChanged": 1,
+        "filesRefused": 0,
+    }
+    assert [file["file"] for file in report["files"]] == ["a.md"]
+
+
+def test_problem_of_the_manifest_has_its_place() -> None:
+    Path("bot.yml").write_text("files:\n  - glob: '*.md'\n    edits: [{op: replace_mach}]\n")
+
+    run = mdplan("bot", "check", "bot.yml")
+
+    assert run.code == 2
+    assert "at: bot.yml:3:13" in run.err
+
+
+@pytest.mark.parametrize(("verb", "applied"), [("check", "1.0"), ("plan", "1.0"), ("apply", "2.0")])
+def test_keep_going_does_what_it_can_and_says_so(project: Path, verb: str, applied: str) -> None:
+    (project / "c.md").write_text("1.0 1.0\n")
+
+    assert mdplan("bot", verb, "bot.yml").code == 3
+    assert (project / "a.md").read_text() == "# A\n\nRelease 1.0\n"
+    run = mdplan("bot", verb, "bot.yml", "--keep-going")
+    assert run.code == 3
+    assert "MATCH_COUNT_MISMATCH" in run.err
+    assert (project / "a.md").read_text() == f"# A\n\nRelease {applied}\n"
+    assert (project / "c.md").read_text() == "1.0 1.0\n"
+
+
+def test_rule_without_files_is_told() -> None:
+    Path("bot.yml").write_text("files: [{glob: '*.rst', edits: [{op: delete_file}]}]")
+
+    run = mdplan("bot", "check", "bot.yml")
+
+    assert run.code == 0
+    assert "no file matches" in run.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--var", "x"],
+        ["--data", "=f"],
+        ["--jobs", "0"],
+        ["--env", "MDPLAN_NO_SUCH_VARIABLE"],
+        ["--executor", "x"],
+    ],
+)
+def test_wrong_options_are_refused(arguments: list[str]) -> None:
+    assert mdplan("bot", "check", "bot.yml", *arguments).code == 2
+
+
+def test_more_files_than_allowed_are_refused(project: Path) -> None:
+    (project / "c.md").write_text("1.0\n")
+
+    assert mdplan("bot", "apply", "bot.yml", "--max-files", "1").code == 2
+    assert mdplan("bot", "apply", "bot.yml", "--max-files", "2").code == 0
