@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from mdplan.markdown import outline
 from mdplan.markdown.outline import Outline
 from mdplan.operations import OPERATIONS
+from mdplan.text import folded_text
 from mdplan.text.folded_search import Wanted
 from mdplan.text.folded_text import FoldedText
 from mdplan.text.near_misses import find_near_misses
@@ -78,7 +78,7 @@ def test_longer_text_costs_no_more_than_in_proportion(change: Callable[[str], st
 
 def test_document_is_folded_once_for_all_edits(monkeypatch: pytest.MonkeyPatch) -> None:
     folded: list[str] = []
-    monkeypatch.setattr(outline, "FoldedText", lambda text: folded.append(text) or FoldedText(text))
+    monkeypatch.setattr(folded_text, "FoldedText", lambda text: folded.append(text) or FoldedText(text))
     document = Outline(Source.from_text(PROSE))
     edits = [
         {"op": "replace_match", "pattern": "the line 9 of", "replacement": "x"},
