@@ -86,6 +86,7 @@ def test_agent_applies_what_a_person_approved_and_is_told_why(
     assert (root / "guide.md").read_bytes() == EXPECTED.encode()
 
 
+@pytest.mark.slow
 def test_person_applies_from_the_page(browser: "Browser", root: Path) -> None:
     with agent(root) as calls, review_server(root) as server:
         calls.call("md_validate", {"file": "guide.md", "edits": EDITS})
@@ -101,6 +102,7 @@ def test_person_applies_from_the_page(browser: "Browser", root: Path) -> None:
     assert (root / "guide.md").read_text() == EXPECTED.replace("second", "2nd")
 
 
+@pytest.mark.slow
 def test_new_plan_and_a_decision_elsewhere_appear_without_loading_again(
     browser: "Browser", root: Path
 ) -> None:
@@ -121,6 +123,7 @@ def test_new_plan_and_a_decision_elsewhere_appear_without_loading_again(
         context.close()
 
 
+@pytest.mark.slow
 def test_stale_plan_names_what_changed_and_is_planned_again(browser: "Browser", root: Path) -> None:
     with agent(root) as calls, review_server(root) as server:
         plan_id = calls.call("md_validate", {"file": "guide.md", "edits": EDITS[:1]}).data["planId"]
