@@ -8,6 +8,7 @@ from mdplan.text.pattern import TIME_LIMIT_SECONDS
 FRONT_MATTER_CHARACTERS: Final = 64 * 1024
 RESULT_CHARACTERS: Final = 16 * 1024 * 1024
 RESULT_LINES: Final = 400_000
+PARSE_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,13 +16,15 @@ class DocumentLimits:
     """Limits of one document: what is read of it, looked for in it, and written into it.
 
     `pattern_seconds` is for one search of a regular expression. `result_characters` and `result_lines` are
-    what a document may come to, told before it is made and parsed.
+    what a document may come to, told before it is made and parsed. `parse_seconds` are for all parsing of it
+    in one call.
     """
 
     front_matter_characters: int = FRONT_MATTER_CHARACTERS
     pattern_seconds: float = TIME_LIMIT_SECONDS
     result_characters: int = RESULT_CHARACTERS
     result_lines: int = RESULT_LINES
+    parse_seconds: float = PARSE_SECONDS
 
 
 DEFAULT_DOCUMENT_LIMITS: Final = DocumentLimits()

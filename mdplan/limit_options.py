@@ -49,6 +49,7 @@ FILES: Final = (
     LimitOption(
         "max-front-matter", "front_matter_characters", 65_536, "NUMBER", "Characters of front matter."
     ),
+    LimitOption("max-parse-seconds", "parse_seconds", 5.0, "SECONDS", "Time to parse a document."),
 )
 PATTERNS: Final = (
     LimitOption("max-regex-seconds", "pattern_seconds", 1.0, "SECONDS", "Time of a regular expression."),

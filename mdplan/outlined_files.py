@@ -1,18 +1,23 @@
 """The files of a workspace, read and parsed: what looking needs, and all else is built on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Self
+from time import thread_time
+from typing import Self, TypeVar
 
-from mdplan.diagnostics import Diagnostic
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.format_detection import document_format
 from mdplan.markdown.outline import Outline
+from mdplan.markdown.parse_time import ParseTimeout, parse_time
 from mdplan.outline_cache import OutlineCache
 from mdplan.reading.open_document import decode_document
 from mdplan.settings import Settings
 from mdplan.storage.file_name import FileName
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,21 @@ class OutlinedFiles:
         # What a file is may follow from its text, and an edit may change that.
         if document_format(path, source.text, given_format) is outline.format:
             self.outlines.keep((source.data, path, encoding, given_format), outline)
+
+    def timely(self, file: str, look: Callable[[], _Found], count: int = 1) -> _Found | Diagnostic:
+        """What `look` finds in `file`, or in so many files. Errors: PARSE_TIMEOUT."""
+        seconds = self.limits.parse_seconds
+        try:
+            # The time of this thread: others, and waiting for disks, are no fault of a document.
+            with parse_time(seconds * count, thread_time):
+                return look()
+        except ParseTimeout:
+            return Diagnostic(
+                code=Code.PARSE_TIMEOUT,
+                message=f"parsing `{file}` takes longer than {seconds:g} s",
+                hint="split the file, or raise `--max-parse-seconds`",
+                file=file,
+            )
 
     def outline(self, name: FileName, source: Source, given_format: str | None) -> Outline:
         """The file `name`, which was read as `source`, parsed with the limits of these files."""

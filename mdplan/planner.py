@@ -45,6 +45,11 @@ class Planner:
 
         `tick` hears of each file that was read, and then of each that was planned.
         """
+        file, count = batch.files[0].file, len(batch.files)
+        planned = self._documents.timely(file, lambda: self._plan(batch, tick), count)
+        return (planned,) if isinstance(planned, Diagnostic) else planned
+
+    def _plan(self, batch: Batch, tick: Tick) -> Planned | Problems:
         built = self._build(batch, tick)
         if not isinstance(built, Built):
             return built

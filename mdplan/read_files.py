@@ -1,5 +1,6 @@
 """`read`: the content of places in files."""
 
+from functools import partial
 from typing import TypeAlias
 
 from mdplan.diagnostics import Diagnostic
@@ -19,14 +20,9 @@ def read_files(files: OutlinedFiles, request: ReadRequest) -> ReadReport:
     results: list[ReadResult] = []
     left = request.max_characters
     for target in request.targets:
-        file, outline = _opened(files, target, outlines)
-        result = (
-            outline
-            if isinstance(outline, Diagnostic)
-            else read_target(file, outline, target, left, request.cursor)
-        )
+        result = files.timely(target.file, partial(_read, files, target, outlines, left, request.cursor))
         if isinstance(result, Diagnostic):
-            result = ReadResult(file=file, problem=result.at(file=file))
+            result = ReadResult(file=result.file or target.file, problem=result)
         left -= len(result.content or "")
         results.append(result)
     problems = tuple(result.problem for result in results if result.problem is not None)
@@ -36,6 +32,16 @@ def read_files(files: OutlinedFiles, request: ReadRequest) -> ReadReport:
         diagnostics=problems,
         results=tuple(results),
     )
+
+
+def _read(
+    files: OutlinedFiles, target: ReadTarget, known: _Outlines, left: int, cursor: str | None
+) -> ReadResult | Diagnostic:
+    file, outline = _opened(files, target, known)
+    if isinstance(outline, Diagnostic):
+        return outline.at(file=file)
+    result = read_target(file, outline, target, left, cursor)
+    return result.at(file=file) if isinstance(result, Diagnostic) else result
 
 
 def _opened(files: OutlinedFiles, target: ReadTarget, known: _Outlines) -> tuple[str, Outline | Diagnostic]:

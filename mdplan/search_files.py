@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
@@ -36,7 +37,7 @@ def search_files(files: OutlinedFiles, request: SearchRequest, tick: Tick = unhe
         return refusal(SearchReport, (problem,))
     search = _Search(request, skipped)
     for name in names:
-        found = _search_file(files, name, search)
+        found = files.timely(str(name), partial(_search_file, files, name, search))
         if isinstance(found, Diagnostic) and (
             found.code in _PATTERN_CODES or not files.workspace.is_several(request.file)
         ):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mdplan.batch_limits import DEFAULT_LIMITS, Limits
-from mdplan.document_limits import FRONT_MATTER_CHARACTERS, DocumentLimits
+from mdplan.document_limits import FRONT_MATTER_CHARACTERS, PARSE_SECONDS, DocumentLimits
 from mdplan.limit_options import LimitOption
 from mdplan.storage.durability import Durability
 from mdplan.text.pattern import TIME_LIMIT_SECONDS
@@ -23,6 +23,7 @@ class Settings:
     max_lines: int = 400_000
     front_matter_characters: int = FRONT_MATTER_CHARACTERS
     pattern_seconds: float = TIME_LIMIT_SECONDS
+    parse_seconds: float = PARSE_SECONDS
     batch: Limits = DEFAULT_LIMITS
     plans_kept_days: float = 30.0
     lock_timeout: float = 10.0
@@ -39,6 +40,7 @@ class Settings:
             pattern_seconds=self.pattern_seconds,
             result_characters=self.max_file_bytes,
             result_lines=self.max_lines,
+            parse_seconds=self.parse_seconds,
         )
 
     def limited(self, given: Mapping[LimitOption, Any]) -> "Settings":

@@ -20,11 +20,11 @@ def stat_files(files: OutlinedFiles, request: StatRequest) -> StatReport:
 
     A commit that was cut off is a warning.
     """
-    report = (
-        _stat_folder(files, request)
-        if files.workspace.is_several(request.file)
-        else _stat_file(files, request)
-    )
+    if files.workspace.is_several(request.file):
+        report = _stat_folder(files, request)
+    else:
+        found = files.timely(request.file, lambda: _stat_file(files, request))
+        report = refusal(StatReport, (found,)) if isinstance(found, Diagnostic) else found
     warnings = cut_off(files.workspace)
     return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
 
@@ -52,7 +52,8 @@ def _stat_folder(files: OutlinedFiles, request: StatRequest) -> StatReport:
     by_path = {str(name): name for name in names}
 
     def read(path: str) -> Outline | Diagnostic:
-        return files.open(by_path[path], request.encoding, request.format)
+        name = by_path[path]
+        return files.timely(path, lambda: files.open(name, request.encoding, request.format))
 
     def broken(path: str, outline: Outline) -> list[BrokenLink]:
         """The links of the file `path` that lead to nothing."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.block import CONTAINERS, Block, BlockKind
+from mdplan.markdown.parse_time import timed
 from mdplan.markdown.parser import MAX_NESTING, block_parser
 from mdplan.text.lines import LineIndex
 
@@ -45,6 +46,7 @@ class PassedBlocks:
     nesting_limit: bool
 
 
+@timed
 def pass_blocks(text: str, lines: LineIndex, lines_before: int = 0) -> PassedBlocks:
     """Blocks of `text`, which are the lines after the first `lines_before` of `lines`, or some of them."""
     tokens, nesting_limit = _tokens(text)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from mdplan.markdown.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.block_index import BlockIndex
+from mdplan.markdown.parse_time import in_time
 from mdplan.text.span import Span
 
 
@@ -193,6 +194,7 @@ class BlockTree:
     def _blocks_of(self, part: int) -> tuple[Block, ...]:
         blocks = self._blocks.get(part)
         if blocks is None:
+            in_time()
             # Another thread may have been faster; blocks are compared by identity.
             blocks = self._blocks.setdefault(part, self._parts.blocks(part))
         return blocks

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
+from mdplan.markdown.parse_time import timed
 from mdplan.markdown.parser import MAX_NESTING, SAFE_NESTING, column_parser
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class InlineBlocks:
     unparsed_from: int | None
 
 
+@timed
 def parse_inline_blocks(body: str, lines_before: int) -> InlineBlocks:
     """Blocks of `body`, root blocks of a document, which follow after `lines_before` lines."""
     # As in the block pass for the outline: without a final line end the parser loses lines.

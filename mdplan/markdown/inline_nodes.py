@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.inline_blocks import (
@@ -37,12 +38,27 @@ from mdplan.text.span import Span
 __all__ = ["InlineKind", "InlineMap", "InlineNode"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Found:
-    """What one block holds; spans in the source."""
+    """What one block holds; spans in the source. `nodes` are in document order."""
 
     nodes: tuple[InlineNode, ...] = ()
     undecided: tuple[Span, ...] = ()
+
+    def nodes_in(self, span: Span) -> Iterator[InlineNode]:
+        """Nodes that share a code point with `span`: a paragraph can have as many as it likes."""
+        first = bisect_right(self._reach, span.start)
+        for index in range(first, len(self.nodes)):
+            node = self.nodes[index]
+            if node.span.start >= span.end and node.span.start > span.start:
+                return
+            if node.span.overlaps(span):
+                yield node
+
+    @cached_property
+    def _reach(self) -> list[int]:
+        """How far each node, or one before it, reaches."""
+        return list(accumulate((node.span.end for node in self.nodes), max))
 
 
 class InlineMap:
@@ -81,9 +97,7 @@ class InlineMap:
 
         A node stands before the nodes inside of it.
         """
-        return tuple(
-            node for found in self._found_in(span) for node in found.nodes if node.span.overlaps(span)
-        )
+        return tuple(node for found in self._found_in(span) for node in found.nodes_in(span))
 
     def undecided_in(self, span: Span) -> tuple[Span, ...]:
         """Stretches that touch `span` and may hold nodes whose places could not be proven.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown import inline_parts
 from mdplan.markdown.inline_node import InlineNode, document_order
+from mdplan.markdown.parse_time import timed
 from mdplan.markdown.parser import MAX_INLINE_NESTING, new_inline_parser, rule_functions
 from mdplan.text.span import Span
 
@@ -58,6 +59,7 @@ class Recording:
             self.nodes.append(node.moved(lambda span: Span(base + span.start, base + span.end)))
 
 
+@timed
 def record_nodes(content: str, environment: dict[str, object]) -> Recording:
     """Inline nodes of `content`, sorted; `environment` is that of the block pass (definitions).
 

@@ -12,6 +12,7 @@ from mdplan.document_format import DocumentFormat
 from mdplan.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree, edited_blocks, parse_blocks
 from mdplan.markdown.front_matter import FrontMatter, find_front_matter
+from mdplan.markdown.parse_time import new_document, timed
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import canonical_heading
 from mdplan.markdown.sections import read_sections
@@ -47,6 +48,7 @@ class Outline:
     INI and plain text have neither front matter nor blocks nor inline nodes: all of it is the preamble.
     """
 
+    @timed
     def __init__(
         self,
         source: Source,
@@ -103,6 +105,7 @@ class Outline:
     def _parse(self, before: "tuple[Outline, EditList] | None") -> BlockTree:
         text, lines = self.source.text, self.source.lines
         if before is None:
+            new_document()
             return parse_blocks(text, lines, self.body_start)
         tree, self.rescan = edited_blocks(before[0].tree, before[1], text, lines, self.body_start)
         return tree

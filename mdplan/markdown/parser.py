@@ -10,13 +10,16 @@ They keep no state of a parse, so threads share them; building one twice in a ra
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
+
+from mdplan.markdown.parse_time import in_time
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.ruler import Ruler
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
 
     BlockRule = Callable[[StateBlock, int, int, bool], bool]
 
@@ -33,6 +36,9 @@ MAX_INLINE_NESTING: Final = 100
 MAX_IMAGE_NESTING: Final = 20
 
 _TABLE: Final = "table_behind_headings"
+_IN_TIME: Final = "in_time"
+# Characters of a header of which every column is worth a question.
+_WIDE: Final = 10_000
 _INTERRUPTS_PARAGRAPHS: Final = ["paragraph", "reference"]
 
 
@@ -165,6 +171,10 @@ def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
         renderer_cls=renderer or RendererHTML,
     )
     parser.block.ruler.after("heading", _TABLE, _behind_headings(table), {"alt": _INTERRUPTS_PARAGRAPHS})
+    # They take nothing, and are asked wherever a rule may take or end something: for each line or token.
+    block_alternatives = ["paragraph", "reference", "blockquote", "list", "table"]
+    parser.block.ruler.before("code", _IN_TIME, _block_in_time, {"alt": block_alternatives})
+    parser.inline.ruler.before("text", _IN_TIME, _inline_in_time)
     # Destinations are compared with the source and never loaded: they stay as they are written.
     for name, method in (
         ("normalizeLink", _unchanged),
@@ -184,9 +194,34 @@ def _behind_headings(table: "BlockRule") -> "BlockRule":
             row = state.src[start : state.eMarks[start_line + 1]]
             if "|" not in row and ":" not in row:
                 return False
+        if not silent and state.eMarks[start_line] - state.bMarks[start_line] > _WIDE:
+            _push_in_time(state)
         return table(state, start_line, end_line, silent)
 
     return table_behind_headings
+
+
+def _block_in_time(_state: "StateBlock", _start_line: int, _end_line: int, _silent: bool) -> bool:
+    in_time()
+    return False
+
+
+def _inline_in_time(_state: "StateInline", _silent: bool) -> bool:
+    in_time()
+    return False
+
+
+def _push_in_time(state: "StateBlock") -> None:
+    """Ask for each token, too: the rows of a table can be as wide as a document."""
+    if "push" in vars(state):
+        return
+    push = state.push
+
+    def push_in_time(kind: str, tag: str, nesting: Literal[-1, 0, 1]) -> "Token":
+        in_time()
+        return push(kind, tag, nesting)
+
+    setattr(state, "push", push_in_time)  # noqa: B010 - A method, as far as mypy knows.
 
 
 def _with_columns(rule: "BlockRule") -> "BlockRule":

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 
 from mdplan.markdown.block import BlockKind
 from mdplan.markdown.block_pass import pass_roots
+from mdplan.markdown.parse_time import in_time
 from mdplan.markdown.scanner_containers import list_end, quote_end
 from mdplan.markdown.scanner_html import ending_of, is_named, is_tag_alone
 from mdplan.markdown.scanner_lines import (
@@ -111,6 +112,7 @@ class _Scan:
         }
         while (start := search(text, at)) is not None and start.start() < end:
             assert start.lastgroup is not None
+            in_time()
             at = takers[start.lastgroup](start)
             if self._is_over:
                 return None if self._is_too_deep else self._stretches

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
+from mdplan.markdown.parse_time import in_time
 from mdplan.markdown.scanner_html import ending_of, is_named
 from mdplan.markdown.scanner_lines import (
     BLANK,
@@ -75,6 +76,7 @@ def list_end(text: str, start: int, end: int, root_starts: RootStarts) -> int:
     """End of the lists that follow each other from `start` on; blank lines behind them are included."""
     at = start
     while at < end and (item := ITEM.match(text, at)) is not None and not RULE.match(text, at):
+        in_time()
         at = _item_end(text, item, end, root_starts)
     return at
 

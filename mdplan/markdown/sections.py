@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mdplan.markdown.anchors import heading_anchors
 from mdplan.markdown.block import Block
+from mdplan.markdown.parse_time import in_time
 from mdplan.markdown.rendered_text import one_line, render_text
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import folded, id_of_name, section_id
@@ -37,6 +38,7 @@ def read_sections(headings: Sequence[Block], lines: LineIndex, body: Span) -> Se
     nested: list[Section] = []
     index = 0
     for number, (block, anchor) in enumerate(zip(headings, anchors, strict=True)):
+        in_time()
         parent = tree.parents[number]
         start, end = block.span.start, block.span.end
         is_nested = block.depth > 0

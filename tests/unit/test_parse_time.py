@@ -1,0 +1,91 @@
+"""Parsers stop when their time is over, and what others do does not count."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pytest
+
+from mdplan.markdown.block_pass import pass_blocks
+from mdplan.markdown.inline_nodes import InlineMap
+from mdplan.markdown.inline_recorder import record_nodes
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.parse_time import ParseTimeout, in_time, parse_time, timed
+from mdplan.text.lines import LineIndex
+from mdplan.text.source import Source
+from mdplan.text.span import Span
+
+
+def ticking() -> Callable[[], float]:
+    """A clock that goes on by a second whenever somebody looks at it."""
+    seconds: Iterator[int] = count()
+    return lambda: next(seconds)
+
+
+def ask() -> None:
+    for _ in range(200):
+        in_time()
+
+
+HARD = {
+    "headings": lambda: Outline(Source.from_text("# a\n" * 500)),
+    "items": lambda: Outline(Source.from_text("- a\n- # b\n1. c\n" * 500)).blocks,
+    "quotes": lambda: Outline(Source.from_text("> a\nb\n- c\n" * 500)),
+    "a label without end": lambda: pass_blocks("[\n" + "a\n" * 500, LineIndex("[\n" + "a\n" * 500)),
+    "lazy lines": lambda: pass_blocks("- a\nb\n" * 500, LineIndex("- a\nb\n" * 500)),
+    "rows": lambda: pass_blocks("|a|\n|-|\n" + "|b|\n" * 500, LineIndex("|a|\n|-|\n" + "|b|\n" * 500)),
+    "columns": lambda: pass_blocks("|x" * 9_000 + "\n" + "|-" * 9_000, LineIndex("a\nb")),
+    "brackets": lambda: record_nodes("[a](b) " * 500, {}),
+    "stars": lambda: record_nodes("*a **a " * 500, {}),
+    "signs": lambda: record_nodes("<&\\\\" * 500, {}),
+    "cells": lambda: nodes("|`a`|\n|-|\n" + "|`b`|\n" * 500),
+}
+
+
+def nodes(text: str) -> object:
+    return InlineMap(text, LineIndex(text)).nodes_in(Span(0, len(text)))
+
+
+@pytest.mark.parametrize("parse", HARD.values(), ids=HARD)
+def test_every_parser_stops_when_the_time_is_over(parse: Callable[[], object]) -> None:
+    with parse_time(0, ticking()), pytest.raises(ParseTimeout):
+        parse()
+
+
+@pytest.mark.parametrize("parse", HARD.values(), ids=HARD)
+def test_no_parser_stops_without_a_limit_or_within_it(parse: Callable[[], object]) -> None:
+    parse()
+    with parse_time(1_000_000, ticking()):
+        parse()
+
+
+def test_time_outside_of_parsers_does_not_count() -> None:
+    with parse_time(10, ticking()):
+        for _ in range(100):
+            ask()
+
+
+def test_parsers_add_up_and_every_document_begins_anew() -> None:
+    def ask_often(times: int) -> None:
+        for _ in range(times):
+            timed(ask)()
+
+    with parse_time(60, ticking()):
+        ask_often(10)
+        Outline(Source.from_text("a"))
+        ask_often(10)
+    with parse_time(60, ticking()), pytest.raises(ParseTimeout):
+        ask_often(20)
+
+
+def test_the_outer_limit_holds_inside_of_another() -> None:
+    with parse_time(0, ticking()), parse_time(1_000_000, ticking()), pytest.raises(ParseTimeout):
+        timed(ask)()
+
+
+def test_after_a_timeout_parsers_go_on_as_before() -> None:
+    with parse_time(0, ticking()), pytest.raises(ParseTimeout):
+        timed(ask)()
+
+    timed(ask)()
+    with parse_time(1_000_000, ticking()):
+        timed(ask)()
