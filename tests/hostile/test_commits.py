@@ -1,0 +1,442 @@
+"""Cases 41 to 56: what goes wrong, or is put in the way, between a plan and its commit.
+
+tests/crash goes through every moment of a commit; here each case is met once, by the engine that callers use.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mdplan.diagnostics import Code
+from mdplan.engine import Engine
+from mdplan.settings import Settings
+from mdplan.storage.durability import Durability
+from mdplan.storage.filesystem import FAILPOINT_VARIABLE, Step
+from mdplan.storage.journal_record import Entry, encode_record
+from mdplan.storage.journal_record import Record as JournalRecord
+from mdplan.storage.workspace import Workspace
+from tests.conftest import REPOSITORY
+from tests.crash.mounts import bound, immutable
+from tests.disk import FailingDisk, names_in, tree
+from tests.hostile.tally import Record
+from tests.hostile.trial import HERE, SECRET, Place, check_accepted, check_refused, problems_of
+
+NAMES = [f"d{number}/file.md" for number in range(5)]
+BATCH = {"files": [{"file": name, "edits": [{"op": "append_to_file", "markdown": "New."}]} for name in NAMES]}
+ONE = {"file": "here.md", "edits": [{"op": "append_to_file", "markdown": "New."}]}
+NEW = HERE + b"New.\n"
+
+
+@pytest.fixture
+def five(place: Place) -> Place:
+    """The same place with five files in five folders."""
+    for name in NAMES:
+        (place.root / name).parent.mkdir()
+        (place.root / name).write_bytes(HERE)
+    return place
+
+
+def all_old(place: Place) -> bool:
+    return {(place.root / name).read_bytes() for name in NAMES} == {HERE} and _is_tidy(place)
+
+
+def all_new(place: Place) -> bool:
+    return len({(place.root / name).read_bytes() for name in NAMES} - {HERE}) == 1 and _is_tidy(place)
+
+
+def _is_tidy(place: Place) -> bool:
+    """Nothing lies beside the five files."""
+    return all(names_in((place.root / name).parent) == ["file.md"] for name in NAMES)
+
+
+@pytest.mark.parametrize("target", ["d2/file.md", "d2"])
+def test_case_41_third_of_five_files_that_is_immutable_leaves_all_old(
+    five: Place, record: Record, target: str
+) -> None:
+    with immutable(five.root / target):
+        codes = {Code.PERMISSION_DENIED, Code.READ_ONLY}
+        act = lambda: five.engine.write(BATCH)  # noqa: E731
+        check_refused(record, f"41 immutable {target}", act, codes, five.folder, locks=True)
+    assert all_old(five)
+
+
+def test_case_42_file_that_is_a_mount_point_leaves_all_old(five: Place, record: Record) -> None:
+    with bound(five.root / "d2" / "file.md"):
+        act = lambda: five.engine.write(BATCH)  # noqa: E731
+        codes = {Code.TARGET_BUSY}
+        check_refused(record, "42 mount point", act, codes, five.root / "d0", locks=True)
+    assert all_old(five)
+
+
+CHANGING = (
+    Step.MAKE_DIRECTORY,
+    Step.CREATE,
+    Step.WRITE,
+    Step.SET_ATTRIBUTES,
+    Step.SET_MODE,
+    Step.SYNC,
+    Step.SYNC_DIRECTORY,
+    Step.LINK,
+    Step.RENAME,
+    Step.RENAME_NEW,
+    Step.EXCHANGE,
+    Step.MOVE,
+    Step.UNLINK,
+)
+
+
+def failing(place: Place, step: Step, nth: int, error: int) -> tuple[Any, FailingDisk]:
+    """Report of the batch on a disk whose `nth` operation of that kind fails."""
+    disk = FailingDisk(step, nth, error)
+    workspace = Workspace.open([place.root], filesystem=disk)
+    try:
+        return Engine(workspace, Settings(durability=Durability.FULL)).write(BATCH), disk
+    finally:
+        workspace.close()
+
+
+@pytest.mark.parametrize(
+    ("case", "steps", "error", "codes"),
+    [
+        (
+            "43 no space",
+            CHANGING,
+            errno.ENOSPC,
+            {Code.NO_SPACE, Code.COMMIT_IN_DOUBT, Code.RECOVERY_REQUIRED},
+        ),
+        (
+            "44 sync that fails",
+            (Step.SYNC, Step.SYNC_DIRECTORY),
+            errno.EIO,
+            {Code.IO_ERROR, Code.COMMIT_IN_DOUBT, Code.RECOVERY_REQUIRED},
+        ),
+    ],
+    ids=["case_43", "case_44"],
+)
+def test_failure_of_every_operation_leaves_all_old_or_all_new(
+    five: Place, record: Record, case: str, steps: tuple[Step, ...], error: int, codes: set[Code]
+) -> None:
+    """What is in doubt is settled by the next call."""
+    tried = 0
+    for step in steps:
+        for nth in range(1, 100):
+            for name in NAMES:
+                (five.root / name).write_bytes(HERE)
+            report, disk = failing(five, step, nth, error)
+            if disk.reached[step] < nth:
+                break
+            tried += 1
+            # What could not be cleaned up is a warning, and the next call's to clean up.
+            five.engine.recover()
+            is_whole = all_old(five) or all_new(five)
+            # Only what is in doubt may be told as failed and be done all the same.
+            is_told = report.ok == all_new(five) or report.error.code is Code.COMMIT_IN_DOUBT
+            is_expected = is_whole and is_told and (report.ok or report.error.code in codes)
+            record(f"{case}: {step}", "refused" if is_expected else "escaped", 0.0)
+            assert is_expected, (step, nth, report.error)
+    assert tried > 10
+
+
+def test_case_45_failure_to_clean_up_is_success_with_a_warning(five: Place, record: Record) -> None:
+    """What was displaced cannot be moved into the history."""
+    report, _ = failing(five, Step.MOVE, 1, errno.EIO)
+
+    is_expected = (
+        report.ok and report.applied and all((five.root / name).read_bytes() == NEW for name in NAMES)
+    )
+    record("45 cleanup that fails", "accepted as expected" if is_expected else "escaped", 0.0)
+    assert is_expected
+    assert {warning.code for warning in report.warnings} == {Code.IO_ERROR, Code.NOT_UNDOABLE}
+
+
+def apply(place: Place, plan_id: str, failpoint: str = "") -> subprocess.CompletedProcess[str]:
+    """`mdplan apply` as a process, killed at the failpoint."""
+    return subprocess.run(
+        [sys.executable, "-m", "mdplan", "apply", plan_id, "--root", place.root, "--json"],
+        capture_output=True,
+        check=False,
+        cwd=REPOSITORY,
+        encoding="utf-8",
+        env={**os.environ, **({FAILPOINT_VARIABLE: failpoint} if failpoint else {})},
+    )
+
+
+def kill(place: Place, failpoint: str) -> str:
+    """Let a commit of the batch be killed; its plan ID."""
+    plan_id = place.engine.plan(BATCH).plan_id
+    assert plan_id is not None
+    assert apply(place, plan_id, failpoint).returncode == -signal.SIGKILL
+    return plan_id
+
+
+KILLED = ["create:3", "write:4", "exchange:1", "exchange:3", "rename:1", "move:2"]
+
+
+@pytest.mark.parametrize("failpoint", KILLED)
+def test_case_46_killed_commit_is_applied_once_by_the_next_call(
+    five: Place, record: Record, failpoint: str
+) -> None:
+    plan_id = kill(five, failpoint)
+
+    again = [apply(five, plan_id) for _ in range(2)]
+    is_once = {(five.root / name).read_bytes() for name in NAMES} == {NEW} and _is_tidy(five)
+    is_expected = is_once and [run.returncode for run in again] == [0, 0]
+    record(f"46 killed at {failpoint}", "accepted as expected" if is_expected else "escaped", 0.0)
+    assert is_expected, [run.stdout for run in again]
+    assert json.loads(again[1].stdout)["alreadyApplied"]
+
+
+def test_case_47_file_that_was_edited_after_a_crash_is_kept_beside_its_base(
+    five: Place, record: Record
+) -> None:
+    kill(five, "exchange:5")
+    changed = next(name for name in NAMES if (five.root / name).read_bytes() == NEW)
+    (five.root / changed).write_bytes(b"mine")
+
+    act = lambda: five.engine.write(BATCH)  # noqa: E731
+    check_refused(record, "47 edit after a crash", act, {Code.RECOVERY_CONFLICT}, five.folder / "secret.md")
+    assert (five.root / changed).read_bytes() == b"mine"
+    assert any(
+        path.is_file() and path.read_bytes() == HERE for path in (five.root / changed).parent.iterdir()
+    )
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty"])
+def test_case_48_damaged_journal_is_told_and_nothing_touched(
+    five: Place, record: Record, damage: str
+) -> None:
+    kill(five, "exchange:3")
+    (pending,) = (five.root / ".mdplan" / "tx").glob("*.pending")
+    data = bytearray(pending.read_bytes())
+    if damage == "flip":
+        data[len(data) // 2] ^= 1
+    pending.write_bytes(
+        bytes(data) if damage == "flip" else data[: len(data) // 2] if damage == "cut" else b""
+    )
+
+    before = tree(five.root)
+    found = problems_of(five.engine.write(BATCH))
+    is_refused = bool(found) and found[0].code is Code.JOURNAL_CORRUPT and tree(five.root) == before
+    record(f"48 journal, {damage}", "refused" if is_refused else "escaped", 0.0)
+    assert is_refused, found
+
+
+HOSTILE_PATHS = ["../../etc/x", "/etc/x", "../secret.md", ".git/config", "link/a.md", "here.md"]
+
+
+@pytest.mark.parametrize("path", HOSTILE_PATHS)
+@pytest.mark.parametrize("verb", ["write", "recover", "undo", "plan"])
+def test_case_49_journal_that_a_stranger_ships_touches_nothing(
+    place: Place, record: Record, path: str, verb: str
+) -> None:
+    """A repository comes with a state folder of its own, in the very form of ours, that names other files."""
+    (place.root / "link").symlink_to("..")
+    place.engine.write(ONE)
+    secret = hashlib.sha256(SECRET).hexdigest()
+    for number, state in ((7, "done"), (8, "pending")):
+        entry = Entry(path=path, base="0" * 64, base_bytes=1, result=secret, result_bytes=len(SECRET))
+        forged = JournalRecord(transaction=str(number) * 16, entries=(entry,))
+        head, _, body = encode_record(forged, str(place.root)).partition(b"\n")
+        unsealed = json.dumps(json.loads(head) | {"seal": "00" * 32}).encode()
+        name = f"{number:08}-{forged.transaction}.{state}"
+        (place.root / ".mdplan" / "tx" / name).write_bytes(unsealed + b"\n" + body)
+    (place.root / f".mdplan-{'8' * 16}-0.tmp").symlink_to("../secret.md")
+    act: dict[str, Callable[[], object]] = {
+        "write": lambda: place.engine.write(ONE),
+        "recover": place.engine.recover,
+        "undo": lambda: place.engine.undo("7" * 16),
+        "plan": lambda: place.engine.plan(ONE),
+    }
+    before = (place.root / "here.md").read_bytes()
+    outside = {name: (place.folder / name).read_bytes() for name in ("x", "secret.md")}
+    found = act[verb]()
+
+    is_untouched = outside == {name: (place.folder / name).read_bytes() for name in outside}
+    is_untouched &= (place.root / "here.md").read_bytes() == before
+    record(f"49 journal of a stranger: {verb}", "refused" if is_untouched else "escaped", 0.0)
+    assert is_untouched, found
+    assert verb == "plan" or problems_of(found), found
+
+
+TRAPS: dict[str, Callable[[Path, Path], object]] = {
+    "state folder is a link": lambda root, outside: (root / ".mdplan").symlink_to(outside),
+    "state folder that all can write": lambda root, _: _open_folder(root / ".mdplan"),
+    "lock is a link": lambda root, outside: _linked_lock(root / ".mdplan", outside / "secret.md"),
+    "state folder is a file": lambda root, _: (root / ".mdplan").write_bytes(b""),
+}
+
+
+def _open_folder(path: Path) -> None:
+    path.mkdir()
+    path.chmod(0o777)
+
+
+def _linked_lock(path: Path, target: Path) -> None:
+    path.mkdir(mode=0o700)
+    (path / "lock").symlink_to(target)
+
+
+@pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: f"case_50_{trap.replace(' ', '_')}")
+def test_state_folder_that_is_a_trap_is_refused(place: Place, record: Record, trap: str) -> None:
+    TRAPS[trap](place.root, place.folder)
+    act = lambda: place.engine.write(ONE)  # noqa: E731
+    check_refused(record, f"50 {trap}", act, {Code.STATE_DIR_UNSAFE}, place.folder)
+
+
+FIELDS = {
+    "a text edit": ("New.", "Bad."),
+    "the file": ('"here.md"', '"other.md"'),
+    "a hash": (None, None),
+}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_case_51_plan_that_was_changed_is_refused(
+    place: Place, record: Record, state_dir: Path, field: str
+) -> None:
+    """In the store, and as a file."""
+    (place.root / "other.md").write_bytes(HERE)
+    plan_id = place.engine.plan(ONE).plan_id
+    assert plan_id is not None
+    exported = place.engine.export(plan_id)
+    assert isinstance(exported, bytes)
+    old, new = FIELDS[field]
+    text = exported.decode()
+    result = json.loads(text)["files"][0]["resultSha256"]
+    changed = text.replace(old, new) if old and new else text.replace(result, "0" * 64)
+    assert changed != text
+
+    act = lambda: place.engine.apply(json.loads(changed))  # noqa: E731
+    codes = {Code.PLAN_TAMPERED}
+    check_refused(record, f"51 {field} of a plan file", act, codes, place.folder, locks=True)
+    (stored,) = state_dir.rglob(f"{plan_id.removeprefix('sha256-')}*")
+    stored.write_text(changed)
+    by_id = lambda: place.engine.apply({"planId": plan_id})  # noqa: E731
+    check_refused(record, f"51 {field} of a stored plan", by_id, codes, place.folder, locks=True)
+
+
+def test_case_52_plan_that_is_unknown_expired_or_of_another_root_is_not_found(
+    place: Place, record: Record, state_dir: Path
+) -> None:
+    other_root = place.folder / "other"
+    other_root.mkdir()
+    (other_root / "here.md").write_bytes(HERE)
+    other = Engine.open([other_root], settings=Settings(durability=Durability.PROCESS))
+    foreign = other.plan(ONE).plan_id
+    other.workspace.close()
+    for name, plan_id in {
+        "unknown": "sha256-" + "0" * 64,
+        "of another root": foreign,
+        "a path": "sha256-../../x",
+        "short": "sha256-00",
+    }.items():
+        act = lambda plan_id=plan_id: place.engine.apply({"planId": plan_id})  # noqa: E731
+        codes = {Code.PLAN_NOT_FOUND, Code.INVALID_ARGUMENT}
+        check_refused(record, f"52 plan, {name}", act, codes, place.folder, locks=True)
+    kept = place.engine.plan(ONE).plan_id
+    for stored in state_dir.rglob("*.json"):
+        os.utime(stored, (1, 1))
+    fresh = Engine.open([place.root], settings=Settings(durability=Durability.PROCESS))
+    fresh.plan({**ONE, "edits": [{"op": "append_to_file", "markdown": "Other."}]})
+    act = lambda: fresh.apply({"planId": kept})  # noqa: E731
+    check_refused(record, "52 plan, expired", act, {Code.PLAN_NOT_FOUND}, place.folder, locks=True)
+    fresh.workspace.close()
+
+
+@pytest.mark.parametrize(
+    ("case", "data"),
+    [("a byte", HERE.replace(b"text", b"Text")), ("line ends", HERE.replace(b"\n", b"\r\n"))],
+)
+def test_case_53_base_that_changed_is_stale(place: Place, record: Record, case: str, data: bytes) -> None:
+    plan_id = place.engine.plan(ONE).plan_id
+    (place.root / "here.md").write_bytes(data)
+
+    act = lambda: place.engine.apply({"planId": plan_id})  # noqa: E731
+    check_refused(record, f"53 {case}", act, {Code.STALE_BASE}, place.folder, locks=True)
+
+
+@pytest.mark.parametrize("case", ["53 time alone", "54 there and back"])
+def test_base_that_has_its_bytes_again_is_applied(place: Place, record: Record, case: str) -> None:
+    """Equal hashes are the contract."""
+    path = place.root / "here.md"
+    plan_id = place.engine.plan(ONE).plan_id
+    if case.startswith("54"):
+        path.write_bytes(b"other")
+        path.write_bytes(HERE)
+    os.utime(path, (1, 1))
+
+    check_accepted(
+        record, case, lambda: place.engine.apply({"planId": plan_id}), lambda _: path.read_bytes() == NEW
+    )
+
+
+@pytest.mark.parametrize("what", ["file", "folder", "link", "dangling link", "fifo"])
+def test_case_55_creation_over_something_is_refused(place: Place, record: Record, what: str) -> None:
+    path = place.root / "new.md"
+    make: dict[str, Callable[[], object]] = {
+        "file": lambda: path.write_bytes(SECRET),
+        "folder": path.mkdir,
+        "link": lambda: path.symlink_to("../secret.md"),
+        "dangling link": lambda: path.symlink_to("none"),
+        "fifo": lambda: os.mkfifo(path),
+    }
+    create = {"file": "new.md", "edits": [{"op": "create_file", "markdown": "Owned."}]}
+    plan_id = place.engine.plan(create).plan_id
+    make[what]()
+
+    codes = {Code.FILE_EXISTS, Code.SYMLINK_REFUSED, Code.NOT_A_TEXT_FILE}
+    by_id = lambda: place.engine.apply({"planId": plan_id})  # noqa: E731
+    check_refused(record, f"55 {what}", lambda: place.engine.write(create), codes, place.folder)
+    check_refused(record, f"55 {what} since the plan", by_id, codes, place.folder, locks=True)
+
+
+@pytest.fixture
+def foreign(place: Place) -> Iterator[list[bytes]]:
+    """The versions that another program, which knows no lock, puts in place of the file meanwhile."""
+    versions: list[bytes] = []
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.is_set():
+            version = b"# Here\n\nforeign %d\n" % len(versions)
+            temporary = place.folder / "foreign.tmp"
+            temporary.write_bytes(version)
+            temporary.replace(place.root / "here.md")
+            versions.append(version)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    yield versions
+    stop.set()
+    writer.join()
+
+
+def test_case_56_foreign_writer_is_never_overwritten_unnoticed(
+    place: Place, record: Record, foreign: list[bytes]
+) -> None:
+    """tests/concurrency has the long form, with a program of its own."""
+    codes = set()
+    for _ in range(100):
+        report = place.engine.write(ONE)
+        codes |= {None if report.ok else report.diagnostics[0].code}
+    record("56 foreign writer", "refused", 0.0, 100)
+
+    expected = {
+        None,
+        Code.STALE_BASE,
+        Code.CONFLICT_LATE_WRITE,
+        Code.RECOVERY_CONFLICT,
+        Code.RECOVERY_REQUIRED,
+    }
+    assert codes <= expected
+    assert len(foreign) > 1
