@@ -13,6 +13,9 @@ class BotReport(ApplyReport):
     are as they should be, `files_changed` are in the plan, and `files_refused` cannot be planned: then there
     is no plan, unless the bot was told to keep going. Files that the plan changes for their links alone are
     among those of `files`, and not counted here. The diff and the edits are not in the report.
+
+    With `--git`, `base_commit` is the commit that was planned on; `commit` is the one that was made, and
+    `branch` the full name of the branch that it went to. There is no receipt then: git keeps the history.
     """
 
     files_named: int = 0
@@ -20,3 +23,6 @@ class BotReport(ApplyReport):
     files_hold: int = 0
     files_changed: int = 0
     files_refused: int = 0
+    base_commit: str | None = None
+    commit: str | None = None
+    branch: str | None = None

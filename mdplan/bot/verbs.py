@@ -47,7 +47,7 @@ def proposed(engine: Engine, loaded: LoadedManifest, how: How, *, keeps: bool) -
     """
     with ExitStack() as held:
         made = _bot(engine, loaded, how).plan(held)
-        report = _report(made, {})
+        report = bot_report(made, {})
         if made.plan is not None and keeps:
             report = replace(report, stored=engine.keep(made.plan))
         yield Proposal(report=engine.recovery.beside(report), made=made)
@@ -64,23 +64,23 @@ def apply_manifest(engine: Engine, loaded: LoadedManifest, how: How) -> BotRepor
     with ExitStack() as held:
         made = _bot(engine, loaded, how).plan(held)
     if made.plan is None:
-        return with_recovered(_report(made, {}), recovered)
+        return with_recovered(bot_report(made, {}), recovered)
     # The diff is shown by nobody.
     made.found.diffs.clear()
     how.tell("committing", {"files": len(made.plan.files), "planId": made.plan.plan_id})
     committed = engine.commit(made.plan)
     if not committed.ok:
-        return with_recovered(replace(_report(made, _as_fields(committed)), ok=False), recovered)
+        return with_recovered(replace(bot_report(made, _as_fields(committed)), ok=False), recovered)
     transaction = committed.receipt.transaction if committed.receipt is not None else None
     how.tell("committed", {"transaction": transaction})
-    return with_recovered(_report(made, _as_fields(committed)), recovered)
+    return with_recovered(bot_report(made, _as_fields(committed)), recovered)
 
 
 def _bot(engine: Engine, loaded: LoadedManifest, how: How) -> Bot:
     return Bot(Job(tree=Folders.of(engine.workspace), settings=engine.settings, loaded=loaded), how)
 
 
-def _report(made: Made, committed: dict[str, Any]) -> BotReport:
+def bot_report(made: Made, committed: dict[str, Any]) -> BotReport:
     """The report on `made`, with what is known of its commit."""
     found = made.found
     known = committed

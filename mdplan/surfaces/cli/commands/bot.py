@@ -1,6 +1,7 @@
 """`mdplan bot`: what a manifest says of many files, planned, checked or applied as one plan."""
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -10,6 +11,7 @@ from mdplan.bot.bot_report import BotReport
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.surfaces.cli.console import shown
+from mdplan.surfaces.cli.git_view import print_commit, print_planned_on_commit
 from mdplan.surfaces.cli.plan_view import (
     print_applied,
     print_recovered,
@@ -25,6 +27,7 @@ from mdplan.surfaces.cli.session import Session, engine_command
 if TYPE_CHECKING:
     from mdplan.bot.bot import How
     from mdplan.bot.loading import LoadedManifest
+    from mdplan.bot.verbs import Proposal
     from mdplan.diagnostics import Problems
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -77,6 +80,12 @@ _OPTIONS: Final = (
         "--executor", metavar="dask://HOST:PORT", help="Plan on a Dask cluster that sees the same files."
     ),
     click.option(
+        "--git",
+        "ref",
+        metavar="REF",
+        help="Work on this branch, tag or commit of the repository, bare or not, and on no work tree.",
+    ),
+    click.option(
         "--progress",
         type=click.Choice(CHOICES),
         default="auto",
@@ -116,12 +125,10 @@ def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noq
 
     The diff goes to standard output, in a form that `git apply` takes, and everything else to standard error.
     """
-    from mdplan.bot.verbs import proposed
-
     loaded, how = _loaded(given), _how(session, given)
     if isinstance(loaded, tuple):
         return session.refuse(*loaded)
-    with proposed(session.open_engine(), loaded, how, keeps=True) as proposal:
+    with _proposed(session, loaded, how, given["ref"], keeps=True) as proposal:
         how.tell("ended", {"exit": 0})
         document = proposal.document() if output is not None else b""
         problems = write_document(document, output) if output is not None and document else ()
@@ -134,7 +141,10 @@ def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noq
                 session.console.data(part)
         code = session.finish(proposal.report)
         if proposal.report.ok or proposal.plan is not None:
-            print_summary(session, proposal.report, output if document else None)
+            if given["ref"] is None:
+                print_summary(session, proposal.report, output if document else None)
+            else:
+                print_planned_on_commit(session, proposal.report, given["manifest"], given["ref"])
             _print_counts(session, proposal.report)
         return Exit.REFUSED if _went_on(proposal.report) else code
 
@@ -147,12 +157,10 @@ def check(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 
     Nothing is written, and no plan is saved.
     """
-    from mdplan.bot.verbs import proposed
-
     loaded, how = _loaded(given), _how(session, given)
     if isinstance(loaded, tuple):
         return session.refuse(*loaded)
-    with proposed(session.open_engine(), loaded, how, keeps=False) as proposal:
+    with _proposed(session, loaded, how, given["ref"], keeps=False) as proposal:
         report = proposal.report
         how.tell("ended", {"exit": 0})
         code = session.finish(report)
@@ -167,22 +175,64 @@ def check(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 
 @bot.command()
 @_options
+@click.option(
+    "--branch", metavar="NAME", help="With --git: the branch that gets the commit; the one that REF names."
+)
+@click.option("--message", "-m", metavar="TEXT", help="With --git: what the commit says.")
+@click.option("--author", metavar="'NAME <ADDRESS>'", help="With --git: the author; else who git says.")
+@click.option(
+    "--on-stale",
+    type=click.Choice(["refuse", "rebase"]),
+    help="With --git: rebase plans again when the branch moved meanwhile.  [default: refuse]",
+)
 @engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
 def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Make true what MANIFEST says, in one commit: all files or none."""
-    from mdplan.bot.verbs import apply_manifest
+    """Make true what MANIFEST says, in one commit: all files or none.
 
+    With --git that is a commit on a branch, made without a work tree; a branch that is checked out in one is
+    refused.
+    """
+    wanted = {name: given.pop(name) for name in ("branch", "message", "author", "on_stale")}
+    idle = [name.replace("_", "-") for name, value in wanted.items() if value is not None]
+    if given["ref"] is None and idle:
+        raise click.UsageError(f"`--{idle[0]}` needs `--git`.")
     loaded, how = _loaded(given), _how(session, given)
     if isinstance(loaded, tuple):
         return session.refuse(*loaded)
-    report = apply_manifest(session.open_engine(), loaded, how)
+    report = _applied(session, loaded, how, given["ref"], wanted)
     how.tell("ended", {"exit": 0})
     print_recovered(session, report)
     code = session.finish(report)
     if report.ok or report.applied:
         print_applied(session, report)
+        print_commit(session, report)
         _print_counts(session, report)
     return Exit.REFUSED if _went_on(report) and report.applied else code
+
+
+def _proposed(
+    session: Session, loaded: "LoadedManifest", how: "How", ref: str | None, *, keeps: bool
+) -> AbstractContextManager["Proposal"]:
+    from mdplan.bot.verbs import proposed
+
+    if ref is None:
+        return proposed(session.open_engine(), loaded, how, keeps=keeps)
+    from mdplan.bot.git_verbs import proposed_on_commit
+
+    return proposed_on_commit(session.open_engine(), loaded, how, ref)
+
+
+def _applied(
+    session: Session, loaded: "LoadedManifest", how: "How", ref: str | None, wanted: dict[str, str | None]
+) -> BotReport:
+    from mdplan.bot.verbs import apply_manifest
+
+    if ref is None:
+        return apply_manifest(session.open_engine(), loaded, how)
+    from mdplan.bot.git_verbs import GitCommit, apply_to_branch
+
+    rebases = wanted.pop("on_stale") == "rebase"
+    return apply_to_branch(session.open_engine(), loaded, how, ref, GitCommit(**wanted, rebases=rebases))
 
 
 def _loaded(given: dict[str, Any]) -> "LoadedManifest | Problems":
