@@ -69,7 +69,8 @@ def is_sealed(root_path: str, data: bytes, given: str) -> bool:
     import hmac
 
     expected = seal(root_path, data)
-    return expected != "" and hmac.compare_digest(expected, given)
+    # Texts are compared as bytes: of a text that is not ASCII the comparison would raise.
+    return expected != "" and hmac.compare_digest(expected.encode(), given.encode("utf-8", "surrogatepass"))
 
 
 @cache

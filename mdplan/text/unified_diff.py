@@ -116,6 +116,8 @@ def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
         return _miscounted(lines, added) or NotADiff(f"it cannot be read: {str(error)[:80].strip()}", _ANEW)
     if any(_is_cut(lines, hunk) for file in patch for hunk in file):
         return _miscounted(lines, added) or NotADiff("lines stand behind the end of a hunk", _ANEW)
+    if any(_has_stray_mark(hunk) for file in patch for hunk in file):
+        return NotADiff("a backslash begins a line of a hunk, and marks no line before it", _SIGNED)
     starts = [_start_of(lines, file) for file in patch]
     files = tuple(
         _file(file, lines[start:end])
@@ -127,6 +129,7 @@ def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
 
 
 _ANEW: Final = "make it anew, as `git diff` or `diff -u` would"
+_SIGNED: Final = "begin a line that stays with a blank, one that goes with `-`, and one that comes with `+`"
 
 
 def _normalized(text: str) -> str:
@@ -151,6 +154,16 @@ def _is_cut(lines: Sequence[str], hunk: "Hunk") -> bool:
     while at < len(lines) and (lines[at] == "\n" or lines[at] == _NO_NEWLINE):
         at += 1
     return at < len(lines) and lines[at][0] in " +-" and not _ends_hunk(lines, at)
+
+
+def _has_stray_mark(hunk: "Hunk") -> bool:
+    """Whether what unidiff takes for the marker of a missing line end is none, or has no line before it."""
+    before = "\\"
+    for line in hunk:
+        if line.line_type == "\\" and (before == "\\" or not line.value.startswith(" ")):
+            return True
+        before = line.line_type
+    return False
 
 
 def _ends_hunk(lines: Sequence[str], at: int) -> bool:
