@@ -3,6 +3,8 @@
 import multiprocessing
 import os
 import signal
+import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -81,8 +83,15 @@ def in_order(
 
 
 def _context() -> multiprocessing.context.BaseContext:
-    """Processes that come out of a small one, which has loaded what they need and no threads."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
+    """How processes start: as copies of this one, or of a small one where this one has threads.
+
+    A copy of a process with threads could wait for a lock for ever; elsewhere than on Linux copies are not
+    safe at all. The small one has to load everything first.
+    """
+    methods = multiprocessing.get_all_start_methods()
+    if sys.platform == "linux" and threading.active_count() == 1:
+        return multiprocessing.get_context("fork")
+    if "forkserver" not in methods:
         return multiprocessing.get_context()
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([_PRELOADED])

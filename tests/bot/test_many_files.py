@@ -70,3 +70,18 @@ def test_killed_in_the_middle_all_are_old_or_all_are_new(root: Path, failpoint: 
     assert changed in (0, COUNT)
     assert not list(root.rglob(".mdplan-*"))
     assert mdplan(root, "bot", "check", manifest).returncode == (0 if changed else 1)
+
+
+@pytest.mark.parametrize("verb", ["plan", "apply"])
+def test_memory_is_bounded_by_what_is_in_flight(root: Path, tmp_path: Path, verb: str) -> None:
+    peak = pytest.importorskip("tests.bot.peak", reason="psutil, which comes with distributed, is missing")
+    few = tmp_path / "few"
+    make_tree(few, COUNT // 10)
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+
+    taken = [
+        peak.peaks_of(["bot", verb, str(tree / "bot.yml"), "--root", str(tree), "--jobs", "2"], environment)
+        for tree in (few, root)
+    ]
+
+    assert taken[1].together <= 1.5 * taken[0].together
