@@ -40,12 +40,16 @@ class Answer:
 
 @dataclass
 class HttpServer:
-    """A running server: its port, its token, and what it said on its standard error before it listened."""
+    """A running server: its port, its token, and what it said on its standard error before it listened.
+
+    `review_link` opens the page for people; None for a server that has none.
+    """
 
     process: "subprocess.Popen[str]"
     port: int
     token: str
     said: list[str]
+    review_link: str | None = None
     session: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -138,7 +142,11 @@ def http_server(
         if token is None:
             said += [process.stderr.readline(), process.stderr.readline()]
             token = said[-1].split()[-1]
-        yield HttpServer(process, int(found[1]), token, said)
+        link = None
+        if "--read-only" not in options:
+            assert process.stderr.readline().startswith("Plans can be reviewed")
+            link = process.stderr.readline().strip()
+        yield HttpServer(process, int(found[1]), token, said, link)
     finally:
         process.kill()
         process.communicate(timeout=SECONDS)

@@ -106,6 +106,20 @@ def test_token_of_a_file_counts_and_is_not_shown(root: Path, tmp_path: Path) -> 
     assert told == ""
 
 
+def test_page_for_people_is_served_beside_it_and_neither_opens_the_other(shared: HttpServer) -> None:
+    path = shared.review_link.partition(f":{shared.port}")[2]
+    assert shared.send(method="GET", path="/review/").status == 401
+    opened = shared.send(None, {"Authorization": None}, method="GET", path=path)
+    visit = {"Authorization": None, "Cookie": opened.headers["set-cookie"].partition(";")[0]}
+
+    page = shared.send(None, visit, method="GET", path="/review/")
+
+    assert page.status == 200
+    assert b"No plan waits here." in page.body
+    assert shared.send(json.dumps(PING).encode(), visit).status == 401
+    assert shared.send(None, {"Authorization": None}, method="GET", path=path).status == 401
+
+
 def test_get_opens_a_stream_and_delete_ends_the_session(shared: HttpServer) -> None:
     client = {"name": "test", "version": "1"}
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}

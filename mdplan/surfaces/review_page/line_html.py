@@ -65,7 +65,7 @@ def _plain(text: str) -> str:
         return str(escape(text))
     return "".join(
         f'<b class="hidden">{escape(escaped(character))}</b>'
-        if is_hidden(character) or character == "\n"
+        if is_hidden(character)
         else str(escape(character))
         for character in text
     )

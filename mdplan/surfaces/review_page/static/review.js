@@ -247,3 +247,5 @@ async function keepLooking() {
 }
 
 if (known) setTimeout(keepLooking, POLL_MILLISECONDS);
+// Files may have changed meanwhile, of which nobody sends news.
+if (plan) addEventListener("focus", () => lookAtPlan().catch(() => {}));
