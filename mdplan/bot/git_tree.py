@@ -4,11 +4,14 @@ import errno
 import itertools
 import os
 import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
 
-from dulwich.errors import ChecksumMismatch, FileFormatException
+from dulwich.errors import ApplyDeltaError, ChecksumMismatch, FileFormatException
 from dulwich.object_store import tree_lookup_path
 from dulwich.objects import Blob, Commit, ObjectID, Tree
 
@@ -24,6 +27,7 @@ from mdplan.storage.workspace import Workspace
 # Above all descriptors that a process can have, so that a call which goes past these files is refused.
 _FIRST_HANDLE: Final = 1 << 30
 _KEPT_TREES: Final = 64
+_DAMAGED: Final = (ApplyDeltaError, ChecksumMismatch, FileFormatException)
 _FOLDER_MODE: Final = stat.S_IFDIR | 0o755
 _SUBMODULE: Final = 0o160000
 Kind = TypeVar("Kind", Blob, Tree, Commit)
@@ -225,19 +229,16 @@ class CommitFileSystem(FileSystem):
         return ObjectID(found)
 
     def _read_tree(self, tree: ObjectID) -> dict[str, _Found]:
-        return {
-            _decoded(entry.path): _Found(entry.mode, entry.sha)
-            for entry in self._object(tree, Tree).iteritems()
-        }
+        with _sound():
+            entries = self._object(tree, Tree).items()
+        return {_decoded(entry.path): _Found(entry.mode, entry.sha) for entry in entries}
 
     def _read_blob(self, blob: ObjectID) -> bytes:
         return self._object(blob, Blob).data
 
     def _object(self, name: ObjectID, kind: type[Kind]) -> Kind:
-        try:
+        with _sound():
             found = self._repository.object_store[name]
-        except (KeyError, ChecksumMismatch, FileFormatException) as error:
-            raise _error(errno.EIO) from error
         if not isinstance(found, kind):
             raise _error(errno.EIO)
         return found
@@ -245,6 +246,15 @@ class CommitFileSystem(FileSystem):
     def _status(self, mode: int, size: int) -> os.stat_result:
         # Which file it is nobody asks: no two names of a tree are one file.
         return os.stat_result((mode, 0, 0, 1, os.geteuid(), os.getegid(), size, 0, 0, 0))
+
+
+@contextmanager
+def _sound() -> Iterator[None]:
+    """Objects that are missing or damaged are EIO."""
+    try:
+        yield
+    except (KeyError, ValueError, AssertionError, zlib.error, *_DAMAGED) as error:
+        raise _error(errno.EIO) from error
 
 
 def _error(number: int) -> OSError:

@@ -55,7 +55,8 @@ def _entries(root: Root, path: str) -> list[Entry]:
 
 
 def _is_named(name: str) -> bool:
-    return component_problem(name) is None and not TEMPORARY_NAME.fullmatch(name)
+    # Callers may not write a backslash, which some systems read as the end of a folder's name.
+    return "\\" not in name and component_problem(name) is None and not TEMPORARY_NAME.fullmatch(name)
 
 
 def _rules_above(root: Root, path: str) -> _Rules:

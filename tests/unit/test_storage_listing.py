@@ -24,7 +24,14 @@ FILES = (
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Tree of documents and of things that are none."""
-    for name in (*FILES, ".git/config.md", "a/.mdplan/x.md", "a/.mdplan-0123456789abcdef-1.tmp", "con.md"):
+    for name in (
+        *FILES,
+        ".git/config.md",
+        "a/.mdplan/x.md",
+        "a/.mdplan-0123456789abcdef-1.tmp",
+        "con.md",
+        "b\\c.md",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
     (tmp_path / "link.md").symlink_to("a.md")

@@ -1,0 +1,366 @@
+"""A commit of the bot is what git would have made of the same files, and touches nothing else."""
+
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mdplan.bot.bot import How
+from mdplan.bot.git_verbs import GitCommit, apply_to_branch
+from mdplan.bot.given import Given, load_manifest
+from mdplan.bot.loading import LoadedManifest
+from mdplan.diagnostics import Code
+from mdplan.storage.refusal import StorageRefused
+from tests.bot.golden import CASES, HERE, BotCase, load
+from tests.bot.repository import IDENTITY, MANIFEST, Repository, codes
+from tests.golden_case import read_tree
+from tests.patch_tools import needs_git
+
+pytestmark = needs_git
+
+FILES = {
+    "docs/one.md": b"# One\n\nThe nightly build.\n",
+    "docs/deep/er/two.md": b"# Two\r\n\r\nThe nightly build.\r\n\xff\xfe bytes\r\n",
+    "docs/deep/er/other.md": b"# Other\n",
+    "docs/run.sh": b"#!/bin/sh\necho nightly",
+    "src/nightly.md": b"nightly\n",
+}
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00 nightly\nsize 3\n"
+
+
+@pytest.fixture(autouse=True)
+def identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in IDENTITY.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Path:
+    return write(tmp_path, MANIFEST)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Repository:
+    """A repository whose work tree has the branch `main`."""
+    made = Repository.make(tmp_path / "work")
+    made.write(FILES)
+    (made.path / "docs/run.sh").chmod(0o755)
+    (made.path / "docs/link.md").symlink_to("one.md")
+    made.commit({})
+    return made
+
+
+@pytest.fixture
+def bare(work: Repository, tmp_path: Path) -> Repository:
+    return work.bare(tmp_path / "bare.git")
+
+
+def write(folder: Path, manifest: str) -> Path:
+    path = folder / "bot.yml"
+    path.write_text(manifest, encoding="utf-8")
+    return path
+
+
+def test_commit_is_what_git_would_have_made_of_the_diff(bare: Repository, manifest: Path) -> None:
+    before = bare.modes("main")
+    planned, diff = bare.planned(manifest, "main")
+    report = bare.applied(manifest, "main")
+
+    assert report.ok
+    assert report.applied
+    assert report.commit == bare.at("main")
+    assert (report.branch, report.base_commit, report.receipt) == ("refs/heads/main", bare.at("main~1"), None)
+    assert report.plan_id == planned.plan_id
+    options = ("--no-color", "--no-renames", "--full-index", "-U3")
+    git_diff = bare.raw("diff", *options, "main~1", "main", "--", "docs").split(b"\n")
+    assert [line for line in git_diff if not line.startswith(b"index ")] == [
+        line for line in diff.split(b"\n") if not line.startswith(b"index ")
+    ]
+    after = bare.modes("main")
+    assert {name for name in after if after[name] != before[name]} == {
+        "docs/one.md",
+        "docs/deep/er/two.md",
+        "docs/run.sh",
+    }
+    assert {name: facts[:6] for name, facts in after.items()} == {
+        name: facts[:6] for name, facts in before.items()
+    }
+    assert bare.files("main") == {
+        name: data if name.startswith("src") else data.replace(b"nightly", b"stable")
+        for name, data in {**FILES, "docs/link.md": b"one.md"}.items()
+    }
+    bare.must_be_sound()
+
+
+def test_commit_says_who_and_which_plan(bare: Repository, manifest: Path) -> None:
+    report = bare.applied(manifest, "main")
+
+    shown = bare.git("log", "-1", "--format=%an|%ae|%cn|%ce|%s|%(trailers:key=Mdplan-Plan,valueonly)", "main")
+    assert shown.rstrip("\n") == (
+        f"Ada|ada@example.org|Bo|bo@example.org|Make true what bot.yml says|{report.plan_id}"
+    )
+
+
+def test_work_tree_and_index_are_not_looked_at_or_touched(work: Repository, manifest: Path) -> None:
+    work.git("branch", "docs")
+    work.write({"docs/one.md": b"something else\n", "new.md": b"new\n"})
+    before = (
+        work.git("status", "--porcelain"),
+        (work.path / ".git/index").read_bytes(),
+        read_tree(work.path),
+    )
+    report = work.applied(manifest, "docs")
+
+    assert report.applied
+    assert work.git("log", "-1", "--format=%s", "docs", "--") == "Make true what bot.yml says"
+    index, after = (work.path / ".git/index").read_bytes(), read_tree(work.path)
+    assert index == before[1]
+    assert {name: data for name, data in after.items() if not name.startswith(".git/")} == {
+        name: data for name, data in before[2].items() if not name.startswith(".git/")
+    }
+    assert work.git("status", "--porcelain") == before[0]
+    assert work.git("reflog", "show", "--format=%gs", "docs", "--").split("\n")[0] == (
+        "commit: Make true what bot.yml says"
+    )
+    work.must_be_sound()
+
+
+def test_what_holds_makes_no_commit(bare: Repository, manifest: Path) -> None:
+    first = bare.applied(manifest, "main")
+    again = bare.applied(manifest, "main")
+
+    assert (again.ok, again.applied, again.no_op, again.commit) == (True, False, True, None)
+    assert bare.at("main") == first.commit
+    assert bare.planned(manifest, "main")[0].no_op
+
+
+def test_problems_make_no_commit(bare: Repository, tmp_path: Path) -> None:
+    manifest = write(
+        tmp_path,
+        "files:\n  - file: docs/one.md\n    edits: [{op: replace_section, heading: Missing, markdown: x}]\n",
+    )
+    before = bare.at("main")
+    report = bare.applied(manifest, "main")
+
+    assert codes(report) == ["SECTION_NOT_FOUND"]
+    assert (report.applied, bare.at("main")) == (False, before)
+
+
+def test_files_are_created_deleted_and_renamed(bare: Repository, tmp_path: Path) -> None:
+    manifest = write(
+        tmp_path,
+        """\
+files:
+  - {file: docs/new/page.md, edits: [{op: create_file, markdown: "# New"}]}
+  - {file: docs/deep/er/two.md, edits: [{op: delete_file}]}
+  - {file: docs/deep/er/other.md, edits: [{op: delete_file}]}
+  - {file: docs/run.sh, edits: [{op: rename_file, newFile: bin/run.sh}]}
+""",
+    )
+    report = bare.applied(manifest, "main")
+
+    assert report.ok, report.diagnostics
+    assert bare.git("diff", "--name-status", "-M", "main~1", "main").split("\n") == [
+        "R100\tdocs/run.sh\tbin/run.sh",
+        "D\tdocs/deep/er/other.md",
+        "D\tdocs/deep/er/two.md",
+        "A\tdocs/new/page.md",
+    ]
+    assert bare.modes("main")["bin/run.sh"].startswith("100755")
+    # No tree is left empty.
+    assert [
+        name for name in bare.git("ls-tree", "-r", "-d", "--name-only", "main").split("\n") if "deep" in name
+    ] == []
+    bare.must_be_sound()
+
+
+def test_last_file_can_be_deleted(tmp_path: Path) -> None:
+    work = Repository.make(tmp_path / "work")
+    work.commit({"a.md": b"# A\n"})
+    bare = work.bare(tmp_path / "bare.git")
+    report = bare.applied(write(tmp_path, "files: [{file: a.md, edits: [{op: delete_file}]}]\n"), "main")
+
+    assert report.applied
+    assert bare.files("main") == {}
+    bare.must_be_sound()
+
+
+@pytest.mark.parametrize("case", sorted(CASES.iterdir()), ids=lambda folder: folder.name)
+def test_golden_folder_comes_out_as_on_a_disk(case: Path, tmp_path: Path) -> None:
+    golden = BotCase(case)
+    made = Repository.make(tmp_path / "work")
+    golden.lay_out(made.path)
+    (made.path / "unchanged.bin").write_bytes(b"\0")
+    made.git("add", "-A", "--force")
+    made.git("commit", "-q", "-m", "before")
+    made.git("branch", "bot")
+    loaded = load_manifest(golden.manifest, Given())
+    if not isinstance(loaded, LoadedManifest):
+        pytest.skip("refused before any file is looked at")
+    report = apply_to_branch(made.engine(), loaded, HERE, "bot", GitCommit())
+
+    if golden.after is None:
+        assert codes(report) == [problem["code"] for problem in golden.expected_problems()]
+        assert made.at("bot") == made.at("main")
+    else:
+        expected = {**golden.after, "unchanged.bin": b"\0"}
+        found = made.files("bot")
+        assert found == {name: expected[name] for name in sorted(expected)}
+        made.must_be_sound()
+
+
+def test_processes_open_the_repository_themselves(bare: Repository, manifest: Path, work: Repository) -> None:
+    work.commit({f"docs/many/{number}.md": f"# {number}\n\nnightly\n".encode() for number in range(80)})
+    bare.git("fetch", "-q", str(work.path), "main:main")
+    report = apply_to_branch(bare.engine(), load(str(manifest)), How(jobs=2), "main", GitCommit())
+
+    assert report.files_changed == 83
+    assert bare.git("diff", "--name-only", "main~1", "main").count("\n") == 82
+    bare.must_be_sound()
+
+
+def test_links_are_refused_and_left_out_as_on_a_disk(bare: Repository, tmp_path: Path) -> None:
+    manifest = write(
+        tmp_path,
+        "files: [{file: docs/link.md, edits: [{op: replace_match, pattern: one, replacement: two}]}]\n",
+    )
+    report = bare.applied(manifest, "main")
+
+    assert codes(report) == ["SYMLINK_REFUSED"]
+    assert report.error is not None
+    assert report.error.hint == "name `docs/one.md` instead"
+
+
+def test_submodules_are_entered_by_nothing(work: Repository, tmp_path: Path, manifest: Path) -> None:
+    inner = Repository.make(tmp_path / "inner")
+    inner.commit({"a.md": b"nightly\n"})
+    work.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner.path), "docs/inner")
+    work.commit({})
+    bare = work.bare(tmp_path / "with.git")
+    whole = bare.applied(manifest, "main")
+    into = bare.applied(
+        write(tmp_path, "files: [{file: docs/inner/b.md, edits: [{op: create_file, markdown: x}]}]\n"), "main"
+    )
+
+    assert whole.applied
+    assert bare.modes("main")["docs/inner"] == work.modes("main")["docs/inner"]
+    assert codes(into) == ["TARGET_BUSY"]
+
+
+def test_pointers_of_lfs_are_never_written(work: Repository, tmp_path: Path, manifest: Path) -> None:
+    work.commit({"docs/big.md": POINTER})
+    bare = work.bare(tmp_path / "with.git")
+    report = bare.applied(manifest, "main")
+
+    assert codes(report) == ["READ_ONLY"]
+    assert bare.files("main")["docs/big.md"] == POINTER
+
+
+def test_hostile_names_in_a_tree_are_no_files(tmp_path: Path, bare: Repository, manifest: Path) -> None:
+    blob = bare.git("hash-object", "-w", "--stdin", given=b"nightly\n")
+    entries = "".join(f"100644 blob {blob}\t{name}\0" for name in ("a\\b.md", "bad\u202e.md", "ok.md"))
+    inner = bare.git("mktree", "-z", given=entries.encode())
+    tree = bare.git("mktree", "-z", given=f"040000 tree {inner}\tdocs\0".encode())
+    bare.git("update-ref", "refs/heads/main", bare.git("commit-tree", "-m", "x", tree))
+    report = bare.applied(manifest, "main")
+
+    assert [file.file for file in report.files] == ["docs/ok.md"]
+    assert bare.modes("main")["docs/a\\b.md"].split()[2] == blob
+    bare.must_be_sound()
+
+
+def test_root_can_be_a_folder_of_the_work_tree(work: Repository, tmp_path: Path) -> None:
+    work.git("branch", "bot")
+    manifest = load(str(write(tmp_path, MANIFEST.replace("docs/**", "**"))))
+    report = apply_to_branch(work.engine("docs/deep"), manifest, HERE, "bot", GitCommit())
+
+    assert [file.file for file in report.files] == ["er/two.md"]
+    assert work.git("diff", "--name-only", "main", "bot") == "docs/deep/er/two.md"
+
+
+def test_scope_holds_in_commits_too(bare: Repository, manifest: Path) -> None:
+    from mdplan.engine import Engine
+
+    engine = Engine.open([bare.path], deny=["docs/deep"])
+    report = apply_to_branch(engine, load(str(manifest)), HERE, "main", GitCommit())
+
+    assert [file.file for file in report.files] == ["docs/one.md", "docs/run.sh"]
+
+
+def test_packed_objects_and_refs_are_read(work: Repository, bare: Repository, manifest: Path) -> None:
+    bare.git("pack-refs", "--all")
+    bare.git("repack", "-q", "-a", "-d", "-f")
+    base = bare.at("main")
+    report = bare.applied(manifest, "main")
+
+    assert report.base_commit == base
+    assert bare.at("main") == report.commit
+    bare.must_be_sound()
+
+
+def test_shallow_clone_gets_a_commit_that_can_be_pushed(
+    work: Repository, tmp_path: Path, manifest: Path
+) -> None:
+    work.commit({"later.md": b"later\n"})
+    shallow = tmp_path / "shallow"
+    work.git("clone", "-q", "--bare", "--depth", "1", f"file://{work.path}", str(shallow))
+    clone = Repository(shallow)
+    report = clone.applied(manifest, "main")
+    clone.git("push", "-q", str(work.path), "main:bot")
+
+    assert work.at("bot") == report.commit
+    work.must_be_sound()
+
+
+def test_damaged_repository_is_an_error_of_the_environment(work: Repository, manifest: Path) -> None:
+    blob = work.git("rev-parse", "main:docs/one.md")
+    work.git("branch", "bot")
+    (work.path / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    report = work.applied(manifest, "bot")
+
+    assert codes(report) == ["IO_ERROR"]
+
+
+@pytest.mark.parametrize("options", [("--object-format=sha256",)])
+def test_repository_of_another_kind_is_refused(
+    tmp_path: Path, manifest: Path, options: tuple[str, ...]
+) -> None:
+    made = Repository.make(tmp_path / "other", *options)
+    made.commit(FILES)
+
+    assert codes(made.applied(manifest, "main")) == ["INVALID_ARGUMENT"]
+    with pytest.raises(StorageRefused) as refused:
+        made.planned(manifest, "main")
+    assert [problem.code for problem in refused.value.problems] == [Code.INVALID_ARGUMENT]
+
+
+def test_folder_without_a_repository_is_refused(tmp_path: Path, manifest: Path) -> None:
+    (tmp_path / "plain").mkdir()
+
+    assert codes(Repository(tmp_path / "plain").applied(manifest, "main")) == ["INVALID_ARGUMENT"]
+
+
+def test_plan_that_keeps_going_commits_what_can_be_planned(bare: Repository, tmp_path: Path) -> None:
+    manifest = write(
+        tmp_path,
+        MANIFEST
+        + "  - file: src/nightly.md\n    edits: [{op: replace_section, heading: Missing, markdown: x}]\n",
+    )
+    how = replace(HERE, keeps_going=True)
+    report = apply_to_branch(bare.engine(), load(str(manifest)), how, "main", GitCommit())
+
+    assert (report.ok, report.applied, codes(report)) == (False, True, ["SECTION_NOT_FOUND"])
+    assert bare.at("main") == report.commit
+
+
+def test_nothing_of_git_is_run(bare: Repository, manifest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("pre-commit", "commit-msg", "post-commit", "reference-transaction"):
+        hook = bare.path / "hooks" / name
+        hook.write_text(f"#!/bin/sh\ntouch {bare.path}/ran\n")
+        hook.chmod(0o755)
+    monkeypatch.setattr(subprocess, "Popen", None)
+
+    assert bare.applied(manifest, "main").applied
+    assert not os.path.lexists(bare.path / "ran")
