@@ -124,7 +124,12 @@ class _TomlWriter:
         keys = [each for each in self._statements if isinstance(each, Assignment) and not each.in_array]
         if not parent or parent in self._headers:
             return next((each for each in reversed(keys) if each.table == parent), None)
-        return next((each for each in reversed(keys) if each.path[:-1] == parent), None)
+        dotted = [
+            each for each in keys if len(each.table) < len(parent) and each.path[: len(parent)] == parent
+        ]
+        own = (each for each in reversed(dotted) if each.path[:-1] == parent)
+        # A table that dotted keys have made can have no header: what is new in it stands behind them.
+        return next(own, dotted[-1] if dotted else None)
 
     def _before_first(self, parent: Key) -> int:
         """Start of the first header inside of the table `parent`, with the comments right above it."""

@@ -117,7 +117,7 @@ def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
     if any(_is_cut(lines, hunk) for file in patch for hunk in file):
         return _miscounted(lines, added) or NotADiff("lines stand behind the end of a hunk", _ANEW)
     if any(_has_stray_mark(hunk) for file in patch for hunk in file):
-        return NotADiff("a backslash begins a line of a hunk, and marks no line before it", _SIGNED)
+        return NotADiff("a backslash begins a line of a hunk, and marks no last line before it", _SIGNED)
     starts = [_start_of(lines, file) for file in patch]
     files = tuple(
         _file(file, lines[start:end])
@@ -129,6 +129,7 @@ def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
 
 
 _ANEW: Final = "make it anew, as `git diff` or `diff -u` would"
+_SIDES: Final = {" ": {"old", "new"}, "-": {"old"}, "+": {"new"}}
 _SIGNED: Final = "begin a line that stays with a blank, one that goes with `-`, and one that comes with `+`"
 
 
@@ -157,12 +158,19 @@ def _is_cut(lines: Sequence[str], hunk: "Hunk") -> bool:
 
 
 def _has_stray_mark(hunk: "Hunk") -> bool:
-    """Whether what unidiff takes for the marker of a missing line end is none, or has no line before it."""
-    before = "\\"
+    """Whether what unidiff takes for the marker of a missing line end is none, or marks no last line."""
+    before = ""
+    ended: set[str] = set()
     for line in hunk:
-        if line.line_type == "\\" and (before == "\\" or not line.value.startswith(" ")):
-            return True
-        before = line.line_type
+        if line.line_type == "\\":
+            if not before or not line.value.startswith(" "):
+                return True
+            ended |= _SIDES[before]
+            before = ""
+        elif line.line_type:
+            before = line.line_type
+            if ended & _SIDES[before]:
+                return True
     return False
 
 

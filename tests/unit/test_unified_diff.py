@@ -111,6 +111,7 @@ def test_lines_end_at_lf_alone() -> None:
         (f"Some words.\n\n{HUNK}+c\n", "the hunk at line 3 of the diff"),
         ("@@ -0,0 +1 @@\n\\ No newline at end of file\n+a\n", "a backslash begins a line of a hunk"),
         ("@@ -1 +1 @@\n-a\n\\begin{x}\n+b\n", "a backslash begins a line of a hunk"),
+        ("@@ -1,2 +1,3 @@\n a\n\\ No newline at end of file\n b\n+c\n", "marks no last line before it"),
         ("--- a/x.md\n@@ -1 +1 @@\n-a\n+b\n", None),
         ("diff --git a/x.md b/x.md\n--- a/x.md\n+++ b/y.md\n" + HUNK, "it cannot be read"),
         ("@@@ -1 -1 +1 @@@\n- a\n++b\n", "it has no hunks"),
