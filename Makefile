@@ -1,13 +1,14 @@
 # What people and CI run. All but `help` and `clean` make and fill .venv first when it is missing or stale.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint format bench docs schemas clean
+.PHONY: help demo test test-all lint format bench fuzz docs schemas clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.filled
 PYTHONS := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3)
 WORKERS ?= 2
+SECONDS ?= 60
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS)
 
@@ -18,7 +19,8 @@ endif
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
-	@echo 'Variables: PYTHON=PROGRAM for .venv (3.11 or newer), WORKERS=N test processes (2).'
+	@echo 'Variables: PYTHON=PROGRAM for .venv (3.11 or newer), WORKERS=N test processes (2),'
+	@echo 'SECONDS=N for each target of fuzz (60).'
 
 demo: $(STAMP) ## inspect, plan, apply and refuse on the sample documents
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/samples/demo.sh
@@ -48,6 +50,14 @@ format: $(STAMP) ## format the code and mend what ruff can mend safely
 bench: $(STAMP) ## measure speed
 	@$(BIN)/python benchmarks/run.py
 
+fuzz: $(STAMP) ## feed odd input to each target of tests/fuzz for SECONDS, guided by coverage
+	@$(PIP) install --only-binary=atheris --group fuzz || { \
+	    echo 'make fuzz needs atheris, which cannot be installed here.' >&2; \
+	    echo 'It is made for CPython 3.11 to 3.13 on Linux: try there, or make clean and make PYTHON=… fuzz.' >&2; \
+	    exit 1; \
+	}
+	@$(BIN)/python -m tests.fuzz.run --seconds=$(SECONDS)
+
 docs: $(STAMP) ## check that generated pages are fresh and examples work (plain Markdown: no site is built)
 	@echo '== generated pages and schemas'
 	@$(BIN)/python -m mdplan.codegen --check
@@ -58,7 +68,7 @@ schemas: $(STAMP) ## write schemas/ and the generated reference pages
 	@$(BIN)/python -m mdplan.codegen
 
 clean: ## remove .venv and everything else that can be made again
-	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) build dist .fuzz .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml

@@ -17,6 +17,7 @@ import yaml
 
 from mdplan.markdown.front_matter import FrontMatterFormat
 from mdplan.planning.build import BuiltFile
+from mdplan.text.line_end_view import to_lf
 from tests.edit_trials import Document
 
 NEW_KEY = "zz new key"
@@ -62,7 +63,8 @@ class Block:
     @cached_property
     def values(self) -> dict[str, Any]:
         if self.format is FrontMatterFormat.TOML:
-            return tomlkit.parse(self.content).unwrap()
+            # A lone CR ends a line here, and is no white space to TOML.
+            return tomlkit.parse(to_lf(self.content)).unwrap()
         return {str(key): value for key, value in (yaml.safe_load(self.content) or {}).items()}
 
     @cached_property
@@ -71,9 +73,17 @@ class Block:
         node = yaml.compose(self.content, Loader=yaml.SafeLoader)
         return {key.value: self.start + key.start_mark.index for key, _ in node.value} if node else {}
 
+    @property
+    def is_flow(self) -> bool:
+        """Whether all of it is one map in braces, where the comma before a key goes with it; YAML only."""
+        node = yaml.compose(self.content, Loader=yaml.SafeLoader)
+        return bool(node and node.flow_style)
+
     def own_text(self, key: str) -> tuple[int, int]:
         behind = [start for start in self.starts.values() if start > self.starts[key]]
-        return self.starts[key], min(behind, default=self.end)
+        # The blanks before a key are its own.
+        start = re.compile(r"[ \t]*\Z").search(self.text, 0, self.starts[key]).start()
+        return start, min(behind, default=self.end)
 
 
 @dataclass
@@ -157,7 +167,7 @@ def what_is_wrong(base: Block, result: Block, key: str, value: object) -> str | 
     wanted_values = [] if value is None or (may_be_gone and not has) else [plain(value)]
     if [plain(each) for each in has] != wanted_values:
         return f"the value is {has}"
-    if base.format is FrontMatterFormat.TOML:
+    if base.format is FrontMatterFormat.TOML or base.is_flow:
         return None
     start, end = base.own_text(key) if key in base.starts else (base.end, base.end)
     if key not in base.starts:

@@ -1,0 +1,70 @@
+"""Target: the door, where any JSON becomes a batch, a request with a plan, or all that is wrong with it."""
+
+import json
+from copy import deepcopy
+from random import Random
+from typing import Final
+
+from mdplan.batch import Batch, normalized_edits
+from mdplan.diagnostics import Problems
+from mdplan.plan_report import PlanReport
+from mdplan.plan_request import PlanRequest, read_plan_request
+from mdplan.report import refusal, to_wire
+from mdplan.wire import read_batch
+from tests.fuzz.mutation import Json, mutated_json, mutated_text
+from tests.fuzz.seeds import batches, edits
+from tests.fuzz.target import Target
+
+
+def check(data: bytes) -> None:
+    """What is sent stays as it is; a batch says the same when it is sent again; a refusal can be shown."""
+    try:
+        sent = json.loads(data)
+    except (ValueError, RecursionError):
+        sent = data.decode("utf-8", "surrogateescape")
+    was = deepcopy(sent)
+    read = read_batch(sent)
+    assert repr(sent) == repr(was), "what was sent is changed"
+    if isinstance(read, Batch):
+        _check_again(read)
+    else:
+        check_problems(read)
+    if isinstance(sent, dict):
+        for is_document in (False, True):
+            request = read_plan_request(sent, is_document=is_document)
+            if not isinstance(request, PlanRequest):
+                check_problems(request)
+
+
+def check_problems(problems: Problems) -> None:
+    """Each says what and what to do, in valid Unicode, and there are not too many."""
+    assert problems, "a refusal without a reason"
+    assert all(problem.message and len(problem.message) < 2_000 for problem in problems)
+    wire = json.dumps(to_wire(refusal(PlanReport, problems)), ensure_ascii=False, allow_nan=False)
+    assert len(wire.encode()) < 200_000
+
+
+def _check_again(batch: Batch) -> None:
+    files = [
+        file.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"edits"})
+        | {"edits": list(normalized_edits(file))}
+        for file in batch.files
+    ]
+    options = batch.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"files"})
+    again = read_batch(json.loads(json.dumps({**options, "files": files})))
+    assert again == batch, "the batch, sent again, is another"
+
+
+def _mutated(data: bytes, dice: Random) -> bytes:
+    try:
+        value: Json = json.loads(data)
+    except (ValueError, RecursionError):
+        return mutated_text(data, dice)
+    if dice.random() < 0.1:
+        return mutated_text(data, dice)
+    known: list[Json] = dice.sample(edits(), 3)
+    known += [value for edit in known for value in edit.values()]
+    return json.dumps(mutated_json(value, dice, known)).encode()
+
+
+TARGET: Final = Target(name="batch_reader", check=check, seeds=batches, mutated=_mutated)

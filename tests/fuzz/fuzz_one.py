@@ -1,0 +1,86 @@
+"""Fuzz one target with atheris, in a process of its own: libFuzzer ends the one it runs in.
+
+``python -m tests.fuzz.fuzz_one TARGET CRASHES [option of libFuzzer | folder of inputs]…`` goes on after a
+crash. Of the inputs that fail at the same place the shortest is kept in the folder CRASHES.
+"""
+
+import importlib
+import pkgutil
+import sys
+import traceback
+from pathlib import Path
+from random import Random
+from types import TracebackType
+
+import atheris
+
+import mdplan
+from tests.fuzz.target import Target
+
+# No target reaches them, and they are slow to import.
+_LEFT_OUT = ("mdplan.__main__", "mdplan.bot", "mdplan.codegen", "mdplan.surfaces")
+# The other changes are those of libFuzzer, which knows what was compared with what.
+_SHARE_OF_OURS = 0.7
+
+
+def main() -> None:
+    """Never returns."""
+    name, crashes, *arguments = sys.argv[1:]
+    target, found = _instrumented(name), Crashes(Path(crashes))
+
+    def run(data: bytes) -> None:
+        try:
+            target.check(data)
+        except Exception as error:  # noqa: BLE001 (whatever it is, it is a find)
+            found.add(data, error)
+
+    def mutated(data: bytes, most: int, seed: int) -> bytes:
+        dice = Random(seed)
+        if dice.random() < _SHARE_OF_OURS:
+            changed = target.mutated(bytes(data), dice)
+            if len(changed) <= most:
+                return changed
+        return atheris.Mutate(data, most)
+
+    atheris.Setup([sys.argv[0], *arguments], run, custom_mutator=mutated)
+    atheris.Fuzz()
+
+
+def _instrumented(name: str) -> Target:
+    """The target, with all of mdplan that it can reach counted; what it imports lazily would not be."""
+    with atheris.instrument_imports(include=["mdplan"], enable_loader_override=False):
+        for module in pkgutil.walk_packages(mdplan.__path__, "mdplan."):
+            if not module.name.startswith(_LEFT_OUT):
+                importlib.import_module(module.name)
+        from tests.fuzz.targets import TARGETS
+    return TARGETS[name]
+
+
+class Crashes:
+    """Inputs that failed, one for each place of failure."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._kept: dict[tuple[str, str, int], Path] = {}
+
+    def add(self, data: bytes, error: Exception) -> None:
+        """Keep `data`, and tell of it, if no shorter input fails at the same place."""
+        place = (type(error).__name__, *_place(error.__traceback__))
+        path = self._kept.get(place)
+        if path is None:
+            path = self._kept[place] = self._folder / f"{len(self._kept)}-{place[0]}-{place[2]}"
+            sys.stderr.write("".join(traceback.format_exception(error)[-6:]))
+            sys.stderr.write(f"crash: {path}\n")
+        elif path.stat().st_size <= len(data):
+            return
+        path.write_bytes(data)
+
+
+def _place(trace: TracebackType | None) -> tuple[str, int]:
+    """Where in our own code it failed."""
+    frames = [frame for frame in traceback.extract_tb(trace) if "site-packages" not in frame.filename]
+    return (frames[-1].filename, frames[-1].lineno or 0)
+
+
+if __name__ == "__main__":
+    main()
