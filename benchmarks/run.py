@@ -10,9 +10,9 @@ import platform
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
 
+from bot import bot_parts
 from documents import MEGABYTE, corpus, document
 from durability import durability_parts
 from measure import Measure, Part, short
@@ -29,15 +29,18 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 OURS = ("mcp", "pydantic", "click", "markdown-it-py", "mdit-py-plugins")
 
 
-def main(names: Sequence[str]) -> int:
-    """Measure everything; 1 when something costs more than it may."""
+def main(names: Sequence[str]) -> None:
+    """Measure everything, and tell which bars are not met."""
     parts = []
     for part in all_parts(names):
         parts.append(part)
         print("\n".join([f"\n{part.title}", *map(line, part.measures)]), flush=True)
     if not names:
         RESULTS.write_text(as_page(parts), encoding="utf-8")
-    return 0 if all(each.is_met for each in chain.from_iterable(part.measures for part in parts)) else 1
+    missed = [
+        each.what for part in parts for each in part.measures if each.bar is not None and not each.is_met
+    ]
+    print("\n".join(["", f"Bars that are not met: {len(missed)}", *missed]))
 
 
 def all_parts(names: Sequence[str]) -> Iterator[Part]:
@@ -49,6 +52,7 @@ def all_parts(names: Sequence[str]) -> Iterator[Part]:
         "outlines": structure_parts(text, parsers()),
         "verbs": verb_parts(text),
         "durability": durability_parts(),
+        "bot": bot_parts(),
     }
     for name, parts in groups.items():
         if not names or name in names:
@@ -126,4 +130,4 @@ def machine() -> str:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    main(sys.argv[1:])
