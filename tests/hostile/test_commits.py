@@ -365,7 +365,7 @@ def test_case_53_base_that_changed_is_stale(place: Place, record: Record, case: 
     check_refused(record, f"53 {case}", act, {Code.STALE_BASE}, place.folder, locks=True)
 
 
-@pytest.mark.parametrize("case", ["53 time alone", "54 there and back"])
+@pytest.mark.parametrize("case", ["53 time alone", "54 there and back"], ids=["case_53", "case_54"])
 def test_base_that_has_its_bytes_again_is_applied(place: Place, record: Record, case: str) -> None:
     """Equal hashes are the contract."""
     path = place.root / "here.md"
