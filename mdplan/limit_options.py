@@ -56,6 +56,7 @@ PATTERNS: Final = (
 )
 BATCHES: Final = (
     LimitOption("max-files", "batch.files", 10_000, "NUMBER", "Files of a batch."),
+    LimitOption("max-glob-files", "batch.glob_files", 100, "NUMBER", "Files that a glob of a batch names."),
     LimitOption("max-edits", "batch.edits", 100_000, "NUMBER", "Edits of a batch."),
     LimitOption(
         "max-payload", "batch.payload_characters", 64 * _MIB, "NUMBER", "Characters of text in a batch."
@@ -106,7 +107,7 @@ def limit_options(limits: Iterable[LimitOption]) -> Callable[[Decorated], Decora
                 envvar=limit.variable,
                 metavar=limit.metavar,
                 callback=_is_finite,
-                help=f"{limit.summary}  [{limit.variable}; default: {_in_words(limit.default)}]",
+                help=f"{limit.summary}  [{limit.variable}; default: {in_words(limit.default)}]",
             )(function)
         return function
 
@@ -125,5 +126,6 @@ def _type_of(limit: LimitOption) -> click.IntRange | click.FloatRange:
     return click.IntRange(min=limit.least)
 
 
-def _in_words(number: float) -> str:
+def in_words(number: float) -> str:
+    """A limit as help texts name it: ``16 MiB``, ``400000``, ``1``."""
     return f"{number / _MIB:g} MiB" if number >= _MIB else f"{number:.12g}"

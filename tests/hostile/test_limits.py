@@ -13,8 +13,9 @@ import pytest
 from mdplan import limit_options
 from mdplan.__main__ import program
 from mdplan.diagnostics import Code
-from mdplan.limit_options import LimitOption
+from mdplan.limit_options import LimitOption, in_words
 from mdplan.settings import DEFAULT_SETTINGS, Settings
+from tests.conftest import REPOSITORY
 from tests.hostile.tally import Record
 from tests.surfaces.command_line import GUIDE, mdplan
 
@@ -79,6 +80,15 @@ def test_serve_has_every_limit_and_each_has_its_variable() -> None:
     for limit in LIMITS:
         assert options[limit.name].envvar == limit.variable
         assert limit.variable in (options[limit.name].help or "")
+
+
+def test_page_on_limits_has_each_with_its_variable_and_default() -> None:
+    page = (REPOSITORY / "docs" / "explanation" / "hostile-input.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ")[:3] for line in page.split("\n") if line.startswith("| `--")]
+
+    assert sorted(rows) == sorted(
+        [f"| `--{limit.name}`", f"`{limit.variable}`", in_words(limit.default)] for limit in LIMITS
+    )
 
 
 BATCH = {
