@@ -4,7 +4,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 import click
 import uvicorn
-from anyio.abc import TaskGroup
+from anyio.abc import TaskGroup, TaskStatus
 
 from mdplan.diagnostics import Exit
 from mdplan.surfaces.http_app import HttpPart, http_app
@@ -53,12 +53,15 @@ def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str | None
                 server_header=False,
             )
         )
-        if path is not None:
-            _tell(options, port, path)
         name = f"{options.host}:{port}" if options.is_loopback else options.hosts[0]
-        for part in parts:
-            part.listening(f"http://{name}")
-        return anyio.run(_serve, server, listener)
+
+        def tell() -> None:
+            if path is not None:
+                _tell(options, port, path)
+            for part in parts:
+                part.listening(f"http://{name}")
+
+        return anyio.run(_serve, server, listener, tell)
 
 
 class _Server(uvicorn.Server):
@@ -94,17 +97,22 @@ def _tell(options: HttpOptions, port: int, path: str) -> None:
     click.echo("\n".join(lines), err=True)
 
 
-async def _serve(server: _Server, listener: socket.socket) -> int:
+async def _serve(server: _Server, listener: socket.socket, tell: Callable[[], None]) -> int:
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_stop_on_signal, server, tasks)
+        await tasks.start(_stop_on_signal, server, tasks)
+        # Who reads this may send a signal at once.
+        tell()
         await server.serve(sockets=[listener])
         tasks.cancel_scope.cancel()
     return Exit.INTERRUPTED if server.should_exit else Exit.ENVIRONMENT
 
 
-async def _stop_on_signal(server: _Server, tasks: TaskGroup) -> None:
+async def _stop_on_signal(
+    server: _Server, tasks: TaskGroup, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
     """End on the first signal as soon as no call is running, on the second at once."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
         async for _ in signals:
             if server.should_exit:
                 os._exit(Exit.INTERRUPTED)

@@ -1,22 +1,26 @@
 """Opening a web browser, where there is a person who would see it."""
 
 import sys
+import threading
 import webbrowser
 from collections.abc import Mapping
+from contextlib import suppress
 
 
-def open_in_browser(url: str, environment: Mapping[str, str]) -> bool:
-    """Open `url` if this process has a terminal and the terminal a desktop; whether that was done.
+def open_in_browser(url: str, environment: Mapping[str, str]) -> None:
+    """Open `url` if this process has a terminal and the terminal a desktop.
 
-    A browser that runs in the terminal itself would take it away from the command.
+    Without a desktop the browser would run in the terminal itself, and take it away from the command.
     """
     is_seen = bool(sys.stderr and sys.stderr.isatty() and sys.stdin and sys.stdin.isatty())
     has_desktop = sys.platform == "darwin" or any(
         environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     )
-    if not (is_seen and has_desktop):
-        return False
-    try:
-        return webbrowser.open(url)
-    except webbrowser.Error:
-        return False
+    if is_seen and has_desktop:
+        # Some browsers return when they are closed.
+        threading.Thread(target=_open, args=(url,), daemon=True).start()
+
+
+def _open(url: str) -> None:
+    with suppress(webbrowser.Error):
+        webbrowser.open(url)
