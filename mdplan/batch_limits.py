@@ -6,9 +6,10 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much one batch may hold."""
+    """How much one batch may hold; `glob_files` is how many files one glob of it may stand for."""
 
     files: int = 10_000
+    glob_files: int = 100
     edits: int = 100_000
     payload_characters: int = 64 * 1024 * 1024
 

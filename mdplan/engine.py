@@ -16,6 +16,7 @@ from mdplan.committing import Approval, Committing, nobody_is_asked
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.doctor import examine
 from mdplan.documents import Documents
+from mdplan.globbed import read_globbed
 from mdplan.history import History, PastTransaction
 from mdplan.history_list import HistoryList
 from mdplan.history_report import DoctorReport, HistoryReport, RecoverReport
@@ -49,7 +50,6 @@ from mdplan.stored_plans import StoredPlans
 from mdplan.text.source import Source
 from mdplan.tick import Tick, unheard
 from mdplan.undoing import PlannedUndo, Undoing
-from mdplan.wire import read_batch
 
 
 class Engine:
@@ -128,7 +128,7 @@ class Engine:
 
     def draft(self, data: object, tick: Tick = unheard) -> Draft:
         """The same, with the exact bytes of the diff and the plan document."""
-        batch = read_batch(data, self.settings.batch)
+        batch = read_globbed(data, self.workspace, self.settings.batch)
         planned = self.planner.plan(batch, tick) if isinstance(batch, Batch) else batch
         if not isinstance(planned, Planned):
             return Draft(self.recovery.beside(refusal(PlanReport, planned)))
@@ -204,7 +204,7 @@ class Engine:
 
         For callers whose requests carry guards of their own. Errors: those of planning and of storage.
         """
-        batch = read_batch(data, self.settings.batch)
+        batch = read_globbed(data, self.workspace, self.settings.batch)
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         try:
@@ -265,7 +265,7 @@ class Engine:
     # From a plan to a receipt.
 
     def _apply_batch(self, data: object, tick: Tick) -> ApplyReport:
-        batch = read_batch(data, self.settings.batch)
+        batch = read_globbed(data, self.workspace, self.settings.batch)
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         if batch.dry_run:

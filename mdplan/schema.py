@@ -15,7 +15,7 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from mdplan.batch import Batch, FileEdits
+from mdplan.batch import Batch
 from mdplan.operations import OPERATIONS
 from mdplan.plan import EditResult
 from mdplan.plan_report import ApplyReport, PlanReport
@@ -28,6 +28,10 @@ _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _SCALARS: Final[Mapping[object, str]] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 _SHA256: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 _SHA256_OR_NULL: Final[Schema] = {**_SHA256, "type": ["string", "null"]}
+_GLOB: Final[Schema] = {
+    "type": "string",
+    "description": 'In place of file: all files that match, such as "docs/**/*.md", get the same edits.',
+}
 _BACKTICKED: Final = re.compile(r"`(\w+)`")
 _PLAN_ID: Final[Schema] = {"type": "string", "pattern": "^sha256-[0-9a-f]{64}$"}
 
@@ -51,7 +55,10 @@ def batch_schema() -> Schema:
     definitions = schema["$defs"]
     for model in OPERATIONS.values():
         definitions[model.__name__]["examples"] = [dict(model.example)]
-    one_file = definitions["FileEdits"]["properties"]
+    of_files = definitions["FileEdits"]
+    one_file = of_files["properties"] = {**of_files["properties"], "glob": _GLOB}
+    required = [name for name in of_files["required"] if name != "file"]
+    of_files |= {"required": required, "oneOf": [{"required": ["file"]}, {"required": ["glob"]}]}
     return {
         "$schema": _DIALECT,
         "title": "Batch",
@@ -60,7 +67,14 @@ def batch_schema() -> Schema:
         "properties": {**one_file, **schema["properties"]},
         "oneOf": [
             {"required": ["files"], "not": {"anyOf": [{"required": [name]} for name in one_file]}},
-            {"required": _required(FileEdits), "not": {"required": ["files"]}},
+            {
+                "required": ["file", *required],
+                "not": {"anyOf": [{"required": ["files"]}, {"required": ["glob"]}]},
+            },
+            {
+                "required": ["glob", *required],
+                "not": {"anyOf": [{"required": ["files"]}, {"required": ["file"]}]},
+            },
         ],
         "additionalProperties": False,
         "$defs": definitions,
@@ -178,10 +192,6 @@ def _of_enum(kind: type[Enum]) -> Schema:
 
 def _object(properties: Schema, required: Sequence[str]) -> Schema:
     return {"type": "object", "properties": properties, "required": list(required)}
-
-
-def _required(model: type[FileEdits]) -> list[str]:
-    return [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
 
 
 def _tidied(value: Any) -> Any:  # noqa: ANN401 (any JSON)

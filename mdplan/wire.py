@@ -38,12 +38,12 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     Errors: INVALID_ARGUMENT, UNKNOWN_FIELD, EMPTY_CONTENT, BATCH_TOO_LARGE; all of them, each tied to its
     edit by an index through the whole batch.
     """
-    decoded = _decoded(data)
+    decoded = decoded_json(data)
     problem = _refused(decoded, limits)
     if problem:
         return (problem,)
     fields = fold_names(decoded, BATCH_SYNONYMS)
-    fields, files, problem = fold_diff(fields, _decoded(fields.pop("files", None)))
+    fields, files, problem = fold_diff(fields, decoded_json(fields.pop("files", None)))
     if problem:
         return (problem,)
     known = wire_names(Batch)
@@ -60,7 +60,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
         return (*problems, problem)
     read: list[FileEdits] = []
     first_index = 0
-    for number, entry in enumerate(map(with_diff_as_edit, map(_decoded, files))):
+    for number, entry in enumerate(map(with_diff_as_edit, map(decoded_json, files))):
         file = _read_file(entry, "" if is_one_file else f"files[{number}]", first_index, wishes)
         if isinstance(file, FileEdits):
             read.append(file)
@@ -99,13 +99,13 @@ def _refused(data: object, limits: Limits) -> Diagnostic | None:
 
 def _read_file(entry: object, where: str, first_index: int, wishes: ReferenceWishes) -> FileEdits | Problems:
     """Edits of one file. `where` names the entry in the list of files; it is empty for a batch of one."""
-    entry = _decoded(entry)
+    entry = decoded_json(entry)
     if not isinstance(entry, dict):
         return (_invalid(f"{where} is not an object", 'send {"file": …, "edits": […]}'),)
     fields = fold_names(entry, FILE_SYNONYMS)
     problems = list(unknown_fields(fields, wire_names(FileEdits), where))
     fields = {name: value for name, value in fields.items() if name in wire_names(FileEdits)}
-    edits = _decoded(fields.get("edits"))
+    edits = decoded_json(fields.get("edits"))
     operations: list[Operation] = []
     if isinstance(edits, list):
         for offset, edit in enumerate(edits):
@@ -129,7 +129,7 @@ def _read_file(entry: object, where: str, first_index: int, wishes: ReferenceWis
 
 
 def _read_edit(edit: object, index: int, wishes: ReferenceWishes) -> Operation | Problems:
-    edit = _decoded(edit)
+    edit = decoded_json(edit)
     if not isinstance(edit, dict):
         return (_invalid("the edit is not an object", 'send {"op": …}').at(edit_index=index),)
     fields = fold_names(edit, {})
@@ -166,7 +166,7 @@ def with_decoded_fields(model: type[BaseModel], fields: Mapping[str, Any]) -> di
     decoded = dict(fields)
     for name, value in fields.items():
         if name in structured or name in _RICH_FIELDS:
-            decoded[name] = _decoded(value)
+            decoded[name] = decoded_json(value)
         if name in paths and isinstance(decoded[name], str):
             decoded[name] = [decoded[name]]
     return decoded
@@ -268,7 +268,7 @@ def _path(location: Sequence[str | int]) -> str:
     return "".join(parts).removeprefix(".")
 
 
-def _decoded(value: object) -> Any:  # noqa: ANN401 (any JSON)
+def decoded_json(value: object) -> Any:  # noqa: ANN401 (any JSON)
     """`value`, or what it holds as JSON text where that is an array or object."""
     if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
         try:
@@ -295,8 +295,8 @@ def _model_at(model: type[Any], location: Sequence[str | int]) -> type[Any]:
 
 
 def _edit_count(entry: object) -> int:
-    entry = _decoded(entry)
-    edits = _decoded(entry.get("edits")) if isinstance(entry, dict) else None
+    entry = decoded_json(entry)
+    edits = decoded_json(entry.get("edits")) if isinstance(entry, dict) else None
     return len(edits) if isinstance(edits, list) else 0
 
 

@@ -1,11 +1,10 @@
 """What the bot hands back."""
 
-from dataclasses import dataclass
-
 from mdplan.plan_report import ApplyReport
+from mdplan.text.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class BotReport(ApplyReport):
     """Of `bot plan`, `bot apply` and `bot check`.
 

@@ -1,29 +1,28 @@
 """A commit out of the files of a plan, and the move of a branch to it.
 
-Objects are written into a pack of their own, which nothing names before the branch moves; that is one
-compare-and-swap under the lock file that git takes too. So whenever this is killed, the branch is at its old
-commit or at the new one, and what was written in vain goes with the next `git gc`.
+Objects are written loose, which no `git repack` or `git gc` beside takes away before the branch moves; that is
+one compare-and-swap under the lock file that git takes too. So whenever this is killed, the branch is at its
+old commit or at the new one, and what was written in vain goes with a later `git gc`.
 """
 
 import os
 import stat
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from dulwich.file import FileLocked
-from dulwich.object_store import tree_lookup_path
-from dulwich.objects import ZERO_SHA, Blob, Commit, ObjectID, ShaFile, Tree, hex_to_sha
-from dulwich.pack import UnpackedObject
+from dulwich.object_store import DiskObjectStore, tree_lookup_path
+from dulwich.objects import ZERO_SHA, Blob, Commit, ObjectID, Tree
 from dulwich.refs import Ref
 from dulwich.repo import Repo
 
 from mdplan.bot.git_identity import Signature
+from mdplan.bot.git_objects import write_object
 from mdplan.bot.git_repository import Place, refused
-from mdplan.bot.spool import Put, Spool
 from mdplan.diagnostics import Code
 from mdplan.storage.file_name import visible
 from mdplan.storage.refusal import StorageRefused, refusing
@@ -44,31 +43,6 @@ class CommitText:
     committer: Signature
 
 
-@dataclass
-class _Objects:
-    """New objects by their IDs: blobs put aside on the disk, trees and the commit in memory."""
-
-    spool: Spool
-    blobs: dict[ObjectID, Put] = field(default_factory=dict)
-    others: dict[ObjectID, ShaFile] = field(default_factory=dict)
-
-    def add_blob(self, content: bytes) -> ObjectID:
-        blob = Blob.from_string(content).id
-        if blob not in self.blobs:
-            self.blobs[blob] = self.spool.put(content)
-        return blob
-
-    def add(self, made: ShaFile) -> ObjectID:
-        self.others[made.id] = made
-        return made.id
-
-    def unpacked(self) -> Iterator[UnpackedObject]:
-        for name, put in self.blobs.items():
-            yield UnpackedObject(Blob.type_num, sha=hex_to_sha(name), decomp_chunks=[self.spool.get(put)])
-        for name, made in self.others.items():
-            yield UnpackedObject(made.type_num, sha=hex_to_sha(name), decomp_chunks=made.as_raw_chunks())
-
-
 def write_commit(
     repository: Repo, place: Place, base: ObjectID, files: Iterable[StagedFile], text: CommitText
 ) -> ObjectID:
@@ -76,28 +50,20 @@ def write_commit(
 
     Raises `StorageRefused`: what making a result gives, FILE_EXISTS where a folder and a file meet, IO_ERROR.
     """
-    spool = Spool()
-    objects = _Objects(spool)
-    try:
-        parent = repository.object_store[base]
-        assert isinstance(parent, Commit)
-        mode_of = _Modes(repository, parent.tree)
-        changes: dict[tuple[bytes, ...], tuple[int, ObjectID] | None] = {}
+    store = repository.object_store
+    parent = store[base]
+    assert isinstance(parent, Commit)
+    mode_of = _Modes(repository, parent.tree)
+    changes: dict[tuple[bytes, ...], tuple[int, ObjectID] | None] = {}
+    with refusing(visible(repository.path), "writing objects into"):
         for file in files:
             path = _components(place.within(file.path))
             like = _components(place.within(file.like)) if file.like is not None else None
             removed = file.result_sha256 is None
-            changes[path] = None if removed else (mode_of(path, like), objects.add_blob(file.content()))
-        tree = _changed_tree(repository, parent.tree, changes, objects) or objects.add(Tree())
-        commit = objects.add(_commit(tree, base, text))
-        store = repository.object_store
-        # A branch must never be at a commit that a loss of power takes away.
-        store.fsync_object_files = True
-        with refusing(visible(repository.path), "writing objects into the repository"):
-            store.add_pack_data(len(objects.blobs) + len(objects.others), objects.unpacked())
-        return commit
-    finally:
-        spool.close()
+            blob = None if removed else write_object(store, Blob.from_string(file.content()))
+            changes[path] = None if blob is None else (mode_of(path, like), blob)
+        tree = _changed_tree(store, parent.tree, changes) or write_object(store, Tree())
+        return write_object(store, _commit(tree, base, text))
 
 
 def move_branch(
@@ -154,11 +120,9 @@ class _Modes:
         return _ORDINARY
 
 
-def _changed_tree(
-    repository: Repo, base: ObjectID | None, changes: _Changes, objects: _Objects
-) -> ObjectID | None:
+def _changed_tree(store: DiskObjectStore, base: ObjectID | None, changes: _Changes) -> ObjectID | None:
     """The tree `base` with `changes`; None for one that has become empty. Trees without changes are kept."""
-    found = repository.object_store[base] if base is not None else Tree()
+    found = store[base] if base is not None else Tree()
     assert isinstance(found, Tree)
     entries = {entry.path: (entry.mode, entry.sha) for entry in found.iteritems()}
     here = {path[0]: change for path, change in changes.items() if len(path) == 1}
@@ -169,7 +133,7 @@ def _changed_tree(
         mode, known = entries.pop(name, (stat.S_IFDIR, None))
         if not stat.S_ISDIR(mode):
             raise _in_the_way(name)
-        changed = _changed_tree(repository, known, inner, objects)
+        changed = _changed_tree(store, known, inner)
         if changed is not None:
             entries[name] = (mode, changed)
     for name, change in here.items():
@@ -180,7 +144,7 @@ def _changed_tree(
     tree = Tree()
     for name, (mode, object_id) in entries.items():
         tree.add(name, mode, object_id)
-    return objects.add(tree) if entries else None
+    return write_object(store, tree) if entries else None
 
 
 def _by_folder(changes: _Changes) -> Mapping[bytes, _Changes]:

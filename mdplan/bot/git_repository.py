@@ -26,6 +26,7 @@ _ID: Final = re.compile(r"[0-9a-f]{4,40}")
 _SYMBOLIC: Final = "ref: "
 # Files in which git keeps the branch that an unfinished rebase or bisection will go back to.
 _RETURNS: Final = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
+_DIGITS: Final = 40
 _SHOWN_DIGITS: Final = 12
 _MOST_CHARACTERS: Final = 4096
 
@@ -208,9 +209,9 @@ def _commit(repository: Repo, value: ObjectID, given: str) -> ObjectID:
 
 def _ids(repository: Repo, digits: str) -> list[ObjectID]:
     """The commits whose IDs begin with `digits`."""
-    store = repository.object_store
-    found = sorted(set(store.iter_prefix(digits.lower().encode())))
-    return [each for each in found if isinstance(store[each], Commit)]
+    store, name = repository.object_store, ObjectID(digits.lower().encode())
+    found = [name] if len(name) == _DIGITS else sorted(set(store.iter_prefix(name)))
+    return [each for each in found if each in store and isinstance(store[each], Commit)]
 
 
 def _is_bare(repository: Repo, common: Path) -> bool:

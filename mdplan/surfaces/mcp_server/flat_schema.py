@@ -30,12 +30,15 @@ def object_schema(properties: Mapping[str, Schema], required: Iterable[str] = ()
 
 
 def batch_properties() -> dict[str, Schema]:
-    """Schemas of the fields of a batch and of its one file, except for those that hold edits."""
+    """Schemas of the fields of a batch and of its one file, except for those that hold edits.
+
+    A glob is for programs, which know what matches: an agent would edit files that it has not seen.
+    """
     schema = batch_schema()
     return {
         name: _flat(field, schema["$defs"], _OF_INPUT)
         for name, field in schema["properties"].items()
-        if name not in {"edits", "files"}
+        if name not in {"edits", "files", "glob"}
     }
 
 

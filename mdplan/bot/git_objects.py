@@ -1,0 +1,48 @@
+"""One object, written into a repository as git writes it: under a name of its own first, then in place.
+
+Several may write the same object at once, and one that was killed is in nobody's way.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from dulwich.file import adjust_shared_perm
+from dulwich.object_store import DiskObjectStore
+from dulwich.objects import ObjectID, ShaFile
+
+# Names that `git gc` clears away.
+_TEMPORARY: Final = "tmp_obj_"
+_MODE: Final = 0o444
+
+
+def write_object(store: DiskObjectStore, made: ShaFile) -> ObjectID:
+    """Write the object `made` and wait until it is on the disk; its ID. Raises `OSError`."""
+    name = made.id.decode()
+    target = Path(store.path, name[:2], name[2:])
+    try:
+        # To git an object that was just written is one that may soon be used.
+        os.utime(target)
+    except (FileNotFoundError, PermissionError):
+        _write(target, made, store)
+    return made.id
+
+
+def _write(target: Path, made: ShaFile, store: DiskObjectStore) -> None:
+    if not target.parent.exists():
+        target.parent.mkdir(exist_ok=True)
+        adjust_shared_perm(str(target.parent), store.shared_perm)
+    descriptor, name = tempfile.mkstemp(prefix=_TEMPORARY, dir=target.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(made.as_legacy_object(store.loose_compression_level))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(_MODE)
+        adjust_shared_perm(name, store.shared_perm)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

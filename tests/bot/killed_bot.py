@@ -1,0 +1,63 @@
+"""A bot that is killed at every step: `killed_bot.py TEMPLATE FOLDER MANIFEST`.
+
+For n = 1, 2, … a copy of the repository TEMPLATE is made as FOLDER/n, and a process that commits to it is
+killed just before its n-th step on files of it, until one comes to its end. Steps are what Python tells of
+opening, renaming and removing files, and every sync. Prints how many were killed.
+"""
+
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.bot.repository import Repository
+
+STEPS = {"open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.utime", "tempfile.mkstemp"}
+MOST = 200
+
+
+def kill_before(step: int, folder: str) -> None:
+    """Let this process be killed before its step of that number."""
+    left = step
+
+    def count() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def hear(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in STEPS and arguments and folder in os.fsdecode(str(arguments[0])):
+            count()
+
+    synced = os.fsync
+
+    def sync(descriptor: int) -> None:
+        count()
+        synced(descriptor)
+
+    os.fsync = sync
+    sys.addaudithook(hear)
+
+
+def main(template: str, folder: str, manifest: str) -> None:
+    """Kill until there is nothing left to kill."""
+    for step in range(1, MOST):
+        copy = Path(folder) / str(step)
+        shutil.copytree(template, copy)
+        child = os.fork()
+        if child == 0:
+            kill_before(step, str(copy))
+            os._exit(0 if Repository(copy).applied(Path(manifest), "main").applied else 1)
+        _, status = os.waitpid(child, 0)
+        if os.WIFEXITED(status):
+            assert os.WEXITSTATUS(status) == 0
+            sys.stdout.write(f"{step - 1}\n")
+            return
+    raise AssertionError("it never ends")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4])

@@ -1,0 +1,207 @@
+"""Bots beside others on one branch, and bots that are killed: every plan lands once, none in part."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mdplan.bot.bot import How
+from mdplan.bot.git_verbs import MOST_ATTEMPTS, GitCommit, apply_to_branch
+from tests.bot.golden import load
+from tests.bot.repository import IDENTITY, MANIFEST, Repository, codes
+from tests.conftest import FULL, REPOSITORY
+from tests.patch_tools import needs_git
+
+pytestmark = needs_git
+
+BOTS = ("left", "right")
+PLANS = 25 if FULL else 6
+
+
+@pytest.fixture(autouse=True)
+def identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in IDENTITY.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Repository:
+    work = Repository.make(tmp_path / "work")
+    work.commit({"shared.md": b"# Shared\n\nbegin\n", "docs/a.md": b"nightly\n"})
+    return work.bare(tmp_path / "bare.git")
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Path:
+    path = tmp_path / "bot.yml"
+    path.write_text(MANIFEST, encoding="utf-8")
+    return path
+
+
+def script(name: str, *arguments: str) -> list[str]:
+    return [sys.executable, str(REPOSITORY / "tests" / "bot" / name), *arguments]
+
+
+def test_every_plan_of_racing_bots_lands_exactly_once(bare: Repository) -> None:
+    started = [
+        subprocess.Popen(
+            script("racing_bot.py", str(bare.path), name, str(PLANS)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in BOTS
+    ]
+    for bot in started:
+        assert bot.stdout is not None
+        assert bot.stdout.readline() == "ready\n"
+    for bot in started:
+        assert bot.stdin is not None
+        bot.stdin.write("\n")
+        bot.stdin.flush()
+    # Refs are packed and objects repacked under them.
+    while any(bot.poll() is None for bot in started):
+        bare.git("pack-refs", "--all")
+        bare.git("repack", "-q", "-a", "-d")
+    told = [json.loads(line) for bot in started for line in bot.communicate()[0].splitlines()]
+
+    assert [bot.returncode for bot in started] == [0, 0]
+    assert len(told) == len(BOTS) * PLANS
+    assert all(applied for _, applied, _, _, _ in told)
+    log = bare.git(
+        "log", "--reverse", "--format=%H %s %(trailers:key=Mdplan-Plan,valueonly,separator=)", "main"
+    )
+    landed = [tuple(line.split()) for line in log.split("\n")[1:]]
+    assert sorted(landed) == sorted((commit, line, plan) for line, _, plan, commit, _ in told)
+    shared = bare.files("main")["shared.md"].decode().split()[2:]
+    assert shared == ["begin", *(line for _, line, _ in landed)]
+    assert {name for name in bare.files("main") if "-" in name} == {f"{line}.md" for line, *_ in told}
+    bare.must_be_sound()
+
+
+def test_branch_that_moved_meanwhile_is_stale(bare: Repository, manifest: Path) -> None:
+    def move(event: str, _facts: object) -> None:
+        if event == "committing":
+            advance(bare)
+
+    before = bare.at("main")
+    report = apply_to_branch(bare.engine(), load(str(manifest)), How(jobs=1, tell=move), "main", GitCommit())
+
+    assert codes(report) == ["STALE_BASE"]
+    assert "--on-stale rebase" in (report.error.hint if report.error else "")
+    assert not report.applied
+    assert bare.at("main~1") == before
+    bare.must_be_sound()
+
+
+def test_rebase_plans_again_on_what_others_committed(bare: Repository, manifest: Path) -> None:
+    events: list[str] = []
+
+    def move_twice(event: str, _facts: object) -> None:
+        events.append(event)
+        if event == "committing" and events.count(event) <= 2:
+            advance(bare, f"docs/new{events.count(event)}.md")
+
+    how = How(jobs=1, tell=move_twice)
+    report = apply_to_branch(bare.engine(), load(str(manifest)), how, "main", GitCommit(rebases=True))
+
+    assert (report.applied, report.rebased) == (True, True)
+    assert events.count("rebasing") == 2
+    assert {name for name, data in bare.files("main").items() if data == b"stable\n"} == {
+        "docs/a.md",
+        "docs/new1.md",
+        "docs/new2.md",
+    }
+    assert bare.git("rev-list", "--count", "main") == "4"
+
+
+def test_rebase_ends(bare: Repository, manifest: Path) -> None:
+    moved: list[str] = []
+
+    def always_move(event: str, _facts: object) -> None:
+        if event == "committing":
+            moved.append(event)
+            advance(bare, f"docs/new{len(moved)}.md")
+
+    how = How(jobs=1, tell=always_move)
+    report = apply_to_branch(bare.engine(), load(str(manifest)), how, "main", GitCommit(rebases=True))
+
+    assert codes(report) == ["STALE_BASE"]
+    assert len(moved) == MOST_ATTEMPTS
+
+
+def test_branch_that_was_made_meanwhile_is_stale(bare: Repository, manifest: Path) -> None:
+    def make(event: str, _facts: object) -> None:
+        if event == "committing":
+            bare.git("branch", "bot", "main")
+
+    wanted = GitCommit(branch="bot")
+    report = apply_to_branch(bare.engine(), load(str(manifest)), How(jobs=1, tell=make), "main", wanted)
+
+    assert codes(report) == ["STALE_BASE"]
+    assert bare.at("bot") == bare.at("main")
+
+
+def test_branch_that_is_checked_out_meanwhile_is_refused(
+    bare: Repository, manifest: Path, tmp_path: Path
+) -> None:
+    def check_out(event: str, _facts: object) -> None:
+        if event == "committing":
+            bare.git("worktree", "add", "-q", str(tmp_path / "linked"), "main")
+
+    before = bare.at("main")
+    how = How(jobs=1, tell=check_out)
+    report = apply_to_branch(bare.engine(), load(str(manifest)), how, "main", GitCommit())
+
+    assert codes(report) == ["TARGET_BUSY"]
+    assert bare.at("main") == before
+
+
+def test_killed_bot_leaves_the_branch_old_or_new(bare: Repository, manifest: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    before = bare.at("main")
+    done = subprocess.run(
+        script("killed_bot.py", str(bare.path), str(folder), str(manifest)),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    killed = int(done.stdout)
+    old: list[int] = []
+    for step in range(1, killed + 1):
+        copy = Repository(folder / str(step))
+        copy.must_be_sound()
+        is_old = copy.at("main") == before
+        old += [step] if is_old else []
+        assert copy.files("main")["docs/a.md"] == (b"nightly\n" if is_old else b"stable\n")
+        # What the next one is told of is the lock that git would leave as well.
+        again = copy.applied(manifest, "main")
+        if codes(again) == ["LOCK_TIMEOUT"]:
+            (copy.path / "refs/heads/main.lock").unlink()
+            again = copy.applied(manifest, "main")
+        assert again.ok, again.diagnostics
+        assert again.applied is is_old
+        assert copy.files("main")["docs/a.md"] == b"stable\n"
+        copy.must_be_sound()
+
+    assert killed > 10
+    assert old == list(range(1, len(old) + 1))
+
+
+def advance(repository: Repository, name: str = "other.md") -> None:
+    """Commit one more file to `main`, as another program would."""
+    blob = repository.git("hash-object", "-w", "--stdin", given=b"nightly\n")
+    entry = f"100644 blob {blob}\t{name.rpartition('/')[2]}\n"
+    if "/" in name:
+        listed = repository.git("ls-tree", "main:docs")
+        inner = repository.git("mktree", given=f"{listed}\n{entry}".encode())
+        entry = f"040000 tree {inner}\tdocs\n"
+    others = [line for line in repository.git("ls-tree", "main").split("\n") if not line.endswith("\tdocs")]
+    kept = [] if "/" in name else [repository.git("ls-tree", "main", "docs")]
+    tree = repository.git("mktree", given="\n".join([*others, *kept, entry]).encode())
+    commit = repository.git("commit-tree", "-p", "main", "-m", "by another", tree)
+    repository.git("update-ref", "refs/heads/main", commit)
