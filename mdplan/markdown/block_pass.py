@@ -4,16 +4,18 @@ Only line numbers, headings' raw inline text and, to be compared with, the code 
 parser; what is written is cut from the source by its span.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mdplan.markdown.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.parse_time import timed
 from mdplan.markdown.parser import MAX_NESTING, block_parser
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, LinesOfPart
+from mdplan.text.value import value
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
+
+Lines: TypeAlias = LineIndex | LinesOfPart
 
 # Where RecursionError stops the parser before its own limit does, this limit is safe on any stack.
 _SAFE_NESTING: Final = 60
@@ -34,7 +36,7 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PassedBlocks:
     """Blocks in document order, containers before what they hold.
 
@@ -47,7 +49,7 @@ class PassedBlocks:
 
 
 @timed
-def pass_blocks(text: str, lines: LineIndex, lines_before: int = 0) -> PassedBlocks:
+def pass_blocks(text: str, lines: Lines, lines_before: int = 0) -> PassedBlocks:
     """Blocks of `text`, which are the lines after the first `lines_before` of `lines`, or some of them."""
     tokens, nesting_limit = _tokens(text)
     blocks = tuple(
@@ -77,7 +79,7 @@ def _tokens(text: str) -> "tuple[list[Token], bool]":
 
 
 def _block(
-    token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, before: int, lines: LineIndex
+    token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, before: int, lines: Lines
 ) -> Block:
     assert token.map is not None
     first = token.map[0] + before + 1
@@ -111,7 +113,7 @@ def _header_cells(tokens: "list[Token]", table: int) -> tuple[str, ...]:
     return tuple(cells)
 
 
-def _without_blank_tail(lines: LineIndex, first: int, last: int) -> int:
+def _without_blank_tail(lines: Lines, first: int, last: int) -> int:
     """The maps of lists reach over the blank lines behind them; those belong to nobody."""
     while last > first and not lines.content(last).strip(" \t"):
         last -= 1

@@ -4,12 +4,15 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import Final, Protocol
 
 from mdplan.markdown.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.block_index import BlockIndex
-from mdplan.markdown.parse_time import in_time
+from mdplan.markdown.parse_time import look_at_time
 from mdplan.text.span import Span
+
+# Parts that are looked into between looks at the time.
+_BETWEEN_LOOKS: Final = 64
 
 
 class BlockParts(Protocol):
@@ -85,7 +88,16 @@ class BlockTree:
     @cached_property
     def headings(self) -> tuple[Block, ...]:
         """Headings of every depth, in document order."""
-        return self.of_kinds(BlockKind.HEADING)
+        kind, found = BlockKind.HEADING, list[Block]()
+        for number, part in enumerate(self._parts.holding(kind)):
+            if not number % _BETWEEN_LOOKS:
+                look_at_time()
+            blocks = self._blocks_of(part)
+            if blocks[0].kind is kind and len(blocks) == 1:
+                found.append(blocks[0])
+            else:
+                found += (block for block in blocks if block.kind is kind)
+        return tuple(found)
 
     @cached_property
     def fences(self) -> tuple[Block, ...]:
@@ -194,7 +206,6 @@ class BlockTree:
     def _blocks_of(self, part: int) -> tuple[Block, ...]:
         blocks = self._blocks.get(part)
         if blocks is None:
-            in_time()
             # Another thread may have been faster; blocks are compared by identity.
             blocks = self._blocks.setdefault(part, self._parts.blocks(part))
         return blocks

@@ -81,8 +81,12 @@ def new_document() -> None:
 
 def in_time() -> None:
     """Raise `ParseTimeout` when the time is over; to be called again and again by whatever parses."""
-    if next(_asked) % _EVERY:
-        return
+    if not next(_asked) % _EVERY:
+        look_at_time()
+
+
+def look_at_time() -> None:
+    """The same, for what counts by itself how often it asks."""
     limit = _limit.get()
     if limit is None or limit.started is None:
         return

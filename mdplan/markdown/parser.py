@@ -37,8 +37,6 @@ MAX_IMAGE_NESTING: Final = 20
 
 _TABLE: Final = "table_behind_headings"
 _IN_TIME: Final = "in_time"
-# Characters of a header of which every column is worth a question.
-_WIDE: Final = 10_000
 _INTERRUPTS_PARAGRAPHS: Final = ["paragraph", "reference"]
 
 
@@ -194,7 +192,7 @@ def _behind_headings(table: "BlockRule") -> "BlockRule":
             row = state.src[start : state.eMarks[start_line + 1]]
             if "|" not in row and ":" not in row:
                 return False
-        if not silent and state.eMarks[start_line] - state.bMarks[start_line] > _WIDE:
+        if not silent:
             _push_in_time(state)
         return table(state, start_line, end_line, silent)
 
@@ -212,7 +210,7 @@ def _inline_in_time(_state: "StateInline", _silent: bool) -> bool:
 
 
 def _push_in_time(state: "StateBlock") -> None:
-    """Ask for each token, too: the rows of a table can be as wide as a document."""
+    """Ask for each token, too: a table can be as long and as wide as a document."""
     if "push" in vars(state):
         return
     push = state.push

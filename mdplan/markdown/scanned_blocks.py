@@ -10,7 +10,7 @@ from mdplan.markdown.block import Block, BlockKind
 from mdplan.markdown.block_pass import pass_blocks
 from mdplan.markdown.scanner import Form, Stretch, scan
 from mdplan.markdown.scanner_lines import BRACKET, CHUNK, DELIMITER_ROW, FENCE, NESTED_CODE, TRIMMED
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, LinesOfPart
 from mdplan.text.span import Span
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mdplan.text.edit import EditList
 
 _LINE_ENDS: Final = re.compile(r"\r\n?")
+# Most blocks that anybody asks for are these; looking up a member of an enumeration takes its time.
+_HEADING: Final = BlockKind.HEADING
 # Section 4.2: closing marks stand behind a blank.
 _CLOSING_MARKS: Final = re.compile(r"[ \t]#+\Z")
 # Forms that are one block, by its kind.
@@ -65,9 +67,9 @@ class ScannedBlocks:
         known: "tuple[ScannedBlocks, EditList] | None" = None,
     ) -> None:
         """Scan `text` from `start` on; all of it, or around the edits that made it of the `known` blocks."""
-        before = lines.line_at(start) - 1 if start else 0
+        self._lines_before = lines.line_at(start) - 1 if start else 0
         if start and start == len(text):
-            before = lines.count
+            self._lines_before = lines.count
         self.lines = lines
         self._length, self._last_line = len(text), lines.count
         # As the reference pass has it: one more line end, before line ends are made one.
@@ -76,9 +78,9 @@ class ScannedBlocks:
         if "\r" in text:
             padded = _LINE_ENDS.sub("\n", padded)
             unified = LineIndex(_LINE_ENDS.sub("\n", text))
-        self._line_starts = unified.starts
+        self._unified = unified
         self.has_one_line_end = unified is lines
-        self.body_start = unified.start(before + 1) if start else 0
+        self.body_start = unified.start(self._lines_before + 1) if start else 0
         self._text = padded.replace("\0", "\ufffd")
         self.rescan: Rescan | None = None
         if known and self._goes_on_from(*known):
@@ -98,6 +100,17 @@ class ScannedBlocks:
         has_one_line_end = self.has_one_line_end and known.has_one_line_end
         is_behind = bool(edits) and edits.edits[0].span.start >= self.body_start == known.body_start
         return known.is_complete and has_one_line_end and is_behind
+
+    @cached_property
+    def _first_lines(self) -> list[int]:
+        """Number of the first line of each stretch: for all of them at once, no place of a line is needed."""
+        numbers: list[int] = []
+        number, at, count = self._lines_before, 0, self._text.count
+        for _, start, _ in self.stretches:
+            number += count("\n", at, start + 1)
+            at = start + 1
+            numbers.append(number)
+        return numbers
 
     @cached_property
     def starts(self) -> list[int]:
@@ -150,7 +163,7 @@ class ScannedBlocks:
         found: Iterable[Block]
         match form:
             case Form.ATX:
-                return (self._atx(start, end),)
+                return (self._atx(part, start, end),)
             case Form.SETEXT:
                 found = (self._setext(start, end),)
             case Form.RULE:
@@ -164,18 +177,18 @@ class ScannedBlocks:
             case Form.TEXT:
                 found = self._text_blocks(start, end)
             case Form.CONTAINERS | Form.UNKNOWN:
-                found = self._passed(start, end)
+                found = self._passed_whole(part, start, end)
         return tuple(found)
 
-    def _atx(self, start: int, end: int) -> Block:
+    def _atx(self, part: int, start: int, end: int) -> Block:
         line = self._text[start + 1 : end].strip(" \t")
         title = line.lstrip("#")
         level = len(line) - len(title)
         if title.endswith("#"):
             title = _CLOSING_MARKS.sub("", title)
-        number = bisect_right(self._line_starts, start + self.body_start)
+        number = self._first_lines[part]
         return Block(
-            kind=BlockKind.HEADING,
+            kind=_HEADING,
             first_line=number,
             last_line=number,
             span=self._span(start, end),
@@ -249,13 +262,21 @@ class ScannedBlocks:
             else:
                 yield self._plain(BlockKind.PARAGRAPH, first, last, text[first:last].strip(TRIMMED))
 
+    def _passed_whole(self, part: int, start: int, end: int) -> tuple[Block, ...]:
+        """The same of a whole stretch, for which no place of another line is needed."""
+        if not self.has_one_line_end:
+            return self._passed(start, end)
+        before, text = self._first_lines[part] - 1, self._text[start + 1 : end + 1]
+        lines = LinesOfPart(text, start + self.body_start, before, count=self._last_line, length=self._length)
+        return pass_blocks(text, lines, before).blocks
+
     def _passed(self, start: int, end: int) -> tuple[Block, ...]:
         """Blocks of these lines by the reference pass."""
         return pass_blocks(self._text[start + 1 : end + 1], self.lines, self._line(start) - 1).blocks
 
     def _line(self, offset: int) -> int:
         """Number of the line that holds the code point at `offset`."""
-        return min(bisect_right(self._line_starts, offset + self.body_start), self._last_line)
+        return min(bisect_right(self._unified.starts, offset + self.body_start), self._last_line)
 
     def _span(self, start: int, end: int) -> Span:
         """Span of these lines in the text that was given."""

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from mdplan.markdown.block import BlockKind
 from mdplan.markdown.block_pass import pass_roots
-from mdplan.markdown.parse_time import in_time
+from mdplan.markdown.parse_time import look_at_time
 from mdplan.markdown.scanner_containers import list_end, quote_end
 from mdplan.markdown.scanner_html import ending_of, is_named, is_tag_alone
 from mdplan.markdown.scanner_lines import (
@@ -29,6 +29,8 @@ from mdplan.markdown.scanner_lines import (
     START,
 )
 
+# Stretches that are found between looks at the time.
+_BETWEEN_LOOKS: Final = 256
 _TEXT: Final = re.compile(r"[^ \t\n]")
 # Blocks that a blank line ends for good.
 _SETTLED: Final = frozenset(
@@ -54,16 +56,15 @@ class Form(Enum):
     UNKNOWN = auto()
 
 
+# Looking up a member of an enumeration costs as much as a search does.
+_ATX: Final = Form.ATX
+
 # Form, start and end (half-open) of some lines, as offsets of `scan`; blank lines may stand at its end.
 Stretch: TypeAlias = tuple[Form, int, int]
 
 
-def _is_never_known(_start: int, _end: int) -> bool:
-    return False
-
-
 def scan(
-    text: str, start: int = 0, is_known: Callable[[int, int], bool] = _is_never_known
+    text: str, start: int = 0, is_known: Callable[[int, int], bool] | None = None
 ) -> list[Stretch] | None:
     """Stretches of `text`, in order; between them stand blank lines only. None where nesting is too deep.
 
@@ -85,7 +86,7 @@ def _closing_of(fence: str) -> re.Pattern[str]:
 class _Scan:
     """One pass. `_done` is where the last block has ended: what follows is at the root."""
 
-    def __init__(self, text: str, start: int, is_known: Callable[[int, int], bool]) -> None:
+    def __init__(self, text: str, start: int, is_known: Callable[[int, int], bool] | None) -> None:
         self._text = text
         self._end = len(text) - 1
         self._done = start
@@ -112,7 +113,8 @@ class _Scan:
         }
         while (start := search(text, at)) is not None and start.start() < end:
             assert start.lastgroup is not None
-            in_time()
+            if not len(self._stretches) % _BETWEEN_LOOKS:
+                look_at_time()
             at = takers[start.lastgroup](start)
             if self._is_over:
                 return None if self._is_too_deep else self._stretches
@@ -123,8 +125,9 @@ class _Scan:
 
     def _take_atx(self, start: re.Match[str]) -> int:
         at, end = start.start(), self._text.find("\n", start.end())
-        self._is_over = self._is_known(at, end)
-        return self._take(Form.ATX, at, end)
+        if self._is_known is not None:
+            self._is_over = self._is_known(at, end)
+        return self._take(_ATX, at, end)
 
     def _take_rule(self, start: re.Match[str]) -> int:
         return self._take(Form.RULE, start.start(), start.end())

@@ -1,20 +1,24 @@
 """Sections, made of the headings of a document."""
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import chain
+from typing import Final
 
 from mdplan.markdown.anchors import heading_anchors
 from mdplan.markdown.block import Block
-from mdplan.markdown.parse_time import in_time
+from mdplan.markdown.parse_time import look_at_time
 from mdplan.markdown.rendered_text import one_line, render_text
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import folded, id_of_name, section_id
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
+from mdplan.text.value import value
+
+# Sections that are made between looks at the time.
+_BETWEEN_LOOKS: Final = 256
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Sections:
     """The preamble and the top-level headings, in order; and headings inside of quotes and lists."""
 
@@ -38,7 +42,8 @@ def read_sections(headings: Sequence[Block], lines: LineIndex, body: Span) -> Se
     nested: list[Section] = []
     index = 0
     for number, (block, anchor) in enumerate(zip(headings, anchors, strict=True)):
-        in_time()
+        if not number % _BETWEEN_LOOKS:
+            look_at_time()
         parent = tree.parents[number]
         start, end = block.span.start, block.span.end
         is_nested = block.depth > 0
@@ -124,12 +129,14 @@ class _Tree:
         Top-level headings are counted before nested ones, so that a quoted look-alike changes no ID.
         """
         ordinals = [0] * len(self.names)
-        seen: Counter[str] = Counter()
-        for is_nested in (False, True):
-            for number, name in enumerate(self.names):
-                if (self.headings[number].depth > 0) is is_nested:
-                    seen[name] += 1
-                    ordinals[number] = seen[name]
+        seen: dict[str, int] = {}
+        nested = [number for number, block in enumerate(self.headings) if block.depth]
+        top = range(len(self.names))
+        for number in (
+            chain((each for each in top if not self.headings[each].depth), nested) if nested else top
+        ):
+            name = self.names[number]
+            ordinals[number] = seen[name] = seen.get(name, 0) + 1
         return ordinals, [seen[name] for name in self.names]
 
 
@@ -149,7 +156,15 @@ def _preamble(lines: LineIndex, body: Span, first: Block | None) -> Section:
         anchor=None,
         span=span,
         body=span,
-        first_line=lines.line_at(span.start) if len(span) else 0,
-        last_line=lines.line_at(span.end - 1) if len(span) else 0,
+        first_line=_first_line(lines, span.start) if len(span) else 0,
+        last_line=_last_line(lines, span.end, first) if len(span) else 0,
         parent=None,
     )
+
+
+def _first_line(lines: LineIndex, start: int) -> int:
+    return lines.line_at(start) if start else 1
+
+
+def _last_line(lines: LineIndex, end: int, first: Block | None) -> int:
+    return first.first_line - 1 if first and first.span.start == end else lines.line_at(end - 1)

@@ -24,21 +24,28 @@ class LineIndex:
     The empty text has no line. Offsets are code points from the start of the text.
     """
 
-    __slots__ = ("_length", "_text", "starts")
+    __slots__ = ("_count", "_length", "_starts", "_text")
 
     def __init__(self, text: str) -> None:
-        """Index `text` in one pass."""
+        """Index `text` in one pass, when somebody asks for the place of a line."""
         self._text = text
         self._length = len(text)
-        self.starts: list[int] = _line_starts(text)
+        self._starts: list[int] | None = None
+        self._count: int | None = None
+
+    @property
+    def starts(self) -> list[int]:
+        """Offset at which each line starts."""
+        if self._starts is None:
+            self._starts = _line_starts(self._text)
+        return self._starts
 
     def edited(self, edits: "EditList", text: str) -> "LineIndex":
         """Index of `text`, which `edits` made of this one's."""
         if "\r" in self._text or any("\r" in edit.new_text for edit in edits):
             return LineIndex(text)
-        index = LineIndex("")
-        index._text, index._length = text, len(text)
-        index.starts = _edited_starts([*self.starts, *self._start_behind()], edits, len(text))
+        index = LineIndex(text)
+        index._starts = _edited_starts([*self.starts, *self._start_behind()], edits, len(text))
         return index
 
     def _start_behind(self) -> tuple[int, ...]:
@@ -48,15 +55,20 @@ class LineIndex:
     @property
     def count(self) -> int:
         """Number of lines."""
-        return len(self.starts)
+        if self._count is None:
+            self._count = _line_count(self._text) if self._starts is None else len(self._starts)
+        return self._count
 
     def line_at(self, offset: int) -> int:
         """Line that holds the code point at `offset`; the end of the text counts to the last line."""
+        if self._starts is None and offset >= self._length - 1:
+            return max(self.count, 1)
         return max(bisect_right(self.starts, offset), 1)
 
     def start(self, line: int) -> int:
         """Offset of the first code point of `line`; for ``count + 1`` the end of the text."""
-        return self.starts[line - 1] if line <= len(self.starts) else self._length
+        starts = self.starts
+        return starts[line - 1] if line <= len(starts) else self._length
 
     def end(self, line: int) -> int:
         """Offset after the line end of `line`."""
@@ -119,6 +131,32 @@ class LineIndex:
         return offset if offset <= self.content_end(line) else None
 
 
+class LinesOfPart:
+    """The lines of a part of a text in LF, with their numbers and places in all of it.
+
+    Nothing else of the text is looked at. `part` begins at `offset`, behind so many lines, and the text of so
+    many lines in all has `length` code points.
+    """
+
+    __slots__ = ("_before", "_length", "_lines", "_offset", "count")
+
+    def __init__(self, part: str, offset: int, lines_before: int, *, count: int, length: int) -> None:
+        """Index `part`."""
+        self._lines = LineIndex(part)
+        self._offset, self._before = offset, lines_before
+        self._length = length
+        self.count = count
+
+    def span(self, first: int, last: int) -> Span:
+        """As `LineIndex.span`."""
+        found = self._lines.span(first - self._before, last - self._before)
+        return Span(found.start + self._offset, min(found.end + self._offset, self._length))
+
+    def content(self, line: int) -> str:
+        """As `LineIndex.content`."""
+        return self._lines.content(line - self._before)
+
+
 def _edited_starts(starts: list[int], edits: "EditList", length: int) -> list[int]:
     """Line starts after `edits`; `starts` has those before, and the one behind the final line end."""
     result: list[int] = []
@@ -133,6 +171,12 @@ def _edited_starts(starts: list[int], edits: "EditList", length: int) -> list[in
     if result and result[-1] == length:
         result.pop()
     return result
+
+
+def _line_count(text: str) -> int:
+    if "\r" in text:
+        return len(_line_starts(text))
+    return text.count("\n") + (text[-1:] not in ("", "\n"))
 
 
 def _line_starts(text: str) -> list[int]:
