@@ -7,14 +7,13 @@ crash. Of the inputs that fail at the same place the shortest is kept in the fol
 import importlib
 import pkgutil
 import sys
-import traceback
 from pathlib import Path
 from random import Random
-from types import TracebackType
 
 import atheris
 
 import mdplan
+from tests.fuzz.crashes import Crashes
 from tests.fuzz.target import Target
 
 # No target reaches them, and they are slow to import.
@@ -54,32 +53,6 @@ def _instrumented(name: str) -> Target:
                 importlib.import_module(module.name)
         from tests.fuzz.targets import TARGETS
     return TARGETS[name]
-
-
-class Crashes:
-    """Inputs that failed, one for each place of failure."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._kept: dict[tuple[str, str, int], Path] = {}
-
-    def add(self, data: bytes, error: Exception) -> None:
-        """Keep `data`, and tell of it, if no shorter input fails at the same place."""
-        place = (type(error).__name__, *_place(error.__traceback__))
-        path = self._kept.get(place)
-        if path is None:
-            path = self._kept[place] = self._folder / f"{len(self._kept)}-{place[0]}-{place[2]}"
-            sys.stderr.write("".join(traceback.format_exception(error)[-6:]))
-            sys.stderr.write(f"crash: {path}\n")
-        elif path.stat().st_size <= len(data):
-            return
-        path.write_bytes(data)
-
-
-def _place(trace: TracebackType | None) -> tuple[str, int]:
-    """Where in our own code it failed."""
-    frames = [frame for frame in traceback.extract_tb(trace) if "site-packages" not in frame.filename]
-    return (frames[-1].filename, frames[-1].lineno or 0)
 
 
 if __name__ == "__main__":

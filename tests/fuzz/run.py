@@ -43,6 +43,7 @@ def main() -> int:
     """Run the targets that the command line names, else all; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.run", description="Fuzz targets.")
     parser.add_argument("--seconds", type=int, default=60, help="for each target (60)")
+    parser.add_argument("--home", type=Path, default=HOME, help="folder for what is learnt (.fuzz)")
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}; all")
     given = parser.parse_args()
     unknown = set(given.targets) - TARGETS.keys()
@@ -51,7 +52,7 @@ def main() -> int:
     if importlib.util.find_spec("atheris") is None:
         print("atheris is not installed: run `make fuzz`, which installs the group `fuzz`", file=sys.stderr)
         return 2
-    outcomes = [_fuzzed(TARGETS[name], given.seconds) for name in given.targets or TARGETS]
+    outcomes = [_fuzzed(TARGETS[name], given.seconds, given.home / name) for name in given.targets or TARGETS]
     print(_table(outcomes))
     for outcome in outcomes:
         for path in outcome.crashes:
@@ -62,9 +63,9 @@ def main() -> int:
     return 1 if any(outcome.crashes or outcome.trouble for outcome in outcomes) else 0
 
 
-def _fuzzed(target: Target, seconds: int) -> Outcome:
+def _fuzzed(target: Target, seconds: int, home: Path) -> Outcome:
     print(f"{target.name}: {seconds} s …", file=sys.stderr, flush=True)
-    folders = {name: HOME / target.name / name for name in ("corpus", "seeds", "crashes")}
+    folders = {name: home / name for name in ("corpus", "seeds", "crashes")}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
     for path in folders["crashes"].iterdir():
@@ -89,7 +90,7 @@ def _fuzzed(target: Target, seconds: int) -> Outcome:
             check=False,
         )
     said = done.stderr.decode(errors="replace")
-    (HOME / target.name / "log").write_text(said, encoding="utf-8")
+    (home / "log").write_text(said, encoding="utf-8")
     counted = [int(either or other) for either, other in _EXECUTIONS.findall(said)]
     return Outcome(
         target=target.name,
@@ -118,7 +119,7 @@ def _table(outcomes: list[Outcome]) -> str:
 
 
 def _short(path: Path) -> Path:
-    return path.relative_to(REPOSITORY) if Path.cwd() == REPOSITORY else path
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 if __name__ == "__main__":

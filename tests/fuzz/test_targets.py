@@ -1,11 +1,17 @@
 """Targets of fuzzing hold for what once broke them, and for their seeds with a few changes."""
 
+import importlib.util
+import re
+import subprocess
+import sys
 from itertools import islice
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from tests.conftest import REPOSITORY
+from tests.fuzz.crashes import Crashes
 from tests.fuzz.targets import TARGETS
 
 REGRESSIONS = Path(__file__).parent / "regressions"
@@ -32,3 +38,35 @@ def test_target_holds_for_its_seeds_and_what_is_made_of_them(name: str) -> None:
 
 def test_regressions_are_of_targets() -> None:
     assert {name for name, _ in FOUND} <= TARGETS.keys()
+
+
+def test_of_inputs_that_fail_at_one_place_the_shortest_is_kept(tmp_path: Path) -> None:
+    crashes = Crashes(tmp_path)
+    for data in (b"long", b"a", b"longer"):
+        try:
+            assert data.isdigit()
+        except AssertionError as error:
+            crashes.add(data, error)
+    try:
+        bytes([256])
+    except ValueError as error:
+        crashes.add(b"elsewhere", error)
+
+    assert sorted(path.read_bytes() for path in tmp_path.iterdir()) == [b"a", b"elsewhere"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    importlib.util.find_spec("atheris") is None, reason="no atheris: `make fuzz` installs it, where it can be"
+)
+def test_fuzzing_prints_a_row_for_its_target(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz.run", "--seconds=1", f"--home={tmp_path}", "journal"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^journal +[\d,]{2,} +[\d,]+ +0$", done.stdout, re.MULTILINE)
