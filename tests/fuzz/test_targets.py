@@ -56,6 +56,7 @@ def test_of_inputs_that_fail_at_one_place_the_shortest_is_kept(tmp_path: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.skipif(
     importlib.util.find_spec("atheris") is None, reason="no atheris: `make fuzz` installs it, where it can be"
 )
