@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from mdplan.diagnostics import MOST_PROBLEMS, Code
+from mdplan.diagnostics import MOST_PROBLEMS, Code, Exit
 from mdplan.reading.read_request import read_read_request
 from mdplan.reading.search_request import read_search_request
 from tests.hostile.tally import Record
-from tests.hostile.trial import HERE, Place, check_accepted, check_refused, stat_verb
+from tests.hostile.trial import HERE, Place, check_accepted, check_refused, stat_verb, timed
+from tests.surfaces.command_line import mdplan
 
 FRONT_MATTER_SECONDS = 0.5
 # Twice the limit on a regular expression: once for the search, once for all else.
@@ -313,3 +314,30 @@ def test_case_60_batch_as_json_text_counts_as_what_it_holds(place: Place, record
     act = lambda: place.engine.write(batch)  # noqa: E731
     codes = {Code.BATCH_TOO_LARGE, Code.FILE_TOO_LARGE}
     check_refused(record, "60 batch as JSON text", act, codes, place.folder, within=PAYLOAD_SECONDS)
+
+
+JSON_TEXTS = {
+    "60 JSON lists without end": b"[" * 200_000,
+    "60 JSON objects without end": b'{"a":' * 100_000,
+    "60 JSON number of 5,000 digits": b'{"file": "here.md", "edits": [' + b"9" * 5_000 + b"]}",
+    "60 JSON number beyond floats": b'{"file": "here.md", "edits": [{"op": "delete_lines", "lines": 1e400}]}',
+    "60 JSON NaN": b'{"file": "here.md", "edits": [{"op": "set_front_matter", "key": "k", "value": NaN}]}',
+    "60 JSON lone surrogate": rb'{"file": "\ud800", "edits": [{"op": "append_to_file", "markdown": "x"}]}',
+    "60 JSON of blanks": b" " * 20_000_000,
+    "60 JSON that is no UTF-8": b'{"file": "\xff"}',
+    "60 JSON and more": b'{"file": "here.md", "edits": []}{}',
+}
+
+
+@pytest.mark.parametrize("case", JSON_TEXTS, ids=case_id)
+@pytest.mark.parametrize("verb", ["plan", "apply", "validate"])
+def test_json_that_is_a_bomb_is_refused_by_the_command_line(
+    place: Place, record: Record, case: str, verb: str
+) -> None:
+    run, seconds = timed(lambda: mdplan(verb, "--json", "--root", str(place.root), stdin=JSON_TEXTS[case]))
+    is_refused = run.code == Exit.INVALID and (place.root / "here.md").read_bytes() == HERE
+    record(f"{case}: {verb}", "refused" if is_refused else "escaped", seconds)
+
+    assert is_refused, run
+    assert seconds < PAYLOAD_SECONDS
+    assert len(run.out) < 2_000
