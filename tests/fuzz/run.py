@@ -52,7 +52,8 @@ def main() -> int:
     if importlib.util.find_spec("atheris") is None:
         print("atheris is not installed: run `make fuzz`, which installs the group `fuzz`", file=sys.stderr)
         return 2
-    outcomes = [_fuzzed(TARGETS[name], given.seconds, given.home.resolve() / name) for name in given.targets or TARGETS]
+    home = given.home.resolve()
+    outcomes = [_fuzzed(TARGETS[name], given.seconds, home / name) for name in given.targets or TARGETS]
     print(_table(outcomes))
     for outcome in outcomes:
         for path in outcome.crashes:
