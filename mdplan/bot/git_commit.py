@@ -1,6 +1,6 @@
 """A commit out of the files of a plan, and the move of a branch to it.
 
-Objects are written loose, which no `git repack` or `git gc` beside takes away before the branch moves; that is
+Objects are written loose, which no `git repack` or `git gc` takes away before the branch moves; and that is
 one compare-and-swap under the lock file that git takes too. So whenever this is killed, the branch is at its
 old commit or at the new one, and what was written in vain goes with a later `git gc`.
 """
