@@ -38,8 +38,9 @@ class HunkView:
 class FileView:
     """A file, or as much of it as is on this page.
 
-    `cards` are its edits that made no lines, `more_cards` counts those that are left out. `problems` say why
-    its text cannot be shown. `pages` is how many pages of its own it would fill; 1 where all of it is here.
+    `cards` are its edits without lines that can be shown, `more_cards` counts those that are left out.
+    `problems` say why its text cannot be shown. `pages` is how many pages of its own it would fill; 1 where
+    all of it is here.
     """
 
     file: ReviewedFile
@@ -65,10 +66,9 @@ class FileViews:
     def of(self, file: ReviewedFile, first: int, size: int) -> FileView:
         """The lines of `file` from the one at `first`, a 0-based count through all hunks; `size` at most."""
         found = self._opened.file(file.index)
+        problems: Problems = ()
         if not isinstance(found, FileReview):
-            return FileView(
-                file=file, notes=(), problems=found, cards=(), more_cards=0, hunks=(), n_lines=0, pages=1
-            )
+            problems, found = found, FileReview(file=file, hunks=(), notes=())
         made = {edit for hunk in found.hunks for edit in hunk.edits}
         loose = [edit for edit in file.edits if edit not in made] if first == 0 else []
         n_lines = sum(len(hunk.lines) for hunk in found.hunks)
@@ -77,7 +77,7 @@ class FileViews:
         return FileView(
             file=file,
             notes=found.notes,
-            problems=(),
+            problems=problems,
             cards=tuple(cards.values()),
             more_cards=max(0, len(loose) - EDITS_OF_A_FILE),
             hunks=tuple(self._hunks(found, first, size, cards)),

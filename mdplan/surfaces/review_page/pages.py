@@ -116,10 +116,11 @@ class SectionPage:
 
 
 def listed_plans(reviewing: Reviewing, number: int) -> Page[ListedPlan]:
-    """The plans of page `number`; the last page is the one behind which nothing is stored."""
+    """The plans of page `number`, those that wait before the others, and then the newest first."""
     n_stored = len(reviewing.engine.library.waiting())
     places = page_of_slices(range(n_stored), PLANS_OF_A_PAGE, number)
     entries = reviewing.entries(PLANS_OF_A_PAGE, (places.number - 1) * PLANS_OF_A_PAGE)
+    entries.sort(key=lambda entry: entry.state is not ReviewState.WAITING)
     plans = [ListedPlan(entry=entry, title=plan_title(entry.review)) for entry in entries]
     return Page(plans, places.number, places.count)
 
