@@ -1,11 +1,12 @@
 """What can be wrong, as values: a code, what and where, and the next step."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum, StrEnum
 from typing import Final, Self
 
 from mdplan.text.near_miss import NearMiss
 from mdplan.text.span import Position
+from mdplan.text.value import value
 
 
 class Exit(IntEnum):
@@ -117,7 +118,7 @@ class Code(StrEnum):
     WEAK_CAS = "WEAK_CAS", Exit.DONE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """One place that an address could mean. Lines are 1-based and inclusive.
 
@@ -130,7 +131,7 @@ class Candidate:
     end_line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
     """One problem, or one warning.
 

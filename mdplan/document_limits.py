@@ -1,9 +1,9 @@
 """How much work one document may make."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.text.pattern import TIME_LIMIT_SECONDS
+from mdplan.text.value import value
 
 FRONT_MATTER_CHARACTERS: Final = 64 * 1024
 RESULT_CHARACTERS: Final = 16 * 1024 * 1024
@@ -11,7 +11,7 @@ RESULT_LINES: Final = 400_000
 PARSE_SECONDS: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class DocumentLimits:
     """Limits of one document: what is read of it, looked for in it, and written into it.
 

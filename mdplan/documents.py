@@ -1,6 +1,6 @@
 """The documents of a workspace, as what batches and plans are made of."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -19,12 +19,13 @@ from mdplan.storage.file_name import FileName
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.text.source import Source, sha256_hex
+from mdplan.text.value import value
 from mdplan.tick import Tick, unheard
 
 BACKUP_SUFFIX: Final = ".bak"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Documents(OutlinedFiles):
     """The same files, as batches and plans need them."""
 

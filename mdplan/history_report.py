@@ -1,14 +1,14 @@
 """What the verbs about past transactions hand back: `history`, `recover`, `doctor`."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan_report import FileReport, RecoveredTransactions
 from mdplan.report import Report
+from mdplan.text.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class TransactionEntry:
     """One transaction. `committed_at` is in seconds since the epoch.
 
@@ -30,7 +30,7 @@ class TransactionEntry:
     undoes: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class HistoryReport(Report):
     """Of `history`: transactions, the newest first. `more` says that there are older ones.
 
@@ -46,7 +46,7 @@ class HistoryReport(Report):
     warnings: tuple[Diagnostic, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class RecoverReport(Report):
     """Of `recover`: what was done now, None for nothing. Errors are what still needs a person."""
 
@@ -54,7 +54,7 @@ class RecoverReport(Report):
     warnings: tuple[Diagnostic, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Check:
     """One thing that `doctor` looked at: its name, what was found, and what to do about it.
 
@@ -69,7 +69,7 @@ class Check:
     root: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class DoctorReport(Report):
     """Of `doctor`: every check of every root. Problems are errors of the report as well."""
 

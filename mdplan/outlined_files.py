@@ -1,7 +1,7 @@
 """The files of a workspace, read and parsed: what looking needs, and all else is built on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import thread_time
 from typing import Self, TypeVar
 
@@ -16,11 +16,12 @@ from mdplan.settings import Settings
 from mdplan.storage.file_name import FileName
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source
+from mdplan.text.value import value
 
 _Found = TypeVar("_Found")
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class OutlinedFiles:
     """Files of `workspace` as text, up to `max_file_bytes` and `max_lines` each; it keeps some `outlines`.
 

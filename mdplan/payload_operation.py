@@ -1,6 +1,6 @@
 """What operations that write sections share: the payload, its levels, and the place it goes to."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field
@@ -12,12 +12,13 @@ from mdplan.markdown.section import Section
 from mdplan.markdown.spacing import end_of_body, end_of_subtree, start_of_body
 from mdplan.operation import BlockInsertion, Claim, InsertOrder, InsertRank, Resolution, SectionTargeted
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 SectionPosition = Literal["before", "after", "firstChild", "lastChild"]
 BodyEdge = Literal["start", "end", "very end"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Place:
     """Where blocks go: an offset, the section that they become part of, and the level of a section there."""
 
@@ -32,7 +33,7 @@ class Place:
         return InsertOrder.into(self.parent, self.rank)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Addressed:
     """A section and the payload for it."""
 

@@ -1,14 +1,14 @@
 """What `validate`, `plan`, `apply` and `undo` hand back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import EditResult
 from mdplan.report import Report
+from mdplan.text.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class FileReport:
     """One file of a plan. Line counts are those of the diff.
 
@@ -27,7 +27,7 @@ class FileReport:
     references_updated: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class PlanReport(Report):
     """Of `validate` and `plan`. Nothing was written.
 
@@ -57,7 +57,7 @@ class PlanReport(Report):
     applied: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """What one transaction committed. `committed_at` is in seconds since the epoch.
 
@@ -72,7 +72,7 @@ class Receipt:
     cas: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class RecoveredTransactions:
     """What recovery did about commits that were cut off.
 
@@ -85,7 +85,7 @@ class RecoveredTransactions:
     files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class LineShift:
     """Lines of a base that are still there: what was line n is now line n + `shift`.
 
@@ -97,7 +97,7 @@ class LineShift:
     shift: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class ContextBlock:
     """Text of whole lines of a result; their numbers are 1-based and inclusive.
 
@@ -109,7 +109,7 @@ class ContextBlock:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class WrittenFile:
     """One file that was just written: what the next edit of it needs to know.
 
@@ -126,7 +126,7 @@ class WrittenFile:
     context_truncated: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Approved:
     """Who approved a plan, when (in seconds since the epoch), and what they said."""
 
@@ -135,7 +135,7 @@ class Approved:
     comment: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class ApplyReport(PlanReport):
     """Of `apply`. `applied` says whether the files now have their result; `receipt` is of the transaction.
 

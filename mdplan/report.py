@@ -5,16 +5,17 @@ values are left out, and every string is valid Unicode.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Severity
 from mdplan.text.source import visible
+from mdplan.text.value import value
 from mdplan.wire_names import camel_case
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Report:
     """The part that all reports share. `error` is the first of the `diagnostics` that are errors.
 

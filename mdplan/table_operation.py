@@ -1,7 +1,6 @@
 """What operations on tables share: finding the table, its columns, and the row of a key."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from pydantic import Field, field_validator
@@ -13,6 +12,7 @@ from mdplan.markdown.tables import TableRow, TableSource
 from mdplan.operation import Count, SectionTargeted, Wire
 from mdplan.text.similar_names import CaselessNames
 from mdplan.text.source import visible
+from mdplan.text.value import value
 
 _MOST_LISTED: Final = 10
 _MOST_COLUMNS: Final = 8
@@ -26,7 +26,7 @@ class TableField(Wire):
     index: Count
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AddressedTable:
     """A table, and the 0-based column of its keys.
 

@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from mdplan.text.value import value
 
 # Everything but letters, digits, underscores, hyphens and spaces, which have become hyphens.
 _DROPPED: Final = re.compile(r"[^\w\- ]")
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Anchor:
     """A place that ``#id`` links to. `line` is 1-based; `explicit` when HTML names it."""
 

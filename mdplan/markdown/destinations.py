@@ -6,7 +6,6 @@ has a scheme and never names a file, so it is none of them.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from html import unescape
 from typing import Final
@@ -18,6 +17,7 @@ from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.targets import attributes_in, nodes_near
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 ANY_LINK: Final = re.compile(r"\]\(|\]:|\[\[")
 # Where a destination may begin that is a fragment, or becomes one when escapes and entities are resolved.
@@ -41,7 +41,7 @@ class Form(Enum):
     WIKI = auto()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Destination:
     """One destination that names a place of this root, or might: it has no scheme and no host.
 

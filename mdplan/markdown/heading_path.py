@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic
@@ -11,6 +10,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.rendered_text import heading_title
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import canonical_heading, section_id_digits
+from mdplan.text.value import value
 
 MAX_LEVEL: Final = 6
 _QUALIFIED: Final = re.compile(r"(#{1,6})[ \t]+(.*)", re.DOTALL)
@@ -97,7 +97,7 @@ def candidate(section: Section) -> Candidate:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class _Reading:
     """One way to read an element of a heading path: rendered text, and a level where one was given.
 

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from html import unescape
 from typing import Final
 
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 # The groups are atomic, so that a tag without an end costs no more than its length.
 _OPENING: Final = re.compile(
@@ -30,7 +30,7 @@ _RAW_TEXT_ENDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class HtmlAttribute:
     """One attribute with a value. `tag` and `name` are in lower case, `value` is without entities.
 

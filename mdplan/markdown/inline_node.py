@@ -1,10 +1,11 @@
 """Inline nodes as values: what they are and where their parts stand."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 
 class InlineKind(StrEnum):
@@ -24,7 +25,7 @@ class InlineKind(StrEnum):
     FOOTNOTE_DEFINITION = "footnoteDefinition"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class InlineNode:
     """One inline node.
 

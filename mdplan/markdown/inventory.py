@@ -1,19 +1,19 @@
 """What a document holds beside its sections: code blocks, tables and tasks."""
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.lists import TASK_BOX
 from mdplan.markdown.outline import Outline
+from mdplan.text.value import value
 
 _SPACES: Final = re.compile(r"[ \t]+")
 _BOX: Final = re.compile(r"\[[ xX]\]")
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CodeBlock:
     """One code block, fenced or indented; the lines of `block` include the fences.
 
@@ -26,7 +26,7 @@ class CodeBlock:
     language: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Table:
     """One GFM table. `index` (0-based) counts the tables of every depth.
 
@@ -39,7 +39,7 @@ class Table:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Task:
     """One task list item (GFM, section 5.3): the list item `block`, and whether its box is checked."""
 

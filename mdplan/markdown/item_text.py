@@ -1,7 +1,7 @@
 """The text of a list item that a caller gives: to write it, or to find the item that has it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks import Block, BlockKind, is_left_open, parse_blocks
@@ -9,9 +9,10 @@ from mdplan.markdown.lists import Lists, MarkdownList, Marker, text_without_box
 from mdplan.markdown.payload import read_payload
 from mdplan.markdown.rendered_text import heading_title
 from mdplan.text.lines import LineIndex
+from mdplan.text.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ItemText:
     """What one item holds, without its marker: `lines` without line ends.
 

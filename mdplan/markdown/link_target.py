@@ -6,7 +6,6 @@ by the end of its path, wherever it is: without suffix, without case, with hyphe
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
@@ -22,6 +21,7 @@ from mdplan.markdown.link_path import (
     without_suffix,
 )
 from mdplan.markdown.targets import is_resolved
+from mdplan.text.value import value
 
 
 class Held(Enum):
@@ -42,7 +42,7 @@ class FileTree(Protocol):
         """Markdown files whose `page_key` is `key`, sorted."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Target:
     """What a destination names: `path` from the root. `as_page` says that it names the page made of it."""
 

@@ -4,7 +4,6 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
@@ -15,6 +14,7 @@ from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.targets import attributes_in, is_resolved, nodes_near, resolvable_targets, whole
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 __all__ = [
     "Definition",
@@ -38,7 +38,7 @@ _LINE_BREAK: Final = re.compile(r"[\r\n]+[ \t>]*")
 _LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class LocalLink:
     """A link from a document into itself: to an anchor, or to a footnote.
 
@@ -52,7 +52,7 @@ class LocalLink:
     resolves: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class ReferenceUse:
     """A link or image by label. `label` is normalized, `span` is the label as written without brackets."""
 
@@ -61,7 +61,7 @@ class ReferenceUse:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class LinkCount:
     """Links by kind. An image counts as an image alone, however its destination is written.
 
@@ -120,7 +120,7 @@ def reference_labels(outline: Outline) -> frozenset[str]:
     return _labels(outline, InlineKind.DEFINITION)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Definition:
     """A link reference definition. `text` is one line of Markdown, `href` the destination as understood."""
 

@@ -15,13 +15,14 @@ from mdplan.markdown.rendered_text import heading_title
 from mdplan.text.lines import LineIndex
 from mdplan.text.similar_names import CaselessNames
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 TASK_BOX: Final = re.compile(r"\[([ xX])\][ \t\n]")
 _WHITE: Final = re.compile(r"[ \t]*")
 _MOST_SPACES: Final = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class ListItem:
     """One item. `children` are the blocks directly in it; `lists` those of them that are lists.
 
@@ -95,7 +96,7 @@ class MarkdownList:
         return "X" if marks.count("X") > marks.count("x") else "x"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PlacedItem:
     """The item at the 0-based `position` of a list."""
 
@@ -108,7 +109,7 @@ class PlacedItem:
         return self.listing.items[self.position]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Marker:
     """The marker of an item: `span` is its bullet or number with delimiter, in `column` (0-based).
 

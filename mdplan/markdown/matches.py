@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks import BlockKind
@@ -11,6 +10,7 @@ from mdplan.markdown.node_kind import NodeKind
 from mdplan.markdown.outline import Outline
 from mdplan.text.pattern import Found, Pattern, PatternProblem
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 EXCLUDED_BY_DEFAULT: Final = frozenset(NodeKind) - {NodeKind.TABLES, NodeKind.HEADINGS}
 UNDECIDED: Final = "undecided"
@@ -29,7 +29,7 @@ _INLINE: Final = {
 _INLINE_KINDS: Final = frozenset({*_INLINE.values(), NodeKind.LINK_DESTINATIONS, NodeKind.IMAGES})
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Eligible:
     """A match in no excluded node. `span` is in the source, `found` in the view with LF line ends."""
 
@@ -37,7 +37,7 @@ class Eligible:
     found: Found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Matches:
     """All matches of a pattern. `excluded` counts the others by node kind, or as ``undecided``."""
 
@@ -84,7 +84,7 @@ def kept_out_by(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> st
     return found.kind if found else None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class _Protected:
     """Text that a kind of exclusion covers.
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree, is_left_open, parse_blocks
@@ -10,12 +9,13 @@ from mdplan.markdown.heading_path import MAX_LEVEL
 from mdplan.markdown.heading_source import atx_heading
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import LineIndex
+from mdplan.text.value import value
 
 _BLANK: Final = " \t\n"
 _ATX_MARKS: Final = re.compile(r"( {0,3})#+")
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Payload:
     """Text with LF line ends and no blank lines around it, and its blocks (spans are in `text`)."""
 

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Marker:
     """One marker comment. `line` is 1-based, `is_start` tells the two edges of a region apart."""
 
@@ -16,7 +17,7 @@ class Marker:
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Region:
     """A pair of markers of one name."""
 

@@ -1,6 +1,5 @@
 """add_list_item: add an item to a list."""
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -13,6 +12,7 @@ from mdplan.markdown.lists import MarkdownList, PlacedItem
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Claim, Resolution
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 
 class AddListItem(ListOperation):
@@ -137,7 +137,7 @@ class AddListItem(ListOperation):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class _Place:
     """The 0-based position in a list that the new item gets."""
 

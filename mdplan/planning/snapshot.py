@@ -1,13 +1,14 @@
 """The files of one batch as the planner saw them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mdplan.batch import FileEdits
 from mdplan.markdown.outline import Outline
+from mdplan.text.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class SnapshotFile:
     """One file: what the caller asked of it, and its base.
 

@@ -2,7 +2,6 @@
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -14,13 +13,14 @@ from mdplan.reading.read_target import ReadTarget
 from mdplan.reading.shown import shown, shown_names
 from mdplan.text.source import visible
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 _CURSOR: Final = re.compile(r"(?P<line>[0-9]{1,9})(?:\+(?P<col>[0-9]{1,9}))?-(?P<base>[0-9a-f]{16})")
 _BASE_DIGITS: Final = 16
 _MOST_LEFT_OUT: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class _Start:
     """Where a reading goes on: `offset` in the text, in the line `line`."""
 

@@ -1,7 +1,6 @@
 """Where in a document a target of `read` is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -15,11 +14,12 @@ from mdplan.pattern_problem import pattern_problem
 from mdplan.reading.read_target import ReadTarget
 from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 _MOST_LISTED: Final = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Place:
     """Whole lines `first` to `last` (1-based, inclusive; `last` is ``first - 1`` where there is none).
 

@@ -1,11 +1,11 @@
 """What `read` is asked for, as values, whoever asks."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.text.pattern import MatchType
 from mdplan.text.span import Lines
+from mdplan.text.value import value
 from mdplan.wire_names import camel_case
 
 # The hint for what does not go together.
@@ -27,7 +27,7 @@ TARGET_NAMES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class CodeBlockName:
     """A fenced code block, by its 0-based index or by its language."""
 
@@ -35,7 +35,7 @@ class CodeBlockName:
     language: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class ReadTarget:
     """One place of one file; the whole file where no place is named. See `ReadTargetFields`."""
 
@@ -78,7 +78,7 @@ class ReadTarget:
             yield "occurrence goes with heading or headingPath"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class ReadRequest:
     """Places to read, in the order in which they come back, and how much of them."""
 

@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
@@ -18,12 +17,13 @@ from mdplan.reading.shown import shown_names
 from mdplan.text.pattern import Pattern, PatternProblem
 from mdplan.text.source import visible
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 _MOST_TEXT: Final = 200
 _EVERY_KIND: Final = frozenset(NodeKind)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Window:
     """Which matches of a search are listed: `count` of them, behind the first `skipped`."""
 
@@ -55,7 +55,7 @@ def search_document(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class _SectionEnds:
     """The lines that patterns of section starts match, by pattern, in the order of their preference."""
 

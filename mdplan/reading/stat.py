@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic, warning
@@ -17,6 +16,7 @@ from mdplan.reading.stat_request import INVENTORIES, StatRequest, read_stat_requ
 from mdplan.report import refusal
 from mdplan.stat_report import BrokenLink, FrontMatterEntry, SectionEntry, StatReport
 from mdplan.text.span import Lines, Span
+from mdplan.text.value import value
 
 __all__ = ["StatRequest", "read_stat_request", "stat_report"]
 
@@ -144,7 +144,7 @@ def _depth_below(outline: Outline, section: Section, top: Section) -> int:
     return steps
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class _Page:
     """One page of the list. `area` is the text from its first section to the next page."""
 

@@ -5,10 +5,10 @@ The rules are those of every system at once, so that a batch that is accepted he
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.text.value import value
 
 MAX_PATH_BYTES: Final = 4096
 MAX_COMPONENT_BYTES: Final = 255
@@ -27,7 +27,7 @@ _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 _SHOWN_CHARACTERS: Final = 200
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@value(frozen=True, slots=True, order=True)
 class FileName:
     """A file below a root, by names that passed the rules; `str()` of it is what a caller writes.
 

@@ -5,13 +5,14 @@ import hashlib
 import os
 import stat
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.file_name import TEMPORARY_NAME
 from mdplan.storage.filesystem import FileSystem
 from mdplan.storage.refusal import of_error
+from mdplan.text.value import value
 
 _KINDS: Final = (
     (stat.S_ISDIR, "a folder"),
@@ -30,7 +31,7 @@ _HASHED_AT_ONCE: Final = 1 << 20
 MAX_IMAGE_BYTES: Final = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class FileBytes:
     """What one reading of a file found: its bytes, and its status just before them."""
 

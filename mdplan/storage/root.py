@@ -3,7 +3,7 @@
 import errno
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -13,12 +13,13 @@ from mdplan.storage.leaf import FileBytes, look_at, read_leaf, write_refusal
 from mdplan.storage.nearby import link_target, similar_names
 from mdplan.storage.refusal import of_error, refusing
 from mdplan.storage.scope import Scope
+from mdplan.text.value import value
 
 STATE_FOLDER: Final = ".mdplan"
 Found = TypeVar("Found")
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Root:
     """An open root. `path` is absolute and without links, `given` what the user called it, made absolute.
 

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.file_name import visible
 from mdplan.storage.refusal import StorageRefused
+from mdplan.text.value import value
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -17,7 +17,7 @@ _MAX_STARS: Final = 3
 _MAX_DOUBLE_STARS: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Scope:
     """The globs of `--allow` and `--deny`: a file must match one that allows, if any, and none that denies.
 

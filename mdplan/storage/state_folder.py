@@ -8,12 +8,12 @@ import errno
 import os
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.refusal import StorageRefused, refusing
 from mdplan.storage.root import STATE_FOLDER, Root
+from mdplan.text.value import value
 
 LOCK_FILE: Final = "lock"
 JOURNAL_FOLDER: Final = "tx"
@@ -24,7 +24,7 @@ _LASTING: Final = "format"
 _FORMAT: Final = b"1\n"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class StateFolders:
     """The open folders of the journal and of the before-images; the caller's to release."""
 

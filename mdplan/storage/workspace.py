@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Self
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -14,6 +14,7 @@ from mdplan.storage.listing import files_below
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.scope import Scope, compiled, cost_problem, glob_problem
+from mdplan.text.value import value
 
 # One letter before a colon is a drive.
 _ROOT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]+")
@@ -22,7 +23,7 @@ _GLOB_CHARACTERS: Final = frozenset("*?[")
 _ROOTS_SHOWN: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Workspace:
     """The roots that this process may touch, held open.
 

@@ -8,9 +8,10 @@ from itertools import accumulate, pairwise
 from typing import Self
 
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@value(frozen=True, slots=True, order=True)
 class TextEdit:
     """Replace `span` of the base text by `new_text`."""
 
@@ -28,7 +29,7 @@ class TextEdit:
         return cls(span, "")
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Overlap:
     """Two edits that want the same code points; indexes into the sequence that was given."""
 

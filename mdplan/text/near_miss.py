@@ -1,9 +1,9 @@
 """A place that is nearly what was asked for, as a value."""
 
-from dataclasses import dataclass
+from mdplan.text.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class NearMiss:
     """A place that is nearly what was asked for. Lines and columns are 1-based, `end_line` is inclusive.
 

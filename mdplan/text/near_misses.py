@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from mdplan.text.differences import Difference
@@ -11,6 +11,7 @@ from mdplan.text.folded_text import FoldedText
 from mdplan.text.lines import LineIndex
 from mdplan.text.near_miss import NearMiss
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 _MOST_TOLD: Final = 3
 _KINDS_TOLD: Final = 4
@@ -43,7 +44,7 @@ def told(near: Sequence[NearMiss]) -> str:
     return f"nearest: {'; '.join(map(_told_one, near))}" if near else ""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class _Place:
     """A place, what differs there in words, and in how many places or characters."""
 

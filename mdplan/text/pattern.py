@@ -5,13 +5,13 @@ Regular expressions are those of the `regex` package with V0 semantics, which ar
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from mdplan.text.pattern_cost import MOST_PARTS, has_too_many_parts
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 if TYPE_CHECKING:
     import regex
@@ -35,7 +35,7 @@ class PatternFailure(StrEnum):
     TOO_MANY = "too many"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PatternProblem:
     """A pattern that cannot be used, and the reason in words."""
 
@@ -43,7 +43,7 @@ class PatternProblem:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Found:
     """One match; `match` is None for a literal pattern."""
 
@@ -51,7 +51,7 @@ class Found:
     match: "regex.Match[str] | None" = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Pattern:
     """A pattern. With `multiline`, ``^`` and ``$`` match at lines; with `dot_all`, a dot matches LF."""
 

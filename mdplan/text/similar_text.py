@@ -9,6 +9,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Final
 
+from mdplan.text.value import value
+
 _RUN: Final = 4
 _SHORTEST: Final = 8
 _LONGEST: Final = 4_000
@@ -24,7 +26,7 @@ _MOST_STEPS: Final = 20_000
 _CHUNK: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Similar:
     """A part ``[start, end)`` of a text, and the fewest characters to change, add or drop in it."""
 
@@ -37,7 +39,7 @@ class Similar:
         return self.start < other.end and other.start < self.end
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class _Seed:
     """A run that stands at `at` in what is wanted and at `place` in the text."""
 

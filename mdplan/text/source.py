@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 if TYPE_CHECKING:
     from mdplan.text.edit import EditList
@@ -39,7 +40,7 @@ class DecodeFailure(StrEnum):
     DOES_NOT_DECODE = "does-not-decode"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DecodeProblem:
     """Bytes that could not become a `Source`, and the reason in words."""
 
@@ -47,7 +48,7 @@ class DecodeProblem:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class EncodeProblem:
     """New text that the encoding of its file cannot hold.
 
@@ -162,7 +163,7 @@ class Source:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ByteEdit:
     """Replace the bytes ``[start, end)`` of a base by `new`."""
 

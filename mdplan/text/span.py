@@ -1,7 +1,5 @@
 """Places in one text: offsets inside the core, lines and columns at the edges."""
 
-from dataclasses import dataclass
-
 from mdplan.text.value import value
 
 
@@ -31,7 +29,7 @@ class Span:
         return self.start < other.end and other.start < self.end
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@value(frozen=True, slots=True, order=True)
 class Position:
     """Place of a code point for people: `line` and `col` are 1-based, columns count code points."""
 
@@ -39,7 +37,7 @@ class Position:
     col: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Lines:
     """Whole lines, 1-based and inclusive."""
 

@@ -4,7 +4,6 @@ import io
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import click
@@ -12,11 +11,12 @@ import click
 from mdplan import __version__
 from mdplan.diagnostics import Exit
 from mdplan.surfaces.cli.console import mute, tell
+from mdplan.text.value import value
 
 NAME: Final = "mdplan"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LazyCommand:
     """A command that is imported by `load` when it runs; `summary` is its line in the list of commands."""
 

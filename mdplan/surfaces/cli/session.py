@@ -4,7 +4,6 @@ import functools
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -13,6 +12,7 @@ from mdplan.diagnostics import Diagnostic, Exit, Problems
 from mdplan.limit_options import LimitOption, limit_options
 from mdplan.report import Report, refusal, to_wire
 from mdplan.surfaces.cli.console import Console
+from mdplan.text.value import value
 
 if TYPE_CHECKING:
     from mdplan.engine import Engine
@@ -47,7 +47,7 @@ _QUIET: Final = click.option("--quiet", "-q", is_flag=True, help="Print no summa
 _OF_SESSIONS: Final = ("roots", "allow", "deny")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Session:
     """One run of a command: which files it may touch, where it writes, and the shape of its report.
 
