@@ -49,7 +49,7 @@ def _values(request: Mapping[str, Any]) -> Iterator[Diagnostic]:
         ("planId", lambda value: isinstance(value, str), "is not a string"),
         ("baseSha256", lambda value: isinstance(value, str), "is not a string"),
         ("dryRun", lambda value: isinstance(value, bool), "is neither true nor false"),
-        ("onStale", lambda value: value in {"refuse", "rebase"}, 'is neither "refuse" nor "rebase"'),
+        ("onStale", lambda value: value in ("refuse", "rebase"), 'is neither "refuse" nor "rebase"'),
         ("accept", _are_indexes, "is not a list of edit indexes"),
     )
     for name, is_right, what in checks:

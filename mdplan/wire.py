@@ -88,7 +88,7 @@ def _refused(data: object, limits: Limits) -> Diagnostic | None:
     texts = [item for item in items if isinstance(item, str)]
     if any(map(_has_surrogate, texts)):
         return _invalid("the batch holds a lone surrogate, which is no Unicode text", "send valid Unicode")
-    if any(isinstance(item, int) and item.bit_length() > _MOST_BITS for item in items):
+    if any(map(_is_huge, items)):
         return _invalid(f"the batch holds a number of more than {_MOST_BITS} bits", "send it as a string")
     diffs = [item["diff"] for item in items if isinstance(item, dict) and isinstance(item.get("diff"), str)]
     return _over(
@@ -269,14 +269,19 @@ def _path(location: Sequence[str | int]) -> str:
 
 
 def decoded_json(value: object) -> Any:  # noqa: ANN401 (any JSON)
-    """`value`, or what it holds as JSON text where that is an array or object."""
+    """`value`, or what it holds as JSON text where that is an array or object that a batch may hold."""
     if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
         try:
             decoded = json.loads(value)
         except (ValueError, RecursionError):
             return value
-        return decoded if isinstance(decoded, list | dict) else value
+        return decoded if isinstance(decoded, list | dict) and not _is_unfit(decoded) else value
     return value
+
+
+def _is_unfit(decoded: object) -> bool:
+    """Whether what was JSON text brings what a batch is refused for: an escape can hide it."""
+    return any(_has_surrogate(item) if isinstance(item, str) else _is_huge(item) for item in _items(decoded))
 
 
 def wire_names(model: type[Any]) -> list[str]:
@@ -325,6 +330,10 @@ def _has_surrogate(text: str) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+def _is_huge(item: object) -> bool:
+    return isinstance(item, int) and item.bit_length() > _MOST_BITS
 
 
 def _items(value: object) -> Iterator[Any]:

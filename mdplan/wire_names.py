@@ -67,6 +67,6 @@ def holds_surrogate(value: object) -> bool:
 
 
 def short_name(name: object) -> str:
-    """`name`, which may be anything that a caller sent, for messages: at most 60 characters."""
-    text = str(name)
+    """`name`, which may be anything that a caller sent, for messages: at most 60 characters, all Unicode."""
+    text = str(name).encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= 60 else text[:57] + "..."
