@@ -2,7 +2,7 @@
 
 For n = 1, 2, … a copy of the repository TEMPLATE is made as FOLDER/n, and a process that commits to it is
 killed just before its n-th step on files of it, until one comes to its end. Steps are what Python tells of
-opening, renaming and removing files, and every sync. Prints how many were killed.
+opening files to write them, of renaming and removing, and every sync. Prints how many were killed.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.bot.repository import Repository
 
-STEPS = {"open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.utime", "tempfile.mkstemp"}
+STEPS = {"os.rename", "os.remove", "os.mkdir", "os.chmod", "os.utime", "tempfile.mkstemp"}
 MOST = 200
 
 
@@ -29,7 +29,8 @@ def kill_before(step: int, folder: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in STEPS and arguments and folder in os.fsdecode(str(arguments[0])):
+        writes = event in STEPS or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR))
+        if writes and folder in str(arguments[0]):
             count()
 
     synced = os.fsync

@@ -1,14 +1,16 @@
 """A bot that commits again and again: `racing_bot.py REPOSITORY NAME COUNT`, a line of JSON for each plan.
 
-Each plan appends one line to a page that all bots write, and makes one page of its own. It begins when a line
-comes in, so that several begin together.
+Each plan appends a line to a page that all bots write, and makes a page of its own. When it is made, it is
+told, and committed when a line comes in: so several are made on one commit.
 """
 
 import json
 import sys
 from pathlib import Path
 
-from mdplan.bot.git_verbs import GitCommit
+from mdplan.bot.bot import How
+from mdplan.bot.git_verbs import GitCommit, apply_to_branch
+from tests.bot.golden import load
 from tests.bot.repository import Repository
 
 MANIFEST = """\
@@ -22,15 +24,21 @@ files:
 
 def main(path: str, name: str, count: int) -> None:
     """Apply `count` manifests."""
-    repository = Repository(Path(path))
-    tell("ready")
-    sys.stdin.readline()
+    engine = Repository(Path(path)).engine()
     for number in range(count):
         line = f"{name}-{number}"
         manifest = Path(path).parent / f"{line}.yml"
         manifest.write_text(MANIFEST.format(line=line), encoding="utf-8")
-        report = repository.applied(manifest, "main", GitCommit(rebases=True, message=line))
-        tell(json.dumps([line, report.applied, report.plan_id, report.commit, report.rebased]))
+        waited: list[str] = []
+
+        def wait(event: str, _facts: object, waited: list[str] = waited) -> None:
+            if event == "committing" and not waited:
+                tell("planned")
+                waited.append(sys.stdin.readline())
+
+        wanted = GitCommit(rebases=True, message=line)
+        report = apply_to_branch(engine, load(str(manifest)), How(jobs=1, tell=wait), "main", wanted)
+        tell(json.dumps([line, report.applied, report.plan_id, report.commit, bool(report.rebased)]))
 
 
 def tell(line: str) -> None:

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,11 @@ def manifest(tmp_path: Path) -> Path:
     return path
 
 
+def line_of(bot: "subprocess.Popen[str]") -> str:
+    assert bot.stdout is not None
+    return bot.stdout.readline().rstrip("\n")
+
+
 def script(name: str, *arguments: str) -> list[str]:
     return [sys.executable, str(REPOSITORY / "tests" / "bot" / name), *arguments]
 
@@ -55,21 +61,21 @@ def test_every_plan_of_racing_bots_lands_exactly_once(bare: Repository) -> None:
         )
         for name in BOTS
     ]
-    for bot in started:
-        assert bot.stdout is not None
-        assert bot.stdout.readline() == "ready\n"
-    for bot in started:
-        assert bot.stdin is not None
-        bot.stdin.write("\n")
-        bot.stdin.flush()
-    # Refs are packed and objects repacked under them.
-    while any(bot.poll() is None for bot in started):
+    told: list[list[Any]] = []
+    for _ in range(PLANS):
+        assert [line_of(bot) for bot in started] == ["planned"] * len(BOTS)
+        for bot in started:
+            assert bot.stdin is not None
+            bot.stdin.write("\n")
+            bot.stdin.flush()
+        # Refs are packed and objects repacked under them.
         bare.git("pack-refs", "--all")
         bare.git("repack", "-q", "-a", "-d")
-    told = [json.loads(line) for bot in started for line in bot.communicate()[0].splitlines()]
+        told += [json.loads(line_of(bot)) for bot in started]
 
+    assert [bot.communicate()[0] for bot in started] == ["", ""]
     assert [bot.returncode for bot in started] == [0, 0]
-    assert len(told) == len(BOTS) * PLANS
+    assert sum(rebased for *_, rebased in told) == PLANS
     assert all(applied for _, applied, _, _, _ in told)
     log = bare.git(
         "log", "--reverse", "--format=%H %s %(trailers:key=Mdplan-Plan,valueonly,separator=)", "main"
