@@ -5,6 +5,7 @@ from dataclasses import field
 from time import thread_time
 from typing import Self, TypeVar
 
+from mdplan.collector import collector_paused
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.format_detection import document_format
@@ -80,7 +81,7 @@ class OutlinedFiles:
         seconds = self.limits.parse_seconds
         try:
             # The time of this thread: others, and waiting for disks, are no fault of a document.
-            with parse_time(seconds * count, thread_time):
+            with parse_time(seconds * count, thread_time), collector_paused():
                 return look()
         except ParseTimeout:
             return Diagnostic(

@@ -8,7 +8,8 @@ Parsers are built at first use, because importing markdown-it-py takes longer th
 They keep no state of a parse, so threads share them; building one twice in a race is harmless.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
@@ -192,9 +193,10 @@ def _behind_headings(table: "BlockRule") -> "BlockRule":
             row = state.src[start : state.eMarks[start_line + 1]]
             if "|" not in row and ":" not in row:
                 return False
-        if not silent:
-            _push_in_time(state)
-        return table(state, start_line, end_line, silent)
+        if silent:
+            return table(state, start_line, end_line, True)
+        with _push_in_time(state):
+            return table(state, start_line, end_line, False)
 
     return table_behind_headings
 
@@ -209,17 +211,20 @@ def _inline_in_time(_state: "StateInline", _silent: bool) -> bool:
     return False
 
 
-def _push_in_time(state: "StateBlock") -> None:
+@contextmanager
+def _push_in_time(state: "StateBlock") -> Iterator[None]:
     """Ask for each token, too: a table can be as long and as wide as a document."""
-    if "push" in vars(state):
-        return
     push = state.push
 
     def push_in_time(kind: str, tag: str, nesting: Literal[-1, 0, 1]) -> "Token":
         in_time()
         return push(kind, tag, nesting)
 
-    setattr(state, "push", push_in_time)  # noqa: B010 - A method, as far as mypy knows.
+    vars(state)["push"] = push_in_time
+    try:
+        yield
+    finally:
+        del vars(state)["push"]
 
 
 def _with_columns(rule: "BlockRule") -> "BlockRule":

@@ -1,0 +1,68 @@
+"""The collector is paused for bulk work, and only that long."""
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mdplan.collector import collector_paused
+from mdplan.engine import Engine
+from mdplan.markdown import parser
+from mdplan.markdown.outline import Outline
+from mdplan.text.source import Source
+
+
+def test_the_collector_runs_again_behind_the_last_pause() -> None:
+    with collector_paused():
+        with collector_paused():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_the_collector_runs_again_after_an_error() -> None:
+    with pytest.raises(ZeroDivisionError), collector_paused():
+        print(1 // 0)  # noqa: T201
+    assert gc.isenabled()
+
+
+def test_a_collector_that_was_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with collector_paused():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+TEXTS = ["# A\n\n- b\n\n|a|\n|-|\n|b|\n", "[a]: /u\n\n> c\nd\n\n1. e\n", "x\n===\n\n```\ny\n```\n"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda text: Outline(Source.from_text(text)).blocks, lambda text: parser.block_parser().parse(text)],
+    ids=["outline", "parser"],
+)
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_documents_are_parsed_with_makes_no_cycles(make: Callable[[str], object], text: str) -> None:
+    make(text)
+    with collector_paused():
+        gc.collect()
+        for _ in range(20):
+            make(text)
+        assert gc.collect() == 0
+
+
+def test_plans_make_few_cycles(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\nb\n" * 200)
+    edit = {"op": "rename_heading", "heading": "A", "occurrence": 7, "newTitle": "B"}
+    with Engine.open([tmp_path]).workspace as workspace:
+        engine = Engine(workspace)
+        batch = {"file": "a.md", "allowDuplicateHeadings": True, "edits": [edit]}
+        assert engine.plan(batch).ok
+        with collector_paused():
+            gc.collect()
+            engine.plan(batch)
+            assert gc.collect() < 200
