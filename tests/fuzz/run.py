@@ -53,7 +53,10 @@ def main() -> int:
         print("atheris is not installed: run `make fuzz`, which installs the group `fuzz`", file=sys.stderr)
         return 2
     home = given.home.resolve()
-    outcomes = [_fuzzed(TARGETS[name], given.seconds, home / name) for name in given.targets or TARGETS]
+    with tempfile.TemporaryDirectory() as scratch:
+        # Nothing is sealed with the key of whoever runs it, and processes that libFuzzer ends leave no folders.
+        os.environ |= {"TMPDIR": scratch, "MDPLAN_STATE_DIR": str(Path(scratch, "state"))}
+        outcomes = [_fuzzed(TARGETS[name], given.seconds, home / name) for name in given.targets or TARGETS]
     print(_table(outcomes))
     for outcome in outcomes:
         for path in outcome.crashes:
@@ -76,20 +79,17 @@ def _fuzzed(target: Target, seconds: int, home: Path) -> Outcome:
     inputs = [folders["corpus"], folders["seeds"]]
     if (REGRESSIONS / target.name).is_dir():
         inputs.append(REGRESSIONS / target.name)
-    with tempfile.TemporaryDirectory() as scratch:
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "tests.fuzz.fuzz_one", target.name, str(folders["crashes"])),
-                *(f"-max_total_time={seconds}", f"-timeout={_SLOW_SECONDS}", "-rss_limit_mb=3000"),
-                *(f"-max_len={target.most_bytes}", "-print_final_stats=1", "-len_control=0"),
-                *(f"-artifact_prefix={folders['crashes']}{os.sep}", *map(str, inputs)),
-            ],
-            cwd=REPOSITORY,
-            # The process ends without tidying up, and must not seal with the key of whoever runs it.
-            env=os.environ | {"TMPDIR": scratch, "MDPLAN_STATE_DIR": str(Path(scratch, "state"))},
-            capture_output=True,
-            check=False,
-        )
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "tests.fuzz.fuzz_one", target.name, str(folders["crashes"])),
+            *(f"-max_total_time={seconds}", f"-timeout={_SLOW_SECONDS}", "-rss_limit_mb=3000"),
+            *(f"-max_len={target.most_bytes}", "-print_final_stats=1", "-len_control=0"),
+            *(f"-artifact_prefix={folders['crashes']}{os.sep}", *map(str, inputs)),
+        ],
+        cwd=REPOSITORY,
+        capture_output=True,
+        check=False,
+    )
     said = done.stderr.decode(errors="replace")
     (home / "log").write_text(said, encoding="utf-8")
     counted = [int(either or other) for either, other in _EXECUTIONS.findall(said)]
