@@ -212,7 +212,7 @@ def test_case_32_file_that_grows_meanwhile_is_stale_or_too_large(place: Place, r
 
 
 def test_case_33_file_with_several_names_is_not_written(place: Place, record: Record) -> None:
-    (place.root / "a.md").hardlink_to(place.folder)
+    (place.root / "a.md").hardlink_to(place.folder / "secret.md")
 
     check_every(place, record, "33 hard link", "a.md", Code.HARDLINK_REFUSED, WRITING)
 
