@@ -4,6 +4,7 @@ import errno
 import itertools
 import os
 import stat
+import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -99,6 +100,8 @@ class CommitFileSystem(FileSystem):
     def __init__(self, tree: CommitTree) -> None:
         super().__init__()
         self._repository = tree.place.opened()
+        # Planners are kept as long as their thread, and that may be the end of the process.
+        self._close = weakref.finalize(self, self._repository.close)
         self._commit = tree.commit
         self._below = tree.place.below
         self._numbers = itertools.count(_FIRST_HANDLE)
@@ -116,7 +119,7 @@ class CommitFileSystem(FileSystem):
         try:
             self._root = self._handle(self._root_tree())
         except OSError:
-            self._repository.close()
+            self._close()
             raise
         return self._root
 
@@ -196,7 +199,7 @@ class CommitFileSystem(FileSystem):
         self._files.pop(descriptor, None)
         self._folders.pop(descriptor, None)
         if descriptor == self._root:
-            self._repository.close()
+            self._close()
 
     def _handle(self, tree: ObjectID) -> int:
         number = next(self._numbers)

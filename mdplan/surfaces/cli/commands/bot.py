@@ -141,10 +141,11 @@ def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noq
                 session.console.data(part)
         code = session.finish(proposal.report)
         if proposal.report.ok or proposal.plan is not None:
+            written = output if document else None
             if given["ref"] is None:
-                print_summary(session, proposal.report, output if document else None)
+                print_summary(session, proposal.report, written)
             else:
-                print_planned_on_commit(session, proposal.report, given["manifest"], given["ref"])
+                print_planned_on_commit(session, proposal.report, given["manifest"], given["ref"], written)
             _print_counts(session, proposal.report)
         return Exit.REFUSED if _went_on(proposal.report) else code
 

@@ -1,0 +1,110 @@
+"""`mdplan bot --git` as people and CI run it: exit codes, streams, what is told."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.bot.repository import IDENTITY, MANIFEST, Repository
+from tests.patch_tools import needs_git
+from tests.surfaces.command_line import mdplan
+
+pytestmark = needs_git
+
+
+@pytest.fixture(autouse=True)
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    """The current folder has a manifest, a work tree `work` and the bare `docs.git`."""
+    for name, value in IDENTITY.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    Path("bot.yml").write_text(MANIFEST, encoding="utf-8")
+    work = Repository.make(tmp_path / "work")
+    work.commit({"docs/a.md": b"nightly\n"})
+    return work.bare(tmp_path / "docs.git")
+
+
+def bot(verb: str, *options: str) -> tuple[str, ...]:
+    return ("bot", verb, "bot.yml", "--git", "main", "--root", "docs.git", *options)
+
+
+def test_check_apply_check(bare: Repository) -> None:
+    runs = [mdplan(*bot(verb)) for verb in ("check", "apply", "check", "apply")]
+
+    assert [run.code for run in runs] == [1, 0, 0, 0]
+    assert [run.out for run in runs] == [b""] * 4
+    assert runs[1].err.endswith(f"Commit {bare.at('main')[:12]} on main.\n1 file named: 1 to change.\n")
+    assert "Nothing to change" in runs[3].err
+    assert bare.files("main") == {"docs/a.md": b"stable\n"}
+
+
+def test_plan_prints_the_diff_and_the_next_step(bare: Repository) -> None:
+    run = mdplan(*bot("plan"))
+
+    assert run.code == 0
+    assert run.out.startswith(b"diff --git a/docs/a.md b/docs/a.md\n")
+    assert f" for main ({bare.at('main')[:12]}).\n" in run.err
+    assert "To commit: mdplan bot apply bot.yml --git main --root docs.git\n" in run.err
+
+
+def test_plan_as_a_file_fits_a_work_tree_of_that_commit() -> None:
+    written = mdplan(*bot("plan", "--output", "plan.json"))
+    applied = mdplan("apply", "plan.json", "--root", "work")
+
+    assert (written.code, applied.code) == (0, 0)
+    assert " written to plan.json.\n" in written.err
+    assert Path("work/docs/a.md").read_bytes() == b"stable\n"
+
+
+def test_report_names_the_commits(bare: Repository) -> None:
+    base = bare.at("main")
+    planned, applied = (mdplan(*bot(verb, "--json")).json for verb in ("plan", "apply"))
+
+    assert (planned["baseCommit"], planned.get("commit")) == (base, None)
+    assert {name: applied[name] for name in ("applied", "baseCommit", "commit", "branch")} == {
+        "applied": True,
+        "baseCommit": base,
+        "commit": bare.at("main"),
+        "branch": "refs/heads/main",
+    }
+
+
+def test_options_of_the_commit_are_obeyed(bare: Repository) -> None:
+    author = "Cy <cy@example.org>"
+    run = mdplan(*bot("apply", "--branch", "next", "-m", "Go stable", "--author", author))
+
+    assert run.code == 0
+    assert bare.git("log", "-1", "--format=%an <%ae> %s", "next") == f"{author} Go stable"
+    assert bare.files("main") == {"docs/a.md": b"nightly\n"}
+
+
+@pytest.mark.parametrize(
+    "option", [("--branch", "x"), ("-m", "x"), ("--author", "A <a@x>"), ("--on-stale", "rebase")]
+)
+def test_option_of_a_commit_needs_git(option: tuple[str, str]) -> None:
+    run = mdplan("bot", "apply", "bot.yml", "--root", "work", *option)
+
+    assert run.code == 2
+    assert "needs `--git`" in run.err
+    assert Path("work/docs/a.md").read_bytes() == b"nightly\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "told"),
+    [
+        (("--git", "missing", "--root", "docs.git"), 2, "INVALID_ARGUMENT"),
+        (("--git", "main", "--root", "work"), 6, "TARGET_BUSY"),
+        (("--git", "main", "--root", "work", "--root", "docs.git"), 2, "INVALID_ARGUMENT"),
+    ],
+)
+def test_refusals_have_their_exit_codes(options: tuple[str, ...], code: int, told: str) -> None:
+    run = mdplan("bot", "apply", "bot.yml", *options)
+
+    assert (run.code, told in run.err) == (code, True)
+
+
+def test_branch_that_moved_on_is_exit_4(bare: Repository) -> None:
+    mdplan(*bot("apply", "--branch", "next"))
+    run = mdplan(*bot("apply", "--branch", "next"))
+
+    assert run.code == 4
+    assert "STALE_BASE" in run.err
