@@ -224,6 +224,43 @@ def test_news_change_with_plans_and_decisions_alone(calls: ReviewCalls, engine: 
     assert len(set(seen)) == 3
 
 
+def test_every_file_is_on_one_page_and_every_line_of_a_large_one(
+    calls: ReviewCalls, engine: Engine, root: Path
+) -> None:
+    names = [f"{number:03}.md" for number in range(70)]
+    for name in names:
+        (root / name).write_text("# A\n\nold\n")
+    large = [f"line {number}" for number in range(2000)]
+    files = [{"file": name, "edits": [EDITS[0] | {"pattern": "old"}]} for name in names]
+    files.append({"file": "large.md", "edits": [{"op": "create_file", "markdown": "\n".join(large)}]})
+    url = f"/review/plan/{engine.plan({'files': files}).plan_id}"
+    calls.visit()
+
+    pages, number = [], 1
+    while 'rel="next"' in "".join(pages[-1:]) or not pages:
+        pages.append(calls.get(f"{url}?page={number}").text)
+        number += 1
+    headings = [
+        path for page in pages for path in re.findall(r'id="file-\d+-t"><bdi class="path">(.*?)<', page)
+    ]
+    assert sorted(headings) == [*names, "large.md"]
+    assert max(map(len, pages)) < 500_000
+    parts = [calls.get(f"{url}/file/70?page={part}").page.text for part in range(1, 6)]
+    shown = re.findall(r"line (\d+)(?=\D)", " ".join(part.partition("Edit 70")[2] or part for part in parts))
+    assert {f"line {each}" for each in shown} >= set(large)
+    assert "All 2,000 lines of this file" in "".join(pages)
+
+
+def test_line_without_end_is_cut_and_told(calls: ReviewCalls, engine: Engine, root: Path) -> None:
+    edit = {"op": "create_file", "markdown": "x" * 3_000_000}
+    plan_id = engine.plan({"file": "new.md", "edits": [edit]}).plan_id
+
+    answer = calls.visit().get(f"/review/plan/{plan_id}")
+
+    assert "and 2,980,000 more characters, which are in the patch" in answer.page.text
+    assert len(answer.text) < 50_000
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_shown_and_does_nothing(
     calls: ReviewCalls, engine: Engine, root: Path, text: str

@@ -6,14 +6,17 @@ where the reader asks. They stay in the text, so that what is copied from the pa
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from markupsafe import Markup, escape
 
 from mdplan.review.plan_review import ReviewedLine
-from mdplan.review.word_marks import Piece
+from mdplan.review.word_marks import Piece, Pieces
 from mdplan.text.visible_text import escaped, is_hidden
 
+# Characters of one line: more than prose has in a paragraph, and not so much that a browser stops.
+MOST_SHOWN: Final = 20_000
 _BLANKS: Final = re.compile(r"( +|\t)")
 _TRAILING: Final = re.compile(r"[ \t]+\Z")
 _TAB: Final = "\t"
@@ -22,11 +25,32 @@ _ENDS: Final = {"\n": "LF", "\r\n": "CRLF", "": "no line end"}
 
 
 def line_html(line: ReviewedLine, *, shows_blanks: bool, shows_end: bool) -> Markup:
-    """`line` with its changed words marked; its end is named where `shows_end`, or where it has none."""
-    parts = list(_pieces(line, shows_blanks=shows_blanks))
+    """`line` with its changed words marked; its end is named where `shows_end`, or where it has none.
+
+    Of a line that is very long the beginning is shown, and how much is not.
+    """
+    shown, n_left = _beginning(line.pieces)
+    parts = list(_pieces(replace(line, pieces=shown), shows_blanks=shows_blanks))
+    if n_left:
+        parts.append(f'<b class="end">and {n_left:,} more characters, which are in the patch</b>')
     if shows_end or not line.line_end:
         parts.append(f'<b class="end">{_ENDS[line.line_end]}</b>')
     return Markup("".join(parts))  # noqa: S704 (made of escaped text above)
+
+
+def _beginning(pieces: Pieces) -> tuple[Pieces, int]:
+    """As much of `pieces` as is shown, and how many characters are left."""
+    length = sum(len(piece.text) for piece in pieces)
+    if length <= MOST_SHOWN:
+        return pieces, 0
+    shown: list[Piece] = []
+    room = MOST_SHOWN
+    for piece in pieces:
+        shown.append(Piece(piece.text[:room], piece.changed))
+        room -= len(shown[-1].text)
+        if not room:
+            break
+    return tuple(shown), length - MOST_SHOWN
 
 
 def _pieces(line: ReviewedLine, *, shows_blanks: bool) -> Iterator[str]:
