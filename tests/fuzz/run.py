@@ -54,7 +54,7 @@ def main() -> int:
         return 2
     home = given.home.resolve()
     with tempfile.TemporaryDirectory() as scratch:
-        # Nothing is sealed with the key of whoever runs it, and processes that libFuzzer ends leave no folders.
+        # Nothing is sealed with the key of whoever runs it; what libFuzzer ends leaves no folders.
         os.environ |= {"TMPDIR": scratch, "MDPLAN_STATE_DIR": str(Path(scratch, "state"))}
         outcomes = [_fuzzed(TARGETS[name], given.seconds, home / name) for name in given.targets or TARGETS]
     print(_table(outcomes))
