@@ -268,9 +268,8 @@ def _place(engine: Engine, request: ReadRequest) -> ReadTarget | Answer:
         return ReadTarget(file=file, match=target.search.query, context=target.search.context_lines)
     if target.section is not None:
         return _marked(engine, file, target.section)
-    if target.lines is None:
-        return ReadTarget(file=file)
-    return ReadTarget(file=file, lines=Lines(start=target.lines.start, end=target.lines.end))
+    lines = None if target.lines is None else Lines(start=target.lines.start, end=target.lines.end)
+    return ReadTarget(file=file, lines=lines)
 
 
 def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | Answer:
