@@ -112,7 +112,7 @@ class _Attempt:
         with self.place.open() as repository:
             base = find_base(repository, self.ref)
             branch = target_branch(repository, self.wanted.branch, base)
-            at = position(repository, branch)
+            at = base.commit if branch == base.branch else position(repository, branch)
             _must_be_free(repository, branch)
             if at is not None and at != base.commit:
                 raise refused(*_elsewhere(branch, at, base, self.ref))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.bot.bot import How
-from mdplan.bot.git_verbs import GitCommit, apply_to_branch
+from mdplan.bot.git_verbs import GitCommit, apply_to_branch, proposed_on_commit
 from mdplan.bot.given import Given, load_manifest
 from mdplan.bot.loading import LoadedManifest
 from mdplan.diagnostics import Code
@@ -91,6 +91,9 @@ def test_commit_is_what_git_would_have_made_of_the_diff(bare: Repository, manife
         name: data if name.startswith("src") else data.replace(b"nightly", b"stable")
         for name, data in {**FILES, "docs/link.md": b"one.md"}.items()
     }
+    bare.git("read-tree", "main~1")
+    bare.git("apply", "--cached", given=diff)
+    assert bare.git("write-tree") == bare.git("rev-parse", "main^{tree}")
     bare.must_be_sound()
 
 
@@ -199,6 +202,8 @@ def test_golden_folder_comes_out_as_on_a_disk(case: Path, tmp_path: Path) -> Non
     loaded = load_manifest(golden.manifest, Given())
     if not isinstance(loaded, LoadedManifest):
         pytest.skip("refused before any file is looked at")
+    with proposed_on_commit(made.engine(), loaded, HERE, "bot") as proposal:
+        diff = b"".join(proposal.diff())
     report = apply_to_branch(made.engine(), loaded, HERE, "bot", GitCommit())
 
     if golden.after is None:
@@ -209,6 +214,9 @@ def test_golden_folder_comes_out_as_on_a_disk(case: Path, tmp_path: Path) -> Non
         found = made.files("bot")
         assert found == {name: expected[name] for name in sorted(expected)}
         made.must_be_sound()
+        if diff:
+            made.git("apply", "--cached", given=diff)
+        assert made.git("write-tree") == made.git("rev-parse", "bot^{tree}")
 
 
 def test_processes_open_the_repository_themselves(bare: Repository, manifest: Path, work: Repository) -> None:
