@@ -58,6 +58,8 @@ class _TomlWriter:
                 continue
             elif key in self._assigned:
                 self._edit_value(self._assigned[key], old[name], branch)
+            elif isinstance(old[name], list):
+                raise FrontMatterError("a list of tables is not edited by its key", self._place_of(key))
             elif branch.value == {} and key not in self._headers:
                 raise FrontMatterError(
                     "a table without a header of its own cannot be empty", self._place_of(key)
@@ -65,8 +67,6 @@ class _TomlWriter:
             elif branch.inner or isinstance(branch.value, dict):
                 inner = branch.inner or within(_map_of(branch.value), _map_of(old[name]), branch.changes)
                 self.edit_map(key, _map_of(old[name]), inner)
-            elif isinstance(old[name], list):
-                raise FrontMatterError("a list of tables is not edited by its key", self._place_of(key))
             elif not is_same(old[name], branch.value):
                 raise FrontMatterError("a table cannot become another kind of value", self._place_of(key))
         self._add_keys(path, {name: branch for name, branch in branches.items() if name not in old})
