@@ -4,10 +4,11 @@ The shapes are one for each verb, for success and refusal alike. On the wire nam
 values are left out, and every string is valid Unicode.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast
 
 from mdplan.diagnostics import Diagnostic, Severity
 from mdplan.text.source import visible
@@ -42,17 +43,21 @@ def to_wire(value: object) -> Any:  # noqa: ANN401 (any JSON)
     """`value` as decoded JSON: dataclasses as objects in camelCase without absent fields, enums as values."""
     if isinstance(value, str):
         return visible(str(value)) if not value.isascii() else str(value)
-    if isinstance(value, Enum):
-        return value.value
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, Mapping):
-        return {to_wire(key): to_wire(item) for key, item in value.items()}
+    if value is None or isinstance(value, bool | int | float | Enum):
+        return value.value if isinstance(value, Enum) else value
     if is_dataclass(value):
         return {
-            camel_case(field.name): to_wire(item)
-            for field in fields(value)
-            if (item := getattr(value, field.name)) is not None and (item != "" or field.name != "hint")
+            wire_name: to_wire(item)
+            for name, wire_name in _names(value.__class__)
+            if (item := getattr(value, name)) is not None and (item != "" or name != "hint")
         }
+    if isinstance(value, Mapping):
+        return {to_wire(key): to_wire(item) for key, item in value.items()}
     assert isinstance(value, Sequence), type(value)
     return [to_wire(item) for item in value]
+
+
+@cache
+def _names(shape: Hashable) -> tuple[tuple[str, str], ...]:
+    """Names of the fields of a dataclass, and what they are called on the wire."""
+    return tuple((field.name, camel_case(field.name)) for field in fields(cast(Any, shape)))

@@ -22,10 +22,14 @@ def fitted(
     """What `make` makes of `amount`, or of less where that is larger than `most`; of 1 at the least."""
     made = make(amount)
     while (found := size(made)) > most and amount > 1:
-        # A tenth less than what would fit if all parts were of one size.
-        amount = max(1, min(amount - 1, amount * most * 9 // (found * 10)))
+        amount = shrunk(amount, found, most)
         made = make(amount)
     return made
+
+
+def shrunk(amount: int, size: int, most: int) -> int:
+    """Less than `amount`, which has `size`: nine tenths of what would fit if all parts were of one size."""
+    return max(1, min(amount - 1, amount * most * 9 // (size * 10)))
 
 
 def wire_size(report: Report) -> int:

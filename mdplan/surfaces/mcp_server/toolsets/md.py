@@ -17,7 +17,14 @@ from mdplan.schema import Schema
 from mdplan.stat_report import StatReport
 from mdplan.surfaces.mcp_server import history_tool
 from mdplan.surfaces.mcp_server.arguments import guarded
-from mdplan.surfaces.mcp_server.fitting import bounded, fitted, read_within, wire_size, with_fewer_hits
+from mdplan.surfaces.mcp_server.fitting import (
+    bounded,
+    fitted,
+    read_within,
+    shrunk,
+    wire_size,
+    with_fewer_hits,
+)
 from mdplan.surfaces.mcp_server.flat_schema import (
     batch_properties,
     edit_schema,
@@ -28,6 +35,7 @@ from mdplan.surfaces.mcp_server.flat_schema import (
 )
 from mdplan.surfaces.mcp_server.progress import tick
 from mdplan.surfaces.mcp_server.result import AnyReport, answer, plan_answer
+from mdplan.surfaces.mcp_server.short_report import size_of
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.wire_names import fold_names
 
@@ -143,15 +151,15 @@ def _stat(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     request = read_stat_request(arguments)
     report = engine.stat(request) if isinstance(request, StatRequest) else refusal(StatReport, request)
     most = engine.settings.report_characters
-    if isinstance(request, StatRequest) and wire_size(report) > most:
+    wire = to_wire(report)
+    size = size_of(wire)
+    if isinstance(request, StatRequest) and size > most:
         # A shorter page, whose cursor goes on where it ends.
-        asked, rows = request, _longest_list(report)
-        report = fitted(lambda limit: engine.stat(replace(asked, limit=limit)), rows, most, wire_size)
+        asked = request
+        longest = max(len(rows) for rows in wire.values() if isinstance(rows, list))
+        fitting = shrunk(longest, size, most)
+        report = fitted(lambda limit: engine.stat(replace(asked, limit=limit)), fitting, most, wire_size)
     return _bounded(engine, report, stat_text)
-
-
-def _longest_list(report: StatReport) -> int:
-    return max(len(rows) for rows in to_wire(report).values() if isinstance(rows, list))
 
 
 def _bounded(engine: Engine, report: AnyReport, text_of: Callable[[AnyReport], str]) -> Answer:
