@@ -1,8 +1,8 @@
-"""A bot that is killed at every step: `killed_bot.py TEMPLATE FOLDER MANIFEST`.
+"""A bot that is killed at every step: `killed_bot.py TEMPLATE FOLDER MANIFEST STRIDE`.
 
-For n = 1, 2, … a copy of the repository TEMPLATE is made as FOLDER/n, and a process that commits to it is
-killed just before its n-th step on files of it, until one comes to its end. Steps are what Python tells of
-opening files to write them, of renaming and removing, and every sync. Prints how many were killed.
+For n = 1, 1 + STRIDE, … a copy of the repository TEMPLATE is made as FOLDER/n, and a process that commits to it
+is killed just before its n-th step on files of it, until one comes to its end. Steps are what Python tells of
+opening files to write them, of renaming and removing, and every sync. Prints the n of that one.
 """
 
 import os
@@ -43,9 +43,9 @@ def kill_before(step: int, folder: str) -> None:
     sys.addaudithook(hear)
 
 
-def main(template: str, folder: str, manifest: str) -> None:
+def main(template: str, folder: str, manifest: str, stride: str) -> None:
     """Kill until there is nothing left to kill."""
-    for step in range(1, MOST):
+    for step in range(1, MOST, int(stride)):
         copy = Path(folder) / str(step)
         shutil.copytree(template, copy)
         child = os.fork()
@@ -55,10 +55,10 @@ def main(template: str, folder: str, manifest: str) -> None:
         _, status = os.waitpid(child, 0)
         if os.WIFEXITED(status):
             assert os.WEXITSTATUS(status) == 0
-            sys.stdout.write(f"{step - 1}\n")
+            sys.stdout.write(f"{step}\n")
             return
     raise AssertionError("it never ends")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    main(*sys.argv[1:5])
