@@ -1,6 +1,6 @@
 """A bot that is killed at every step: `killed_bot.py TEMPLATE FOLDER MANIFEST STRIDE`.
 
-For n = 1, 1 + STRIDE, … a copy of the repository TEMPLATE is made as FOLDER/n, and a process that commits to it
+For n = 1, 1 + STRIDE, … a copy of the repository TEMPLATE is made as FOLDER/n; a process that commits to it
 is killed just before its n-th step on files of it, until one comes to its end. Steps are what Python tells of
 opening files to write them, of renaming and removing, and every sync. Prints the n of that one.
 """
