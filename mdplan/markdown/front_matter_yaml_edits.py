@@ -204,7 +204,8 @@ class _BlockWriter:
                 before = self._text[self._lines.start(line) : at]
                 if self._text[at : at + 1] == "-" and not before.strip(" "):
                     break
-                if dashes and at <= dashes[-1]:
+                # Columns are those of YAML, to which some more characters end a line.
+                if line == 1 or (dashes and at <= dashes[-1]):
                     raise FrontMatterError("the dash of an item stands somewhere else", item.start_mark.index)
                 line -= 1
             dashes.append(at)

@@ -35,7 +35,7 @@ def check(data: bytes) -> None:
 def _check_file(file: FileDiff) -> None:
     for number, hunk in enumerate(file.hunks, start=1):
         assert hunk.number == number
-        assert all(line.sign in " +-" and line.text for line in hunk.lines)
+        assert all(line.sign in set(" +-") for line in hunk.lines)
         assert all(line.text.count("\n") <= 1 for line in hunk.lines)
     base = _shown_base(file.hunks)
     if base is None or file.obstacle or file.creates or file.deletes or file.renames:

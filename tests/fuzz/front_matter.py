@@ -36,7 +36,8 @@ def check(data: bytes) -> None:
     _check_new_key(document, dice)
     if isinstance(content, FrontMatterContent) and Block.of(document).values:
         tally = Tally()
-        keys = range(len(Block.of(document).values) + 1)
+        # A name with nothing between its dots is no path of keys; such keys are addressed otherwise.
+        keys = [at for at, name in enumerate([*Block.of(document).values, "new"]) if all(name.split("."))]
         for number in dice.sample(keys, min(len(keys), _MOST_KEYS)):
             try_key(document, tally, number, dice.randrange(len(VALUES)))
         assert not tally.problems, tally.problems
