@@ -10,6 +10,7 @@ from documents import MEGABYTE, SEED
 from measure import Measure, Part, against, cpu
 from rivals import Missing, Rival, Worker
 
+from mdplan.collector import collector_paused
 from mdplan.markdown.blocks import parse_blocks
 from mdplan.markdown.outline import Outline
 from mdplan.text.lines import LineIndex
@@ -126,9 +127,11 @@ def structure(text: str) -> object:
 
 
 def outline(data: bytes) -> Outline:
-    source = Source.decode(data)
-    assert isinstance(source, Source)
-    return Outline(source)
+    """As the engine makes it: without collections of garbage in between."""
+    with collector_paused():
+        source = Source.decode(data)
+        assert isinstance(source, Source)
+        return Outline(source)
 
 
 def changelog(size: int) -> str:
