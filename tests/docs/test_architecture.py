@@ -24,7 +24,7 @@ def test_every_package_is_on_the_page() -> None:
 def test_functions_and_classes_on_the_page_exist() -> None:
     ways = PAGE[PAGE.index("## The way of a batch") : PAGE.index("## Invariants")]
     names = re.findall(r"`(?:\w+\.)?(\w+)`", ways)
-    fields = {"baseSha256", "accept", "sequential", "files", "rebase"}
+    fields = {"baseSha256", "accept", "sequential", "files", "rebase", "updateReferences"}
 
     assert [
         name
