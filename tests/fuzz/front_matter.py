@@ -9,7 +9,7 @@ from mdplan.markdown.front_matter_values import FrontMatterContent, Unreadable
 from mdplan.planning.build import BuiltFile
 from mdplan.text.source import Source, splice
 from tests.edit_trials import Document
-from tests.front_matter_trials import VALUES, Block, Tally, try_key
+from tests.front_matter_trials import VALUES, Block, Tally, try_key, written_key
 from tests.fuzz.mutation import mutated_text
 from tests.fuzz.seeds import documents
 from tests.fuzz.target import Target
@@ -36,8 +36,10 @@ def check(data: bytes) -> None:
     _check_new_key(document, dice)
     if isinstance(content, FrontMatterContent) and Block.of(document).values:
         tally = Tally()
+        block = Block.of(document)
         # A name with nothing between its dots is no path of keys; such keys are addressed otherwise.
-        keys = [at for at, name in enumerate([*Block.of(document).values, "new"]) if all(name.split("."))]
+        names = [*(written_key(block, name) for name in block.values), "new"]
+        keys = [at for at, name in enumerate(names) if all(name.split("."))]
         for number in dice.sample(keys, min(len(keys), _MOST_KEYS)):
             try_key(document, tally, number, dice.randrange(len(VALUES)))
         assert not tally.problems, tally.problems
