@@ -30,6 +30,8 @@ test: lint ## lint, then all tests that are not slow (what CI runs)
 	@$(PYTEST) -m 'not slow'
 
 test-all: lint ## lint, then all tests, the slow ones and more random examples too
+	@if command -v npm > /dev/null; \
+	then npm install --prefix tests/browser --no-package-lock --no-audit --no-fund --loglevel=error; fi
 	@echo '== all tests'
 	@MDPLAN_FULL=1 $(PYTEST)
 

@@ -16,9 +16,10 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 
 
-@pytest.fixture(scope="session")
+# For one module: while its driver runs, no other test of the process can have an event loop of its own.
+@pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
-    """The browser, started once."""
+    """The browser, started once for each module."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None:
         pytest.skip("no Chromium on this machine (on Debian: apt-get install chromium)")

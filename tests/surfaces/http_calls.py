@@ -144,7 +144,8 @@ def http_server(
             token = said[-1].split()[-1]
         link = None
         if "--read-only" not in options:
-            assert process.stderr.readline().startswith("Plans can be reviewed")
+            # Where others can reach the server, a warning stands before.
+            assert any(line.startswith("Plans can be reviewed") for line in process.stderr)
             link = process.stderr.readline().strip()
         yield HttpServer(process, int(found[1]), token, said, link)
     finally:
