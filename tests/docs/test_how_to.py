@@ -78,6 +78,7 @@ def printed(program: str, arguments: str) -> str:
 def test_links_of_the_pages_lead_somewhere() -> None:
     assert [page.stem for page in PAGES] == [
         "bot-on-a-branch",
+        "bot-recipes",
         "edit-front-matter",
         "keep-links-right",
         "review-plans",
