@@ -1,0 +1,351 @@
+"""The scripts of `action.yml` do in a job what they say, without a network; so do the hooks of pre-commit."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conftest import REPOSITORY
+from tests.surfaces.command_line import mdplan
+
+ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
+HOOKS: list[dict[str, Any]] = yaml.safe_load(
+    (REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
+)
+STEPS = {step["id"]: step for step in ACTION["runs"]["steps"]}
+MANIFEST = """\
+files:
+  - glob: "**/*.md"
+    edits:
+      - {op: replace_match, pattern: nightly, replacement: "{{vars.new}}", matchSelection: all}
+"""
+# GitHub calls bash so.
+BASH = ("bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c")
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of GitHub in a checkout of the samples."""
+
+    checkout: Path
+    runner: Path
+
+    def manifest(self, text: str = MANIFEST) -> None:
+        (self.checkout / "bot.yml").write_text(text, encoding="utf-8")
+
+    def step(self, name: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """How the script of the step `name` ends; its files are those of the job."""
+        given = {
+            **os.environ,
+            "GITHUB_ACTION_PATH": str(REPOSITORY),
+            "GITHUB_OUTPUT": str(self.runner / "output"),
+            "GITHUB_STEP_SUMMARY": str(self.runner / "summary"),
+            "GITHUB_REPOSITORY": "kettle/docs",
+            "RUNNER_TEMP": str(self.runner),
+            **environment,
+        }
+        assert set(STEPS[name].get("env", {})) - set(given) == set()
+        return subprocess.run(
+            [*BASH, STEPS[name]["run"]],
+            cwd=self.checkout,
+            env=given,
+            check=False,
+            capture_output=True,
+            encoding="utf-8",
+        )
+
+    def bot(self, command: str, args: str = "--var new=stable") -> "Ended":
+        """How the step that runs the bot ends."""
+        for name in ("output", "summary"):
+            (self.runner / name).unlink(missing_ok=True)
+        done = self.step(
+            "bot",
+            BOT_PYTHON=sys.executable,
+            BOT_COMMAND=command,
+            BOT_MANIFEST="bot.yml",
+            BOT_ARGS=args,
+        )
+        assert done.returncode == 0, done.stderr
+        pairs = (self.runner / "output").read_text(encoding="utf-8").splitlines()
+        outputs = dict(pair.split("=", 1) for pair in pairs)
+        return Ended(outputs, (self.runner / "summary").read_text(encoding="utf-8"), done.stdout)
+
+    def verdict(self, ended: "Ended") -> int:
+        """The exit code of the job."""
+        return self.step("verdict", BOT_EXIT=ended.outputs["exit-code"]).returncode
+
+    def guide(self) -> str:
+        return (self.checkout / "guide.md").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What the bot left behind."""
+
+    outputs: dict[str, str]
+    summary: str
+    log: str
+
+    def commands(self) -> list[str]:
+        """The workflow commands that GitHub obeys: those that no text of others can make."""
+        found: list[str] = []
+        ends_with: str | None = None
+        for line in self.log.splitlines():
+            if ends_with is None and line.startswith("::stop-commands::"):
+                ends_with = f"::{line.removeprefix('::stop-commands::')}::"
+            elif line == ends_with:
+                ends_with = None
+            elif ends_with is None:
+                found.append(line)
+        assert ends_with is None
+        return found
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    checkout = tmp_path / "checkout"
+    shutil.copytree(
+        REPOSITORY / "docs" / "samples", checkout, ignore=shutil.ignore_patterns("batches", "*.sh")
+    )
+    (checkout / ".git").mkdir()
+    (tmp_path / "runner").mkdir()
+    job = Job(checkout, tmp_path / "runner")
+    job.manifest()
+    return job
+
+
+def test_plan_shows_the_diff_and_hands_on_the_plan(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = job.guide()
+    ended = job.bot("plan")
+
+    assert (ended.outputs["changed"], ended.outputs["exit-code"]) == ("true", "0")
+    assert "\n+The stable firmware is fine" in ended.summary
+    assert ended.outputs["plan-id"] in ended.summary
+    assert (job.guide(), job.verdict(ended), ended.commands()) == (before, 0, [])
+    monkeypatch.chdir(job.checkout)
+    assert mdplan("apply", ended.outputs["plan-file"]).code == 0
+    assert job.guide() == before.replace("The nightly", "The stable")
+
+
+def test_check_fails_the_job_when_something_would_change(job: Job) -> None:
+    before = job.guide()
+    ended = job.bot("check")
+
+    assert (ended.outputs["changed"], ended.outputs["exit-code"]) == ("true", "1")
+    assert "\n+The stable firmware is fine" in ended.summary
+    assert Path(ended.outputs["plan-file"]).is_file()
+    assert (job.guide(), job.verdict(ended)) == (before, 1)
+
+
+def test_apply_changes_the_files_and_the_next_check_passes(job: Job) -> None:
+    ended = job.bot("apply")
+
+    assert (ended.outputs["changed"], ended.outputs["plan-file"], job.verdict(ended)) == ("true", "", 0)
+    assert "\n+The stable firmware is fine" in ended.summary
+    assert "The stable firmware" in job.guide()
+    again = job.bot("check")
+    assert (again.outputs["changed"], again.outputs["plan-id"], job.verdict(again)) == ("false", "", 0)
+    assert "All of it is true already." in again.summary
+
+
+@pytest.mark.parametrize("root", ["--root notes", "--root=notes"])
+def test_plan_in_another_root_is_shown(job: Job, root: str) -> None:
+    (job.checkout / "notes" / "firmware.md").write_text("The nightly one.\n", encoding="utf-8")
+    ended = job.bot("plan", f"--var new=stable {root}")
+
+    assert "\n+The stable one." in ended.summary
+
+
+def test_refusal_is_an_annotation_and_a_result_of_sarif(job: Job) -> None:
+    job.manifest(
+        "files: [{file: guide.md, edits: [{op: append_to_section, heading: Serve, markdown: Hot.}]}]"
+    )
+    ended = job.bot("plan", "")
+
+    (error,) = ended.commands()
+    assert error.startswith("::error title=mdplan%3A SECTION_NOT_FOUND,file=guide.md::no section")
+    log = json.loads(Path(ended.outputs["sarif-file"]).read_text(encoding="utf-8"))
+    assert [result["ruleId"] for result in log["runs"][0]["results"]] == ["SECTION_NOT_FOUND"]
+    assert "SECTION_NOT_FOUND guide.md" in ended.summary
+    assert (ended.outputs["changed"], ended.outputs["plan-id"], job.verdict(ended)) == ("false", "", 3)
+
+
+def test_problem_of_the_manifest_has_its_line(job: Job) -> None:
+    job.manifest("files:\n  - file: guide.md\n    edits:\n      - {op: delete_sektion, heading: Brew}\n")
+    ended = job.bot("check", "")
+
+    assert re.fullmatch(r"::error title=[^,]+,file=bot\.yml,line=4,col=\d+::.+", ended.commands()[0])
+    assert job.verdict(ended) == 2
+
+
+@pytest.mark.parametrize(("problems", "shown", "last"), [(10, 10, "section"), (13, 10, "and 4 more")])
+def test_no_more_annotations_than_github_keeps(job: Job, problems: int, shown: int, last: str) -> None:
+    edits = [
+        {"op": "append_to_section", "heading": f"Gone {number}", "markdown": "."}
+        for number in range(problems)
+    ]
+    job.manifest(json.dumps({"files": [{"file": "guide.md", "edits": edits}]}))
+    ended = job.bot("plan", "")
+
+    assert len(ended.commands()) == shown
+    assert last in ended.commands()[-1]
+    assert f"Errors: {problems}, " in ended.summary
+
+
+def test_text_of_others_is_no_workflow_command_and_no_markdown(job: Job) -> None:
+    hostile = "100% ::warning::obeyed ``` @all"
+    edits = [{"op": "append_to_section", "heading": hostile, "markdown": "."}]
+    job.manifest(json.dumps({"files": [{"file": "guide.md", "edits": edits}]}))
+    ended = job.bot("plan", "")
+
+    assert [command.partition(" ")[0] for command in ended.commands()] == ["::error"]
+    assert "100%25" in ended.commands()[0]
+    fence = re.search(r"^(`{3,})text\nerror .*\n\1$", ended.summary, re.MULTILINE)
+    assert fence is not None
+    assert "@all" not in ended.summary.replace(fence[0], "")
+
+
+def test_files_that_cannot_be_planned_are_told_beside_the_plan(job: Job) -> None:
+    job.manifest(
+        MANIFEST
+        + "  - {file: notes/ideas.md, edits: [{op: append_to_section, heading: Serve, markdown: Hot.}]}\n"
+    )
+    ended = job.bot("apply", "--var new=stable --keep-going")
+
+    assert (ended.outputs["changed"], job.verdict(ended)) == ("true", 3)
+    assert "SECTION_NOT_FOUND notes/ideas.md" in ended.summary
+    assert "\n+The stable firmware is fine" in ended.summary
+
+
+def test_command_line_that_mdplan_refuses_is_told(job: Job) -> None:
+    ended = job.bot("plan", "--speed 9")
+
+    assert ended.commands() == ["::error title=mdplan::mdplan ended with exit code 2: see the log"]
+    assert "--speed" in ended.summary
+    assert "--speed" in ended.log
+    assert job.verdict(ended) == 2
+
+
+@pytest.mark.parametrize(("command", "args"), [("undo", ""), ("plan", "--var 'new=stable")])
+def test_inputs_that_mean_nothing_fail_the_step(job: Job, command: str, args: str) -> None:
+    given = {"BOT_COMMAND": command, "BOT_MANIFEST": "bot.yml", "BOT_ARGS": args}
+    done = job.step("bot", BOT_PYTHON=sys.executable, **given)
+
+    assert done.returncode == 2
+    assert done.stdout.startswith("::error title=mdplan::")
+
+
+def test_modules_of_the_checkout_are_not_run(job: Job) -> None:
+    for name in ("mdplan", "json", "yaml"):
+        (job.checkout / f"{name}.py").write_text("raise SystemExit(9)\n", encoding="utf-8")
+
+    assert job.bot("plan").outputs["exit-code"] == "0"
+
+
+GH = """\
+#!/bin/sh
+printf '%s\\n' "$*" >> "$GH_LOG"
+case "$*" in *--paginate*) printf '%s' "$GH_FOUND" ;; esac
+exit "$GH_EXIT"
+"""
+
+
+@pytest.mark.parametrize(
+    ("found", "changed", "calls"),
+    [
+        ("", "true", ["POST repos/kettle/docs/issues/7/comments"]),
+        ("", "false", []),
+        ("41\n42\n", "false", ["PATCH repos/kettle/docs/issues/comments/41"]),
+    ],
+    ids=["new", "nothing-to-say", "updated"],
+)
+def test_one_comment_is_posted_and_then_updated(job: Job, found: str, changed: str, calls: list[str]) -> None:
+    done, log = commented(job, found=found, changed=changed, code="0")
+
+    assert (done.returncode, done.stdout) == (0, "")
+    assert ["--paginate" in log[0], log[0].count('startswith("<!-- mdplan-bot ')] == [True, 1]
+    assert [re.sub(r".*--method (\w+ \S+) .*", r"\1", line) for line in log[1:]] == calls
+    assert all(line.endswith("-F body=@comment.md") for line in log[1:])
+
+
+def test_comment_that_cannot_be_posted_is_a_warning(job: Job) -> None:
+    done, _ = commented(job, found="", changed="true", code="1")
+
+    assert (done.returncode, done.stdout) == (0, "::warning title=mdplan::the comment was not posted\n")
+
+
+def commented(job: Job, *, found: str, changed: str, code: str) -> tuple[Any, list[str]]:
+    """How the step that comments ends, with a `gh` that answers `found`; and the calls of it."""
+    program = job.runner / "bin" / "gh"
+    program.parent.mkdir()
+    program.write_text(GH, encoding="utf-8")
+    program.chmod(0o755)
+    done = job.step(
+        "comment",
+        PATH=f"{program.parent}{os.pathsep}{os.environ['PATH']}",
+        GH_LOG=str(job.runner / "calls"),
+        GH_FOUND=found,
+        GH_EXIT=code,
+        GH_TOKEN="none",
+        BOT_PULL="7",
+        BOT_CHANGED=changed,
+        BOT_EXIT="0",
+        BOT_COMMENT="comment.md",
+        BOT_MARKER="<!-- mdplan-bot 0123456789abcdef -->",
+    )
+    return done, (job.runner / "calls").read_text(encoding="utf-8").splitlines()
+
+
+def test_comment_begins_with_its_marker_and_fits(job: Job) -> None:
+    (job.checkout / "big.md").write_text(("nightly\n" + "more\n" * 9) * 3_000, encoding="utf-8")
+    outputs = job.bot("plan").outputs
+
+    comment = Path(outputs["comment-file"]).read_text(encoding="utf-8")
+    assert comment.startswith(f"{outputs['comment-marker']}\n## ")
+    assert 50_000 < len(comment) <= 65_536
+
+
+def test_names_of_the_action_are_those_that_it_has(job: Job) -> None:
+    """GitHub takes an unknown input or output for an empty text, and says nothing."""
+    text = (REPOSITORY / "action.yml").read_text(encoding="utf-8")
+    made = set(job.bot("plan").outputs)
+
+    assert set(re.findall(r"\binputs\.([\w-]+)", text)) == set(ACTION["inputs"])
+    assert set(re.findall(r"steps\.bot\.outputs\.([\w-]+)", text)) == made
+    assert set(re.findall(r"steps\.(\w+)\.", text)) <= set(STEPS)
+    assert [step["id"] for step in STEPS.values() if "${{" in step.get("run", "")] == []
+
+
+@pytest.fixture
+def in_checkout(job: Job, monkeypatch: pytest.MonkeyPatch) -> Iterator[Job]:
+    (job.checkout / "mdplan.yml").write_text(MANIFEST.replace("{{vars.new}}", "stable"), encoding="utf-8")
+    monkeypatch.chdir(job.checkout)
+    return job
+
+
+@pytest.mark.parametrize(("hook", "code"), [("mdplan-bot-check", 1), ("mdplan-bot-apply", 0)])
+def test_hook_is_a_command_that_does_what_it_says(in_checkout: Job, hook: str, code: int) -> None:
+    """pre-commit runs the entry with its arguments, and fails a hook that changes files."""
+    before = in_checkout.guide()
+    (found,) = [each for each in HOOKS if each["id"] == hook]
+    program, *words = shlex.split(found["entry"])
+
+    assert (program, mdplan(*words, *found["args"]).code) == ("mdplan", code)
+    assert (in_checkout.guide() != before) is (hook == "mdplan-bot-apply")
+    assert found["pass_filenames"] is False
+
+
+def test_hooks_are_these() -> None:
+    assert [hook["id"] for hook in HOOKS] == ["mdplan-bot-check", "mdplan-bot-apply"]
