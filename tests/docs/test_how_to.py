@@ -51,7 +51,8 @@ def test_page_shows_what_happens(page: Path, samples: Path) -> None:
         pytest.skip("git is not installed")
     for block in BLOCK.finditer(text):
         match block["info"].split():
-            case ["json" | "yaml", name]:
+            case ["json" | "yaml" | "sh", name]:
+                (samples / name).parent.mkdir(parents=True, exist_ok=True)
                 (samples / name).write_text(block["text"], encoding="utf-8")
             case ["python"]:
                 exec(compile(block["text"], page.name, "exec"), names)
@@ -82,6 +83,7 @@ def test_links_of_the_pages_lead_somewhere() -> None:
         "edit-front-matter",
         "keep-links-right",
         "review-plans",
+        "run-the-bot-in-ci",
         "serve-over-http",
         "undo-a-commit",
         "use-from-python",

@@ -1,0 +1,99 @@
+"""The examples of `docs/how-to/run-the-bot-in-ci.md` name what there is, and their scripts run."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conftest import REPOSITORY
+from tests.docs.test_how_to import BLOCK
+
+PAGE = (REPOSITORY / "docs" / "how-to" / "run-the-bot-in-ci.md").read_text(encoding="utf-8")
+FILES = {block["info"].split()[-1]: block["text"] for block in BLOCK.finditer(PAGE)}
+ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
+HOOKS = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def samples(tmp_path: Path) -> Path:
+    """A checkout of the samples with the files of the page, and `mdplan` beside it."""
+    folder = tmp_path / "samples"
+    shutil.copytree(REPOSITORY / "docs" / "samples", folder, ignore=shutil.ignore_patterns("batches", "*.sh"))
+    (folder / ".git").mkdir()
+    for name in ("mdplan.yml", "check-docs.sh"):
+        (folder / name).write_text(FILES[name], encoding="utf-8")
+    program = tmp_path / "bin" / "mdplan"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mdplan "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return folder
+
+
+def shell(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """How `script` ends in `folder`."""
+    path = f"{folder.parent / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["sh", "-e", "-c", script],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        check=False,
+        capture_output=True,
+        encoding="utf-8",
+    )
+
+
+def test_workflow_names_inputs_and_outputs_that_there_are() -> None:
+    text = FILES[".github/workflows/docs.yml"]
+    workflow: dict[str, Any] = yaml.safe_load(text)
+    (step,) = [each for each in workflow["jobs"]["docs"]["steps"] if each.get("id") == "mdplan"]
+    outputs = set(re.findall(r"steps\.mdplan\.outputs\.([\w-]+)", text))
+
+    assert set(step["with"]) <= set(ACTION["inputs"])
+    assert {name for name, each in ACTION["inputs"].items() if each.get("required")} <= set(step["with"])
+    assert outputs == {"plan-file", "sarif-file"}
+    assert outputs <= set(ACTION["outputs"])
+
+
+def test_tables_name_each_input_and_output() -> None:
+    named = {
+        name
+        for cell in re.findall(r"^\| (`[^|]*`) \|", PAGE, re.MULTILINE)
+        for name in re.findall("`([^`]+)`", cell)
+    }
+
+    assert named == {*ACTION["inputs"], *ACTION["outputs"]}
+
+
+def test_configuration_of_pre_commit_names_a_hook() -> None:
+    configuration = yaml.safe_load(FILES[".pre-commit-config.yaml"])
+    (repository,) = configuration["repos"]
+
+    assert {hook["id"] for hook in repository["hooks"]} <= {hook["id"] for hook in HOOKS}
+
+
+def test_jobs_of_gitlab_hand_on_the_plan(samples: Path) -> None:
+    jobs = yaml.safe_load(FILES[".gitlab-ci.yml"])
+    plan, apply = ("\n".join(jobs[name]["script"]) for name in ("plan", "apply"))
+
+    for _ in range(2):
+        assert shell(samples, plan).returncode == 0
+        assert (samples / "plan.diff").is_file()
+        assert shell(samples, apply).returncode == 0
+        assert "The stable firmware" in (samples / "guide.md").read_text(encoding="utf-8")
+        (samples / "plan.json").unlink(missing_ok=True)
+
+
+def test_script_shows_what_a_failed_check_would_change(samples: Path) -> None:
+    first = shell(samples, "sh check-docs.sh")
+    applied = shell(samples, "mdplan bot apply mdplan.yml")
+    second = shell(samples, "sh check-docs.sh mdplan.yml")
+
+    assert (first.returncode, "\n+The stable firmware" in first.stdout) == (1, True)
+    assert applied.returncode == 0
+    assert (second.returncode, second.stdout) == (0, "")
