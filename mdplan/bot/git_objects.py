@@ -15,6 +15,7 @@ from dulwich.objects import ObjectID, ShaFile
 # Names that `git gc` clears away.
 _TEMPORARY: Final = "tmp_obj_"
 _MODE: Final = 0o444
+_MOST_TRIES: Final = 20
 
 
 def write_object(store: DiskObjectStore, made: ShaFile) -> ObjectID:
@@ -25,8 +26,18 @@ def write_object(store: DiskObjectStore, made: ShaFile) -> ObjectID:
         # To git an object that was just written is one that may soon be used.
         os.utime(target)
     except (FileNotFoundError, PermissionError):
-        _write(target, made, store)
+        _write_anew(target, made, store)
     return made.id
+
+
+def _write_anew(target: Path, made: ShaFile, store: DiskObjectStore) -> None:
+    """Write it; where a `git gc` takes away the folder, which is empty until then, in a folder made anew."""
+    for _ in range(_MOST_TRIES):
+        try:
+            return _write(target, made, store)
+        except FileNotFoundError:
+            continue
+    return _write(target, made, store)
 
 
 def _write(target: Path, made: ShaFile, store: DiskObjectStore) -> None:

@@ -73,12 +73,14 @@ def test_every_plan_of_racing_bots_lands_exactly_once(bare: Repository) -> None:
         # Refs are packed and objects repacked under them.
         bare.git("pack-refs", "--all")
         bare.git("repack", "-q", "-a", "-d")
-        told += [json.loads(line_of(bot)) for bot in started]
+        lines = [line_of(bot) for bot in started]
+        assert all(line.startswith("[") for line in lines), lines
+        told += map(json.loads, lines)
 
     assert [bot.communicate()[0] for bot in started] == ["", ""]
     assert [bot.returncode for bot in started] == [0, 0]
-    assert sum(rebased for *_, rebased in told) == PLANS
     assert all(applied for _, applied, _, _, _ in told)
+    assert sum(rebased for *_, rebased in told) == PLANS
     log = bare.git(
         "log", "--reverse", "--format=%H %s %(trailers:key=Mdplan-Plan,valueonly,separator=)", "main"
     )

@@ -27,13 +27,14 @@ from tests.rendered_page import Page
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 300)
 
-SHARDS = 32 if FULL else 2
+SHARDS = 16 if FULL else 2
 # Without MDPLAN_FULL=1: one file of so many, and of each so many tables, lists and tasks.
 FILES = 12
 BLOCKS = 3
 NEW = "Zq7 text"
 ITEM = re.compile(rb"^([ \t]*[-*+] )(?=[A-Za-z])", re.MULTILINE)
 CHECKED = 'checked=""'
+ROW = re.compile(r"<tr>.*?</tr>", re.DOTALL)
 NEW_ROW = re.compile(rf"<tr>\n<td[^>]*>{NEW}</td>\n(?:<td[^>]*></td>\n)*</tr>\n")
 NEW_ITEM = re.compile(rf"<li>(?:{NEW}|\n<p>{NEW}</p>\n)</li>\n")
 EMPTY_BODY = "<tbody>\n</tbody>\n"
@@ -207,10 +208,14 @@ def check_row(counts: Counts, document: Document, built: BuiltFile, table: Table
     expected = [NEW if at == keys else "" for at in range(len(table.columns))]
     counts.expect(cells == expected, document, line, cells)
     counts.expect(len(built.result.tables) == len(document.outline.tables), document, line, "tables")
-    if document.page.body.count("<table>") != len(document.outline.tables):
+    after = Page.of(built.result.source.data).body
+    # To the other parser a line with nothing but `|` ends a table.
+    if document.page.body.count("<table>") != len(document.outline.tables) or NEW not in "".join(
+        ROW.findall(after)
+    ):
         counts.excused["other parser"] += 1
     elif keys == 0:
-        page = NEW_ROW.sub("", Page.of(built.result.source.data).body)
+        page = NEW_ROW.sub("", after)
         same = page.replace(EMPTY_BODY, "") == document.page.body.replace(EMPTY_BODY, "")
         counts.expect(same, document, line, "another page")
 
