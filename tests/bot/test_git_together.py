@@ -80,7 +80,8 @@ def test_every_plan_of_racing_bots_lands_exactly_once(bare: Repository) -> None:
     assert [bot.communicate()[0] for bot in started] == ["", ""]
     assert [bot.returncode for bot in started] == [0, 0]
     assert all(applied for _, applied, _, _, _ in told)
-    assert sum(rebased for *_, rebased in told) == PLANS
+    # Of each round one at least: a bot that meets the lock of `pack-refs` may plan again, too.
+    assert sum(rebased for *_, rebased in told) >= PLANS
     log = bare.git(
         "log", "--reverse", "--format=%H %s %(trailers:key=Mdplan-Plan,valueonly,separator=)", "main"
     )
