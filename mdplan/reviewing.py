@@ -264,16 +264,7 @@ def _state(
 
 def _of_part(decision: Decision) -> Decision:
     """The decision on the accepted part of the plan that `decision` is on."""
-    return Decision(
-        plan_id=decision.approved_plan_id or "",
-        verdict=Verdict.APPROVED,
-        decided_by=decision.decided_by,
-        decided_at=decision.decided_at,
-        approved_plan_id=decision.approved_plan_id,
-        comment=decision.comment,
-        edit_comments=decision.edit_comments,
-        part_of=decision.plan_id,
-    )
+    return replace(decision, plan_id=decision.approved_plan_id or "", rejected=(), part_of=decision.plan_id)
 
 
 _SECONDS_OF_A_DAY: Final = 24 * 3600.0

@@ -14,11 +14,11 @@ from mdplan.bot.loading import LoadedManifest
 from mdplan.diagnostics import Code
 from mdplan.storage.refusal import StorageRefused
 from tests.bot.golden import CASES, HERE, BotCase, load
-from tests.bot.repository import IDENTITY, MANIFEST, Repository, codes
+from tests.bot.repository import MANIFEST, Repository, codes
 from tests.golden_case import read_tree
 from tests.patch_tools import needs_git
 
-pytestmark = needs_git
+pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
 
 FILES = {
     "docs/one.md": b"# One\n\nThe nightly build.\n",
@@ -28,17 +28,6 @@ FILES = {
     "src/nightly.md": b"nightly\n",
 }
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00 nightly\nsize 3\n"
-
-
-@pytest.fixture(autouse=True)
-def identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in IDENTITY.items():
-        monkeypatch.setenv(name, value)
-
-
-@pytest.fixture
-def manifest(tmp_path: Path) -> Path:
-    return write(tmp_path, MANIFEST)
 
 
 @pytest.fixture

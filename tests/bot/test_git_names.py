@@ -12,25 +12,12 @@ from mdplan.bot.git_repository import find_base
 from mdplan.bot.git_verbs import GitCommit
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.refusal import StorageRefused
-from tests.bot.repository import IDENTITY, MANIFEST, Repository, codes
+from tests.bot.repository import Repository, codes
 from tests.patch_tools import needs_git
 
-pytestmark = needs_git
+pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
 
 NOW = 1_800_000_000.0
-
-
-@pytest.fixture(autouse=True)
-def identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in IDENTITY.items():
-        monkeypatch.setenv(name, value)
-
-
-@pytest.fixture
-def manifest(tmp_path: Path) -> Path:
-    path = tmp_path / "bot.yml"
-    path.write_text(MANIFEST, encoding="utf-8")
-    return path
 
 
 @pytest.fixture

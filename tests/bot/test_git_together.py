@@ -11,11 +11,11 @@ import pytest
 from mdplan.bot.bot import How
 from mdplan.bot.git_verbs import MOST_ATTEMPTS, GitCommit, apply_to_branch
 from tests.bot.golden import load
-from tests.bot.repository import IDENTITY, MANIFEST, Repository, codes
+from tests.bot.repository import Repository, codes
 from tests.conftest import FULL, REPOSITORY
 from tests.patch_tools import needs_git
 
-pytestmark = needs_git
+pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
 
 BOTS = ("left", "right")
 PLANS = 25 if FULL else 6
@@ -24,9 +24,7 @@ STRIDE = 1 if FULL else 4
 
 
 @pytest.fixture(autouse=True)
-def identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in IDENTITY.items():
-        monkeypatch.setenv(name, value)
+def code_for_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
 
 
@@ -35,13 +33,6 @@ def bare(tmp_path: Path) -> Repository:
     work = Repository.make(tmp_path / "work")
     work.commit({"shared.md": b"# Shared\n\nbegin\n", "docs/a.md": b"nightly\n"})
     return work.bare(tmp_path / "bare.git")
-
-
-@pytest.fixture
-def manifest(tmp_path: Path) -> Path:
-    path = tmp_path / "bot.yml"
-    path.write_text(MANIFEST, encoding="utf-8")
-    return path
 
 
 def line_of(bot: "subprocess.Popen[str]") -> str:

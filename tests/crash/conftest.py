@@ -1,10 +1,11 @@
-"""The fixture with which crash tests count what they tried."""
+"""The command that crash tests run, and what they count of what they tried."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from tests.crash.commands import Commands, commands
 from tests.crash.tally import Tally, tally_into
 
 
@@ -12,3 +13,10 @@ from tests.crash.tally import Tally, tally_into
 def tally(record_property: Callable[[str, Any], None]) -> Tally:
     """Adds numbers to a row of the table that ends the run."""
     return tally_into(record_property)
+
+
+@pytest.fixture(scope="module")
+def mdplan() -> Iterator[Commands]:
+    """Runs commands in processes of their own."""
+    with commands() as served:
+        yield served

@@ -23,7 +23,7 @@ from tests.crash.aftermath import (
     transactions_on,
     unclean,
 )
-from tests.crash.commands import Commands, commands
+from tests.crash.commands import Commands
 from tests.crash.tally import Tally
 from tests.crash.trial import APPLY, RECOVER, Trial, changing
 from tests.disk import tree
@@ -32,12 +32,6 @@ PARTS = 4
 STARTS = {"no history": make, "history": make_with_history}
 
 Way = Callable[[Trial], Iterator[str]]
-
-
-@pytest.fixture(scope="module")
-def mdplan() -> Iterator[Commands]:
-    with commands() as served:
-        yield served
 
 
 @pytest.fixture(params=STARTS)

@@ -6,7 +6,6 @@ disk whose power was cut.
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from signal import SIGKILL
 
@@ -15,7 +14,7 @@ import pytest
 from mdplan.diagnostics import Exit
 from mdplan.storage.filesystem import Step
 from tests.crash.aftermath import MIXED, NEW, batch, make_with_history, outcome, result_of, unclean
-from tests.crash.commands import Commands, commands
+from tests.crash.commands import Commands
 from tests.crash.mounts import disk_in, image
 from tests.crash.tally import Tally
 from tests.crash.trial import APPLY, LOOKING, RECOVER
@@ -27,12 +26,6 @@ KINDS = ("ext4", "xfs")
 PARTS = 4
 # What was made durable by a sync is seen by a cut before the operation after it.
 SYNCS = frozenset({Step.SYNC, Step.SYNC_DIRECTORY})
-
-
-@pytest.fixture(scope="module")
-def mdplan() -> Iterator[Commands]:
-    with commands() as served:
-        yield served
 
 
 def copy(disk: Path, to: Path) -> None:

@@ -24,7 +24,7 @@ from tests.crash.aftermath import (
     torn,
     unclean,
 )
-from tests.crash.commands import Commands, Ended, commands
+from tests.crash.commands import Commands, Ended
 from tests.crash.mounts import bound, immutable, memory
 from tests.crash.tally import Tally
 from tests.crash.trial import APPLY, RECOVER
@@ -33,12 +33,6 @@ from tests.disk import NOBODY, as_nobody, tree
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 BLOCK = 4096
-
-
-@pytest.fixture(scope="module")
-def mdplan() -> Iterator[Commands]:
-    with commands() as served:
-        yield served
 
 
 def codes(ended: Ended) -> set[str]:

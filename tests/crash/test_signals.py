@@ -7,15 +7,9 @@ import pytest
 
 from mdplan.diagnostics import Exit
 from tests.crash.aftermath import OLD, in_memory, make_with_history
-from tests.crash.commands import Commands, commands
+from tests.crash.commands import Commands
 from tests.crash.tally import Tally
 from tests.crash.trial import RECOVER, Trial, changing
-
-
-@pytest.fixture(scope="module")
-def mdplan() -> Iterator[Commands]:
-    with commands() as served:
-        yield served
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from mdplan.diagnostics import Code, Exit
 from tests.crash.aftermath import MIXED, NEW, OLD, in_memory, make_with_history
-from tests.crash.commands import Commands, Ended, commands
+from tests.crash.commands import Commands, Ended
 from tests.crash.strace import NO_FLAGS, Count, Fault, needs_strace
 from tests.crash.tally import Tally
 from tests.crash.trial import RECOVER, Trial
@@ -41,12 +41,6 @@ ENDS = frozenset({Exit.DONE, Exit.REFUSED, Exit.STALE, Exit.ENVIRONMENT})
 @pytest.fixture(scope="module", autouse=True)
 def _strace() -> None:
     needs_strace()
-
-
-@pytest.fixture(scope="module")
-def mdplan() -> Iterator[Commands]:
-    with commands() as served:
-        yield served
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +11,7 @@ import pytest
 from tests.hostile.servers import TRANSPORTS, OverHttp, Server, call_of, check_said, server_over
 from tests.hostile.tally import Record
 from tests.hostile.trial import HERE, everything
-from tests.surfaces.http_calls import PING, SECONDS, HttpServer, http_server
-from tests.surfaces.mcp_calls import REPOSITORY
+from tests.surfaces.http_calls import PING, HttpServer, http_server, serve_briefly
 
 # What Python calls a name that is no UTF-8.
 ODD_NAME = os.fsdecode(b"caf\xe9.md")
@@ -243,16 +240,7 @@ def test_67_bind_that_others_reach_needs_a_token_and_a_list_of_hosts(
 ) -> None:
     options = ("--allow-host", "docs.example.org") if given == "host" else ()
     variables = {"MDPLAN_TOKEN": "0123456789abcdef"} if given == "token" else {}
-    refused = subprocess.run(
-        [sys.executable, "-m", "mdplan", "serve", "--root", str(root), "--http", address, *options],
-        cwd=REPOSITORY,
-        capture_output=True,
-        check=False,
-        encoding="utf-8",
-        env={name: value for name, value in os.environ.items() if name != "MDPLAN_TOKEN"} | variables,
-        stdin=subprocess.DEVNULL,
-        timeout=SECONDS,
-    )
+    refused = serve_briefly("--root", str(root), "--http", address, *options, **variables)
     record(f"67 {address} with {given}", "refused" if refused.returncode == 2 else "escaped", 0.0)
 
     assert refused.returncode == 2

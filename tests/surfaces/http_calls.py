@@ -125,11 +125,10 @@ def http_server(
     *options: str, token: str | None = TOKEN, address: str = "127.0.0.1:0"
 ) -> Iterator[HttpServer]:
     """`mdplan serve --http ADDRESS OPTIONS` until the block ends; without `token` it makes one."""
-    environment = {name: value for name, value in os.environ.items() if name != "MDPLAN_TOKEN"}
     process = subprocess.Popen(
         [sys.executable, "-m", "mdplan", "serve", "--http", address, *options],
         cwd=REPOSITORY,
-        env=environment | ({} if token is None else {"MDPLAN_TOKEN": token}),
+        env=_without_token() | ({} if token is None else {"MDPLAN_TOKEN": token}),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -151,6 +150,24 @@ def http_server(
     finally:
         process.kill()
         process.communicate(timeout=SECONDS)
+
+
+def serve_briefly(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """What `mdplan serve ARGUMENTS` says that ends by itself; `variables` join the environment."""
+    return subprocess.run(
+        [sys.executable, "-m", "mdplan", "serve", *arguments],
+        cwd=REPOSITORY,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        env=_without_token() | variables,
+        stdin=subprocess.DEVNULL,
+        timeout=SECONDS,
+    )
+
+
+def _without_token() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "MDPLAN_TOKEN"}
 
 
 def _request(method: str, params: dict[str, Any] | None) -> bytes:

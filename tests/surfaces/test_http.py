@@ -1,20 +1,17 @@
 """`mdplan serve --http` as a process: the SDK's client, several at once, what is refused, and the end."""
 
 import json
-import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.surfaces.http_calls import PING, SECONDS, TOKEN, HttpServer, http_server
-from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY
+from tests.surfaces.http_calls import PING, SECONDS, TOKEN, HttpServer, http_server, serve_briefly
+from tests.surfaces.mcp_calls import GENERATIONS
 
 GUIDE = "# Guide\r\n\r\nVersion\u2028 1.0.\r\n"
 EDIT = {"op": "replace_match", "pattern": "1.0", "replacement": "2.0\x85"}
@@ -173,19 +170,6 @@ def test_body_beyond_the_limit_is_refused_declared_or_not(shared: HttpServer) ->
     assert shared.ask("ping")["result"] == {}
 
 
-def run(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "mdplan", "serve", *arguments],
-        cwd=REPOSITORY,
-        capture_output=True,
-        check=False,
-        encoding="utf-8",
-        env={name: value for name, value in os.environ.items() if name != "MDPLAN_TOKEN"} | variables,
-        stdin=subprocess.DEVNULL,
-        timeout=SECONDS,
-    )
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -201,7 +185,7 @@ def run(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]"
     ],
 )
 def test_options_that_make_no_sense_are_refused(root: Path, options: tuple[str, ...], told: str) -> None:
-    refused = run("--root", str(root), *options)
+    refused = serve_briefly("--root", str(root), *options)
 
     assert refused.returncode == 2
     assert told in refused.stderr
@@ -209,7 +193,7 @@ def test_options_that_make_no_sense_are_refused(root: Path, options: tuple[str, 
 
 @pytest.mark.parametrize("token", ["", "short", "with blanks in it, but long", "long enough but ünicode"])
 def test_weak_token_is_refused_and_not_repeated(root: Path, token: str) -> None:
-    refused = run("--root", str(root), "--http", "127.0.0.1:0", MDPLAN_TOKEN=token)
+    refused = serve_briefly("--root", str(root), "--http", "127.0.0.1:0", MDPLAN_TOKEN=token)
 
     assert refused.returncode == 2
     assert "16 or more" in refused.stderr
@@ -218,7 +202,7 @@ def test_weak_token_is_refused_and_not_repeated(root: Path, token: str) -> None:
 
 def test_port_that_is_taken_is_told(root: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        refused = run("--root", str(root), "--http", f"127.0.0.1:{taken.getsockname()[1]}")
+        refused = serve_briefly("--root", str(root), "--http", f"127.0.0.1:{taken.getsockname()[1]}")
 
     assert refused.returncode == 6
     assert "IO_ERROR: cannot listen on 127.0.0.1:" in refused.stderr

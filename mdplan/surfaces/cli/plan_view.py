@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.history_report import HistoryReport, RecoverReport
 from mdplan.plan_report import ApplyReport, PlanReport
@@ -15,6 +17,15 @@ if TYPE_CHECKING:
     from mdplan.engine import Engine
 
 _SHORT_ID = len("sha256-") + 16
+
+# What `write_document` is told.
+output_option = click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the plan to FILE, which `mdplan apply FILE` takes.",
+)
 
 
 def print_diff(session: Session, engine: "Engine", report: PlanReport) -> Problems:

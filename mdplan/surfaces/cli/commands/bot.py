@@ -13,6 +13,7 @@ from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.surfaces.cli.console import shown
 from mdplan.surfaces.cli.git_view import print_commit, print_planned_on_commit
 from mdplan.surfaces.cli.plan_view import (
+    output_option,
     print_applied,
     print_recovered,
     print_summary,
@@ -112,13 +113,7 @@ def bot() -> None:
 
 @bot.command()
 @_options
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the plan to FILE, which `mdplan apply FILE` takes.",
-)
+@output_option
 @engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Show what MANIFEST would change, and save that as one plan; no file is touched.

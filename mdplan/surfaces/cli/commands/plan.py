@@ -8,19 +8,13 @@ from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import BATCHES, FILES, PATTERNS
 from mdplan.plan_report import PlanReport
 from mdplan.surfaces.cli.json_input import batch_argument, override_options, read_json, with_overrides
-from mdplan.surfaces.cli.plan_view import print_summary, write_diff, write_document
+from mdplan.surfaces.cli.plan_view import output_option, print_summary, write_diff, write_document
 from mdplan.surfaces.cli.session import Session, engine_command
 
 
 @click.command()
 @batch_argument()
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the plan to FILE, which `mdplan apply FILE` takes.",
-)
+@output_option
 @click.option("--check", is_flag=True, help="Exit with 1 if anything would change.")
 @override_options
 @engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)

@@ -1,0 +1,22 @@
+"""What tests of the bot on branches share: who commits, and a manifest on the disk."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.bot.repository import IDENTITY, MANIFEST
+
+
+@pytest.fixture
+def identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git knows who commits."""
+    for name, value in IDENTITY.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Path:
+    """The file of a manifest."""
+    path = tmp_path / "bot.yml"
+    path.write_text(MANIFEST, encoding="utf-8")
+    return path
