@@ -86,6 +86,67 @@ def test_agent_applies_what_a_person_approved_and_is_told_why(
     assert (root / "guide.md").read_bytes() == EXPECTED.encode()
 
 
+SLOW_NETWORK = """
+const fetchNow = window.fetch;
+window.fetch = async (...given) => {
+  if (given[1]?.method === "POST") await new Promise((done) => setTimeout(done, 300));
+  return fetchNow(...given);
+};
+"""
+
+
+def test_approval_waits_for_marks_that_are_on_their_way(browser: "Browser", root: Path) -> None:
+    with agent(root) as calls, review_server(root) as server:
+        plan_id = calls.call("md_validate", {"file": "guide.md", "edits": EDITS}).data["planId"]
+        page = browser.new_page()
+        page.add_init_script(SLOW_NETWORK)
+        page.goto(server.link)
+        page.wait_for_url(server.url())
+        page.goto(server.url(f"plan/{plan_id}"))
+        for key in ("j", "j", "r", *COMMENT, "Escape", "d", "Tab", "Enter"):
+            page.keyboard.press(key)
+        page.get_by_text("Without edit 1.").wait_for()
+        page.close()
+        told = calls.call("md_apply", {"planId": plan_id})
+    assert "PLAN_REJECTED" in told.text
+    assert COMMENT in told.text
+
+
+def test_approval_is_not_taken_for_other_verdicts_than_the_page_showed(
+    browser: "Browser", root: Path
+) -> None:
+    with agent(root) as calls, review_server(root) as server:
+        plan_id = calls.call("md_validate", {"file": "guide.md", "edits": EDITS}).data["planId"]
+        page = browser.new_context().new_page()
+        page.goto(server.link)
+        page.wait_for_url(server.url())
+        page.goto(server.url(f"plan/{plan_id}"))
+        other = page.context.new_page()
+        other.goto(server.url(f"plan/{plan_id}"))
+        other.locator("[data-edit='1']").get_by_role("button", name="Reject").click()
+        other.get_by_text("2 of 3 edits accepted", exact=True).wait_for()
+        page.get_by_role("button", name="Approve", exact=True).click()
+        page.get_by_role("heading", name="This was not decided").wait_for()
+        page.get_by_text("2 of 3 edits accepted", exact=True).wait_for()
+        page.context.close()
+        assert "APPROVAL_REQUIRED" in calls.call("md_apply", {"planId": plan_id}).text
+
+
+def test_mark_that_cannot_be_saved_stops_the_decision(browser: "Browser", root: Path) -> None:
+    with agent(root) as calls, review_server(root) as server:
+        plan_id = calls.call("md_validate", {"file": "guide.md", "edits": EDITS}).data["planId"]
+        page = browser.new_page()
+        page.goto(server.link)
+        page.wait_for_url(server.url())
+        page.goto(server.url(f"plan/{plan_id}"))
+        page.route("**/edit/1?*", lambda route: route.abort())
+        page.locator("[data-edit='1']").get_by_role("button", name="Reject").click()
+        page.get_by_role("button", name="Approve", exact=True).click()
+        page.get_by_text("A mark was not saved, so nothing was decided.").wait_for()
+        page.close()
+        assert "APPROVAL_REQUIRED" in calls.call("md_apply", {"planId": plan_id}).text
+
+
 @pytest.mark.slow
 def test_person_applies_from_the_page(browser: "Browser", root: Path) -> None:
     with agent(root) as calls, review_server(root) as server:

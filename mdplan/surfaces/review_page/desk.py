@@ -8,7 +8,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.reviewing import OpenPlan, Reviewing
 from mdplan.storage.decisions import MOST_COMMENT_CHARACTERS, Decision, DecisionStore, Verdict
 from mdplan.surfaces.review_page.pages import marks_of
-from mdplan.surfaces.review_page.visits import Mark, Notice, Visit
+from mdplan.surfaces.review_page.visits import Mark, Notice, Visit, verdicts_key
 from mdplan.surfaces.review_page.words import counted, short
 
 # The verbs of the form with which a plan is decided.
@@ -31,10 +31,18 @@ class Desk:
         marks = visit.marks.setdefault(plan_id, dict(marks_of(opened, visit)))
         marks[index] = Mark(mark.is_rejected, _comment(mark.comment))
 
-    def decide(self, visit: Visit, opened: OpenPlan, verb: str, comment: str) -> str:
-        """Decide on a plan as `verb` says, by the marks of the visit; the ID of the plan to look at next."""
+    def decide(self, visit: Visit, opened: OpenPlan, verb: str, comment: str, verdicts: str) -> str:
+        """Decide on a plan as `verb` says, by the marks of the visit; the ID of the plan to look at next.
+
+        `verdicts` is what the reader saw rejected: where something else is by now, nothing is decided.
+        """
         plan_id = opened.plan.plan_id
         marks = marks_of(opened, visit)
+        if verb != REJECT and verdicts != verdicts_key(marks):
+            visit.notices[plan_id] = Notice(
+                "This was not decided: other edits are rejected by now than the page showed. Look again."
+            )
+            return plan_id
         comments = {index: mark.comment for index, mark in marks.items() if mark.comment}
         said = _comment(comment)
         if verb == REJECT:

@@ -21,7 +21,7 @@ from mdplan.surfaces.review_page.paging import (
     page_of_files,
     page_of_slices,
 )
-from mdplan.surfaces.review_page.visits import Mark, Visit
+from mdplan.surfaces.review_page.visits import Mark, Visit, verdicts_key
 from mdplan.surfaces.review_page.words import title_of
 
 PLANS_OF_A_PAGE: Final = 20
@@ -72,6 +72,11 @@ class PlanPage:
     def decision(self) -> Decision | None:
         """What was decided on it."""
         return self.opened.decision
+
+    @property
+    def verdicts(self) -> str:
+        """What is rejected here, as the form that decides says it."""
+        return verdicts_key(self.marks)
 
     @property
     def is_whole(self) -> bool:

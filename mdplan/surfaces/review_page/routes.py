@@ -21,7 +21,7 @@ from mdplan.surfaces.review_page.answers import html, see, static, with_headers
 from mdplan.surfaces.review_page.desk import APPROVE, APPROVE_AND_APPLY, REJECT, Desk, no_such_edit
 from mdplan.surfaces.review_page.diff_rows import Look
 from mdplan.surfaces.review_page.pages import file_page, listed_plans, marks_of, plan_page, section_page
-from mdplan.surfaces.review_page.visits import Mark, Visit, Visits
+from mdplan.surfaces.review_page.visits import Mark, Visit, Visits, verdicts_key
 
 BASE: Final = "/review/"
 OPEN: Final = "/review/open"
@@ -194,7 +194,9 @@ class ReviewRoutes:
         if asked.wants_json:
             marks = marks_of(opened, asked.visit)
             n_rejected = sum(mark.is_rejected for mark in marks.values())
-            return with_headers(JSONResponse({"edits": len(indexes), "rejected": n_rejected}))
+            return with_headers(
+                JSONResponse({"edits": len(indexes), "rejected": n_rejected, "verdicts": verdicts_key(marks)})
+            )
         return see(_back(asked, opened))
 
     def _decide(self, asked: Asked) -> Response:
@@ -204,7 +206,8 @@ class ReviewRoutes:
         verb = asked.form.get("verb", "")
         if verb not in {APPROVE, APPROVE_AND_APPLY, REJECT}:
             return _refused(400, "A decision is to approve, to approve and apply, or to reject.")
-        return see(plan_path(self._desk.decide(asked.visit, opened, verb, asked.form.get("comment", ""))))
+        comment, verdicts = asked.form.get("comment", ""), asked.form.get("verdicts", "")
+        return see(plan_path(self._desk.decide(asked.visit, opened, verb, comment, verdicts)))
 
     def _apply(self, asked: Asked) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])

@@ -5,6 +5,7 @@ The standing link does not wear out: it lies in the user's state directory for s
 it to people alone. All of it is forgotten with the process.
 """
 
+import hashlib
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,12 @@ class Mark:
 
     is_rejected: bool = False
     comment: str = ""
+
+
+def verdicts_key(marks: Mapping[int, Mark]) -> str:
+    """A short text that is the same for the same rejected edits: what a page shows, for the form that decides."""
+    rejected = sorted(index for index, mark in marks.items() if mark.is_rejected)
+    return hashlib.sha256(repr(rejected).encode("ascii")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,13 @@ const MOST_REMEMBERED = 50;
 
 const all = (selector) => [...document.querySelectorAll(selector)];
 const say = (text) => { document.getElementById("live").textContent = text; };
+// For the eye as well.
+const warn = (text) => {
+  const link = document.createElement("a");
+  link.href = location.pathname + location.search;
+  link.textContent = "Load it again";
+  document.getElementById("news").replaceChildren(text, link);
+};
 const parsed = (text) => new DOMParser().parseFromString(text, "text/html");
 
 function stored(name, fallback) {
@@ -19,12 +26,16 @@ function store(name, value) {
   try { localStorage.setItem(name, JSON.stringify(value)); } catch { /* It is forgotten, then. */ }
 }
 
-// Marks of edits, one after the other: leaving a comment for a button makes two.
+// Marks of edits, one after the other: leaving a comment for a button makes two. A mark without a verb is of a
+// comment; it keeps the verdict, which is known when the marks before it are saved.
 
 let marking = Promise.resolve();
+let onTheirWay = 0;
+let areSaved = true;
 
 function mark(form, verb) {
-  marking = marking.then(() => send(form, verb));
+  onTheirWay += 1;
+  marking = marking.then(() => send(form, verb ?? marked(form.closest("[data-edit]")))).finally(() => { onTheirWay -= 1; });
 }
 
 async function send(form, verb) {
@@ -36,11 +47,17 @@ async function send(form, verb) {
     if (!answer.ok) throw new Error(String(answer.status));
     sums = await answer.json();
   } catch {
-    say("That was not saved. Load the page again.");
+    areSaved = false;
+    warn("A mark was not saved. ");
     return;
   }
+  document.querySelector("#decision [name=verdicts]").value = sums.verdicts;
   const index = form.closest("[data-edit]").dataset.edit;
-  for (const card of all(`[data-edit="${index}"]`)) show(card, verb, fields.get("comment"));
+  for (const card of all(`[data-edit="${index}"]`)) {
+    show(card, verb);
+    // In the form that was sent somebody may have typed on meanwhile.
+    if (!card.contains(form)) card.querySelector("[name=comment]").value = fields.get("comment");
+  }
   const accepted = sums.edits - sums.rejected;
   const text = `${accepted.toLocaleString("en")} of ${sums.edits.toLocaleString("en")} ${sums.edits === 1 ? "edit" : "edits"} accepted`;
   document.getElementById("sum").textContent = text;
@@ -48,15 +65,13 @@ async function send(form, verb) {
   say(`Edit ${index} ${verb}ed. ${text}`);
 }
 
-function show(card, verb, comment) {
+function show(card, verb) {
   const isRejected = verb === "reject";
   card.classList.toggle("rejected", isRejected);
   card.querySelector(".verdict").textContent = isRejected ? "✕ rejected" : "✓ accepted";
   for (const button of card.querySelectorAll("[name=mark]")) {
     button.setAttribute("aria-pressed", String(button.value === verb));
   }
-  const input = card.querySelector("[name=comment]");
-  if (input !== document.activeElement) input.value = comment;
 }
 
 function marked(card) {
@@ -68,10 +83,23 @@ for (const form of all("form.mark")) {
     event.preventDefault();
     // Enter in the comment is a submission by the first button: it keeps the verdict that stands.
     const isByKey = document.activeElement?.name === "comment" && form.contains(document.activeElement);
-    mark(form, isByKey ? marked(form.closest("[data-edit]")) : event.submitter.value);
+    mark(form, isByKey ? null : event.submitter.value);
   });
-  form.elements.comment.addEventListener("change", () => mark(form, marked(form.closest("[data-edit]"))));
+  form.elements.comment.addEventListener("change", () => mark(form, null));
 }
+
+// A decision waits for the marks that are on their way: it is by them.
+
+const deciding = document.querySelector("#decision form");
+
+deciding?.addEventListener("submit", async (event) => {
+  if (!onTheirWay && areSaved) return;
+  event.preventDefault();
+  const { submitter } = event;
+  while (onTheirWay) await marking;
+  if (areSaved) deciding.requestSubmit(submitter);
+  else warn("A mark was not saved, so nothing was decided. ");
+});
 
 // Sections in place of a page of their own.
 
@@ -230,10 +258,7 @@ async function lookAtPlan() {
   if (!answer.ok) return;
   const { state } = await answer.json();
   if (state === body.dataset.state) return;
-  const link = document.createElement("a");
-  link.href = location.pathname + location.search;
-  link.textContent = "Load it again";
-  document.getElementById("news").replaceChildren(`This plan is now ${state}. `, link);
+  warn(`This plan is now ${state}. `);
 }
 
 async function keepLooking() {
