@@ -28,7 +28,7 @@ class Mark:
 
 
 def verdicts_key(marks: Mapping[int, Mark]) -> str:
-    """A short text that is the same for the same rejected edits: what a page shows, for the form that decides."""
+    """A short text that stands for the rejected edits: what a page shows, told by the form that decides."""
     rejected = sorted(index for index, mark in marks.items() if mark.is_rejected)
     return hashlib.sha256(repr(rejected).encode("ascii")).hexdigest()[:16]
 
