@@ -1,16 +1,16 @@
 """Tables, lists and tasks of real documents: what is added and removed again leaves no trace.
 
 Another parser, cmark-gfm, sees the new row or item, and nothing else that is new. `make test` takes a sample
-of files and blocks, MDPLAN_FULL=1 all of them.
+of files and blocks, MDPLAN_FULL=1 all files and more of each (tests/corpus/sample.py).
 """
 
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -22,15 +22,23 @@ from mdplan.operations import OPERATIONS
 from mdplan.planning.build import BuiltFile
 from mdplan.text.source import Source
 from tests.conftest import FULL
+from tests.corpus.sample import (
+    affordable,
+    as_it_is,
+    files_of,
+    in_turn,
+    spread,
+    with_crlf,
+    without_final_newline,
+)
 from tests.edit_trials import Document
 from tests.rendered_page import Page
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 300)
 
 SHARDS = 16 if FULL else 2
-# Without MDPLAN_FULL=1: one file of so many, and of each so many tables, lists and tasks.
-FILES = 12
-BLOCKS = 3
+# Of each document so many tables, lists and tasks.
+BLOCKS = 12 if FULL else 3
 NEW = "Zq7 text"
 ITEM = re.compile(rb"^([ \t]*[-*+] )(?=[A-Za-z])", re.MULTILINE)
 CHECKED = 'checked=""'
@@ -52,37 +60,13 @@ EXCUSES = {
 }
 
 Edit = dict[str, Any]
-_Block = TypeVar("_Block")
 
 
-def as_it_is(data: bytes) -> bytes:
-    return data
-
-
-def with_crlf(data: bytes) -> bytes:
-    return data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-
-
-def without_final_newline(data: bytes) -> bytes:
-    return data.rstrip(b"\r\n")
-
-
-VARIANTS: list[Callable[[bytes], bytes]] = [as_it_is, with_crlf, without_final_newline]
+VARIANTS = (as_it_is, with_crlf, without_final_newline)
 
 
 def documents(corpus: Path, shard: int) -> Iterator[Document]:
-    files = sorted(corpus.rglob("*.md"), key=lambda path: (-path.stat().st_size, path))
-    for path in (files if FULL else files[3::FILES])[shard::SHARDS]:
-        for variant in VARIANTS:
-            yield Document(f"{path.relative_to(corpus)} {variant.__name__}", variant(path.read_bytes()))
-
-
-def some(blocks: Sequence[_Block]) -> Sequence[_Block]:
-    """Some of `blocks`, evenly spread."""
-    most = BLOCKS * 4 if FULL else BLOCKS
-    if len(blocks) <= most:
-        return blocks
-    return [blocks[index * (len(blocks) - 1) // (most - 1)] for index in range(most)]
+    return in_turn(corpus, files_of(corpus, first=3, step=12)[shard::SHARDS], VARIANTS)
 
 
 @dataclass
@@ -139,7 +123,7 @@ def key_column_of(table: TableSource) -> int | None:
 def own_cells(table: TableSource, keys: int) -> Iterator[tuple[int, Edit]]:
     """Edits that give rows the cells that they have."""
     named = [at for at, name in enumerate(table.columns) if table.columns_named(name) == (at,)]
-    for row in some(table.rows):
+    for row in spread(table.rows, BLOCKS):
         key = table.text_in(row, keys)
         if key and len(table.rows_with(keys, key)) == 1:
             cells = {table.columns[at]: table.text_in(row, at) for at in named}
@@ -181,7 +165,7 @@ def test_a_row_that_is_added_and_deleted_leaves_no_trace(
 ) -> None:
     counts = Counts()
     for document in documents(corpus, shard):
-        for table in some(document.outline.tables):
+        for table in spread(document.outline.tables, affordable(document, BLOCKS)):
             keys = key_column_of(table)
             if keys is None:
                 counts.excused["header"] += 1
@@ -236,7 +220,7 @@ def test_an_item_that_is_added_and_removed_leaves_no_trace(
 ) -> None:
     counts = Counts()
     for document in documents(corpus, shard):
-        for listing in some(document.outline.lists.outermost):
+        for listing in spread(document.outline.lists.outermost, affordable(document, BLOCKS)):
             for place in [*PLACES, *beside(document.outline, listing)]:
                 check_item(counts, document, listing, add(listing, document, place))
 
@@ -245,7 +229,7 @@ def test_an_item_that_is_added_and_removed_leaves_no_trace(
 
 def beside(outline: Outline, listing: MarkdownList) -> Iterator[Edit]:
     """Places beside an item of `listing` that its text names alone, or under it."""
-    for item in some(listing.items):
+    for item in spread(listing.items, BLOCKS):
         if item.text and len(outline.lists.items_named(item.text)) == 1 and "\0" not in item.text:
             yield {"after": item.text}
             yield {"before": item.text}
@@ -290,7 +274,7 @@ def test_a_task_that_is_flipped_twice_is_as_it_was(
         boxed = Document(f"{document.name} boxed", ITEM.sub(rb"\1[ ] ", document.data))
         for tried in (document, boxed):
             before = tasks_of(tried.outline)
-            for placed in some(named_alone(tried.outline, before)):
+            for placed in spread(named_alone(tried.outline, before), affordable(tried, BLOCKS)):
                 flip_twice(counts, tried, before, placed)
 
     counts.judge(capsys, f"tasks, shard {shard}")

@@ -1,22 +1,22 @@
 """Every section of real documents is appended to and renamed, and nothing else about them changes.
 
-`make test` takes a sample of files and sections; MDPLAN_FULL=1 takes all files, and of each at most 100.
+`make test` takes a sample of files and sections, MDPLAN_FULL=1 all files and more of each.
 """
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mdplan.engine import Engine, Settings
-from mdplan.markdown.section import Section
 from mdplan.planning.build import BuiltFile
 from mdplan.reading.stat import StatRequest, stat_report
 from mdplan.reading.stat_request import INVENTORIES
 from mdplan.storage.commit import Durability
 from mdplan.text.diff import file_diff
 from tests.conftest import FULL
+from tests.corpus.sample import affordable, files_of, in_all, in_turn, spread
 from tests.edit_trials import (
     REASONS,
     Document,
@@ -34,49 +34,13 @@ from tests.strict_patch import refused_by_git
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 300)
 
-SHARDS = 64 if FULL else 4
-# Without MDPLAN_FULL=1 one file of so many. Of each file so many sections: each is a plan of the whole file.
-FILES = 12
+SHARDS = 16 if FULL else 4
+# Of each file so many sections: each is a plan of the whole file.
 SECTIONS = 100 if FULL else 4
 
 
-def as_it_is(data: bytes) -> bytes:
-    return data
-
-
-def with_crlf(data: bytes) -> bytes:
-    return data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-
-
-def with_bom(data: bytes) -> bytes:
-    return b"\xef\xbb\xbf" + data.removeprefix(b"\xef\xbb\xbf")
-
-
-def without_final_newline(data: bytes) -> bytes:
-    return data.rstrip(b"\r\n")
-
-
-VARIANTS: list[Callable[[bytes], bytes]] = [as_it_is, with_crlf, with_bom, without_final_newline]
-
-
-# The sample.
-
-
-def documents(corpus: Path, shard: int) -> Iterator[Document]:
-    """Variants of the files of one shard; the largest files are spread over the shards."""
-    files = sorted(corpus.rglob("*.md"), key=lambda path: (-path.stat().st_size, path))
-    chosen = files if FULL else files[5::FILES]
-    for path in chosen[shard::SHARDS]:
-        for variant in VARIANTS:
-            name = f"{path.relative_to(corpus)} {variant.__name__}"
-            yield Document(name, variant(path.read_bytes()))
-
-
-def some(sections: Sequence[Section]) -> Sequence[Section]:
-    """All of `sections`, or the first, the last and as many between as there is time for."""
-    if len(sections) <= SECTIONS:
-        return sections
-    return [sections[index * (len(sections) - 1) // (SECTIONS - 1)] for index in range(SECTIONS)]
+def shard_of(corpus: Path, shard: int) -> list[Path]:
+    return files_of(corpus, first=5, step=12)[shard::SHARDS]
 
 
 each_shard = pytest.mark.parametrize("shard", range(SHARDS))
@@ -99,7 +63,7 @@ def test_stat_names_the_headings_that_readers_see(corpus: Path, shard: int) -> N
     request = StatRequest(file="a.md", detail="full", limit=100_000, include=INVENTORIES)
     problems: list[str] = []
 
-    for document in documents(corpus, shard):
+    for document in in_all(corpus, shard_of(corpus, shard)):
         report = stat_report("a.md", document.outline, request)
         found = sorted((entry.start_line, entry.level) for entry in report.sections if entry.level)
         levels = (level for level, _ in document.page.headings)
@@ -116,8 +80,8 @@ def test_each_section_takes_new_text_and_nothing_else_changes(
     corpus: Path, shard: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trials = Trials()
-    for document in documents(corpus, shard):
-        for section in some(document.outline.sections):
+    for document in in_turn(corpus, shard_of(corpus, shard)):
+        for section in spread(document.outline.sections, affordable(document, SECTIONS)):
             outcome = document.plan(append(section))
             for built in trials.add(document, outcome, "append", section.path):
                 check_appended(trials, document, built, [section])
@@ -132,7 +96,7 @@ def test_all_sections_take_new_text_at_once_and_nothing_else_changes(
     corpus: Path, shard: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trials = Trials()
-    for document in documents(corpus, shard):
+    for document in in_all(corpus, shard_of(corpus, shard)):
         sections = document.outline.sections
         outcome = document.plan(*map(append, sections))
         for built in trials.add(document, outcome, "append to all", ""):
@@ -148,8 +112,8 @@ def test_each_heading_takes_a_new_title_and_nothing_else_changes(
     corpus: Path, shard: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trials = Trials()
-    for document in documents(corpus, shard):
-        for section in some(document.headings):
+    for document in in_turn(corpus, shard_of(corpus, shard)):
+        for section in spread(document.headings, affordable(document, SECTIONS)):
             outcome = document.plan(rename(section, section.index))
             for built in trials.add(document, outcome, "rename", section.path):
                 page = Page.of(built.result.source.data)
@@ -166,7 +130,7 @@ def test_all_headings_take_a_new_title_at_once_and_nothing_else_changes(
     corpus: Path, shard: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trials = Trials()
-    for document in documents(corpus, shard):
+    for document in in_all(corpus, shard_of(corpus, shard)):
         edits = [rename(section, number) for number, section in enumerate(document.headings)]
         for built in trials.add(document, document.plan(*edits), "rename all", "") if edits else ():
             numbers = {section.first_line: number for number, section in enumerate(document.headings)}
@@ -190,7 +154,8 @@ def test_refusal_is_excused_only_by_a_document_that_proves_its_reason() -> None:
 @each_shard
 def test_engine_plans_and_applies_the_same_through_the_disk(corpus: Path, shard: int, tmp_path: Path) -> None:
     """The engine's own line gives what the trials above check without it."""
-    tried = [document for document in documents(corpus, shard) if len(document.data) < 100_000]
+    documents = in_all(corpus, shard_of(corpus, shard))
+    tried = [document for document in documents if len(document.data) < 100_000]
     with Engine.open([tmp_path], settings=Settings(durability=Durability.PROCESS)).workspace as workspace:
         engine = Engine(workspace, Settings(durability=Durability.PROCESS))
         for document in tried[:: 20 if FULL else 6]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import FULL
-from tests.corpus.test_edits import VARIANTS
+from tests.corpus.sample import VARIANTS
 from tests.edit_trials import Document
 from tests.front_matter_trials import Tally, try_every_key
 

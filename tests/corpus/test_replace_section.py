@@ -21,33 +21,25 @@ from mdplan.operations.replace_section import ReplaceSection
 from mdplan.planning.build import BuiltFile
 from mdplan.text.edit import EditList
 from tests.conftest import FULL
-from tests.corpus.test_edits import as_it_is, with_crlf
+from tests.corpus.sample import as_it_is, files_of, in_all, spread, with_crlf
 from tests.edit_trials import Document
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 120)
 
 SHARDS = 16 if FULL else 2
-# Without MDPLAN_FULL=1: one file of so many, and of each so many sections.
-FILES = 15
+# Of each document so many sections without MDPLAN_FULL=1.
 SECTIONS = 12
 WORD = re.compile(r"\b[A-Za-z]{4,}\b")
 NEW_WORD = "Changed"
 
 
 def documents(corpus: Path, shard: int) -> Iterator[Document]:
-    """Two variants of the files of one shard; the largest files are spread over the shards."""
-    files = sorted(corpus.rglob("*.md"), key=lambda path: (-path.stat().st_size, path))
-    for path in (files if FULL else files[4::FILES])[shard::SHARDS]:
-        for variant in (as_it_is, with_crlf):
-            name = f"{path.relative_to(corpus)} {variant.__name__}"
-            yield Document(name, variant(path.read_bytes()))
+    return in_all(corpus, files_of(corpus, first=4, step=15)[shard::SHARDS], (as_it_is, with_crlf))
 
 
-def some(sections: Sequence[Section]) -> Sequence[Section]:
-    """All of `sections`, or some that are evenly spread."""
-    if FULL or len(sections) <= SECTIONS:
-        return sections
-    return [sections[index * (len(sections) - 1) // (SECTIONS - 1)] for index in range(SECTIONS)]
+def some(document: Document) -> Sequence[Section]:
+    sections = document.outline.sections
+    return sections if FULL else spread(sections, SECTIONS)
 
 
 def replaced(outline: Outline, section: Section, markdown: str) -> Resolution | str:
@@ -90,7 +82,7 @@ def test_own_text_sent_back_changes_nothing(
     problems: list[str] = []
     for document in documents(corpus, shard):
         outline = document.outline
-        for section in some(outline.sections):
+        for section in some(document):
             own = outline.text_of(section.span)
             outcome = replaced(outline, section, own)
             is_refused = isinstance(outcome, str)
@@ -115,7 +107,7 @@ def test_one_changed_word_changes_its_line_alone(
     for document in documents(corpus, shard):
         outline = document.outline
         text = outline.source.text
-        for section in some(outline.sections):
+        for section in some(document):
             word = word_to_change(outline, section)
             if word is None:
                 continue
