@@ -106,5 +106,5 @@ def _failed(line: int, reason: str) -> Diagnostic:
 _NOT_INSTALLED: Final = Diagnostic(
     code=Code.FORMATTER_FAILED,
     message="mdformat is not installed, or its GFM plugin is not",
-    hint='install the extra: `pip install "mdplan[format]"`',
+    hint='install the extra: `pip install "mdplan[mdformat]"`',
 )

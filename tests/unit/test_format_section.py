@@ -36,7 +36,7 @@ def test_without_mdformat_the_hint_says_how_to_install_it(monkeypatch: pytest.Mo
 
     assert found.code is Code.FORMATTER_FAILED
     assert found.message == "mdformat is not installed, or its GFM plugin is not"
-    assert found.hint == 'install the extra: `pip install "mdplan[format]"`'
+    assert found.hint == 'install the extra: `pip install "mdplan[mdformat]"`'
 
 
 @pytest.mark.usefixtures("fresh_parser")
