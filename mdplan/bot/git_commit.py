@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -21,7 +22,7 @@ from dulwich.refs import Ref
 from dulwich.repo import Repo
 
 from mdplan.bot.git_identity import Signature
-from mdplan.bot.git_objects import write_object
+from mdplan.bot.git_objects import read_object, write_object
 from mdplan.bot.git_repository import Place, refused
 from mdplan.diagnostics import Code
 from mdplan.storage.file_name import visible
@@ -51,11 +52,11 @@ def write_commit(
     Raises `StorageRefused`: what making a result gives, FILE_EXISTS where a folder and a file meet, IO_ERROR.
     """
     store = repository.object_store
-    parent = store[base]
-    assert isinstance(parent, Commit)
-    mode_of = _Modes(repository, parent.tree)
     changes: dict[tuple[bytes, ...], tuple[int, ObjectID] | None] = {}
     with refusing(visible(repository.path), "writing objects into"):
+        parent = read_object(store, base)
+        assert isinstance(parent, Commit)
+        mode_of = _Modes(repository, parent.tree)
         for file in files:
             path = _components(place.within(file.path))
             like = _components(place.within(file.like)) if file.like is not None else None
@@ -76,9 +77,9 @@ def move_branch(
     until = time.monotonic() + wait
     subject = text.message.partition(b"\n")[0]
     message = b"commit: " + subject if _keeps_log(repository, branch) else None
-    while True:
-        try:
-            with refusing(visible(branch), "moving the branch"):
+    with refusing(visible(branch), "moving the branch"):
+        while True:
+            try:
                 return repository.refs.set_if_equals(
                     Ref(branch.encode("utf-8", "surrogateescape")),
                     base or ZERO_SHA,
@@ -88,12 +89,13 @@ def move_branch(
                     timezone=text.committer.offset,
                     message=message,
                 )
-        except FileLocked as locked:
-            if time.monotonic() >= until:
-                held = visible(os.fsdecode(locked.lockfilename))
-                problem = f"the branch `{visible(branch)}` is locked by another program"
-                hint = f"try again; if no git runs, one was killed: remove `{held}`"
-                raise refused(Code.LOCK_TIMEOUT, problem, hint) from locked
+            except FileLocked as locked:
+                if time.monotonic() >= until:
+                    raise _locked(branch, locked) from locked
+            except FileNotFoundError:
+                # Who packs refs takes away the folder of a branch, which is empty then.
+                if time.monotonic() >= until:
+                    raise
             time.sleep(_POLL_SECONDS)
 
 
@@ -111,7 +113,7 @@ class _Modes:
                 continue
             try:
                 mode, _ = tree_lookup_path(
-                    self.repository.object_store.__getitem__, self.tree, b"/".join(known)
+                    partial(read_object, self.repository.object_store), self.tree, b"/".join(known)
                 )
             except (KeyError, ValueError):
                 continue
@@ -122,7 +124,7 @@ class _Modes:
 
 def _changed_tree(store: DiskObjectStore, base: ObjectID | None, changes: _Changes) -> ObjectID | None:
     """The tree `base` with `changes`; None for one that has become empty. Trees without changes are kept."""
-    found = store[base] if base is not None else Tree()
+    found = read_object(store, base) if base is not None else Tree()
     assert isinstance(found, Tree)
     entries = {entry.path: (entry.mode, entry.sha) for entry in found.iteritems()}
     here = {path[0]: change for path, change in changes.items() if len(path) == 1}
@@ -179,6 +181,13 @@ def _keeps_log(repository: Repo, branch: str) -> bool:
     except KeyError:
         return not repository.bare
     return told in (b"true", b"yes", b"on", b"1", b"always")
+
+
+def _locked(branch: str, locked: FileLocked) -> StorageRefused:
+    held = visible(os.fsdecode(locked.lockfilename))
+    problem = f"the branch `{visible(branch)}` is locked by another program"
+    hint = f"try again; if no git runs, one was killed: remove `{held}`"
+    return refused(Code.LOCK_TIMEOUT, problem, hint)
 
 
 def _components(path: str) -> tuple[bytes, ...]:

@@ -1,10 +1,13 @@
-"""One object, written into a repository as git writes it: under a name of its own first, then in place.
+"""One object of a repository, read while others repack it, and written as git writes it.
 
-Several may write the same object at once, and one that was killed is in nobody's way.
+It is written under a name of its own first, then put in place. Several may write the same object at once, and
+one that was killed is in nobody's way.
 """
 
+import errno
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +19,20 @@ from dulwich.objects import ObjectID, ShaFile
 _TEMPORARY: Final = "tmp_obj_"
 _MODE: Final = 0o444
 _MOST_TRIES: Final = 20
+# Each look past the first finds nothing only if the object is missing, or was packed anew meanwhile.
+_MOST_LOOKS: Final = 4
+
+
+def read_object(store: DiskObjectStore, name: ObjectID) -> ShaFile:
+    """The object of that name. Raises `OSError` (EIO) for one that the repository lacks.
+
+    dulwich looks into the packs and then for a loose file. A `git repack` between the two puts the object
+    into a pack that was not there before, and takes the file away; so the packs are asked again, as git does.
+    """
+    for _ in range(_MOST_LOOKS):
+        with suppress(KeyError):
+            return store[name]
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
 def write_object(store: DiskObjectStore, made: ShaFile) -> ObjectID:

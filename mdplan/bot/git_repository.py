@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from dulwich.errors import NotGitRepository, RefFormatError
-from dulwich.objects import Commit, ObjectID, ShaFile, Tag
+from dulwich.objects import Commit, ObjectID, Tag
 from dulwich.refs import Ref, SymrefLoop, check_ref_format
 from dulwich.repo import InvalidWorktreeConfiguration, Repo, UnsupportedExtension, UnsupportedVersion
 
+from mdplan.bot.git_objects import read_object
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.file_name import visible
 from mdplan.storage.refusal import StorageRefused, of_error
@@ -194,10 +195,10 @@ def _real_name(repository: Repo, name: str) -> str:
 def _commit(repository: Repo, value: ObjectID, given: str) -> ObjectID:
     """The commit that `value`, which `given` names, is or is a tag of."""
     try:
-        found: ShaFile = repository.object_store[value]
+        found = read_object(repository.object_store, value)
         while isinstance(found, Tag):
-            found = repository.object_store[found.object[1]]
-    except KeyError as error:
+            found = read_object(repository.object_store, found.object[1])
+    except OSError as error:
         message = f"`{visible(given)}` names an object that the repository lacks"
         raise refused(Code.IO_ERROR, message, "`git fsck` says what is missing; fetch it") from error
     if isinstance(found, Commit):
@@ -211,7 +212,14 @@ def _ids(repository: Repo, digits: str) -> list[ObjectID]:
     """The commits whose IDs begin with `digits`."""
     store, name = repository.object_store, ObjectID(digits.lower().encode())
     found = [name] if len(name) == _DIGITS else sorted(set(store.iter_prefix(name)))
-    return [each for each in found if each in store and isinstance(store[each], Commit)]
+    return [each for each in found if _is_commit(repository, each)]
+
+
+def _is_commit(repository: Repo, name: ObjectID) -> bool:
+    try:
+        return isinstance(read_object(repository.object_store, name), Commit)
+    except OSError:
+        return False
 
 
 def _is_bare(repository: Repo, common: Path) -> bool:

@@ -9,13 +9,14 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, NamedTuple, TypeVar
 
 from dulwich.errors import ApplyDeltaError, ChecksumMismatch, FileFormatException
 from dulwich.object_store import tree_lookup_path
 from dulwich.objects import Blob, Commit, ObjectID, Tree
 
+from mdplan.bot.git_objects import read_object
 from mdplan.bot.git_repository import Place
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.file_name import visible
@@ -223,7 +224,7 @@ class CommitFileSystem(FileSystem):
             return ObjectID(commit.tree)
         try:
             mode, found = tree_lookup_path(
-                self._repository.object_store.__getitem__, commit.tree, os.fsencode(self._below)
+                partial(read_object, self._repository.object_store), commit.tree, os.fsencode(self._below)
             )
         except (KeyError, ValueError) as error:
             raise _error(errno.ENOENT) from error
@@ -241,7 +242,7 @@ class CommitFileSystem(FileSystem):
 
     def _object(self, name: ObjectID, kind: type[Kind]) -> Kind:
         with _sound():
-            found = self._repository.object_store[name]
+            found = read_object(self._repository.object_store, name)
         if not isinstance(found, kind):
             raise _error(errno.EIO)
         return found

@@ -3,10 +3,13 @@
 import json
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import dulwich.refs
 import pytest
+from dulwich.objects import ShaFile
 
 from mdplan.bot.bot import How
 from mdplan.bot.git_verbs import MOST_ATTEMPTS, GitCommit, apply_to_branch
@@ -44,31 +47,50 @@ def script(name: str, *arguments: str) -> list[str]:
     return [sys.executable, str(REPOSITORY / "tests" / "bot" / name), *arguments]
 
 
-def test_every_plan_of_racing_bots_lands_exactly_once(bare: Repository) -> None:
+def start_bots(bare: Repository, left_to_close: ExitStack) -> "list[subprocess.Popen[str]]":
+    """Bots that wait for a line before each commit; they are killed when the test ends before them."""
     started = [
-        subprocess.Popen(
-            script("racing_bot.py", str(bare.path), name, str(PLANS)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+        left_to_close.enter_context(
+            subprocess.Popen(
+                script("racing_bot.py", str(bare.path), name, str(PLANS)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
         )
         for name in BOTS
     ]
-    told: list[list[Any]] = []
-    for _ in range(PLANS):
-        assert [line_of(bot) for bot in started] == ["planned"] * len(BOTS)
-        for bot in started:
-            assert bot.stdin is not None
-            bot.stdin.write("\n")
-            bot.stdin.flush()
-        # Refs are packed and objects repacked under them.
-        bare.git("pack-refs", "--all")
-        bare.git("repack", "-q", "-a", "-d")
-        lines = [line_of(bot) for bot in started]
-        assert all(line.startswith("[") for line in lines), lines
-        told += map(json.loads, lines)
+    for bot in started:
+        left_to_close.callback(bot.kill)
+    return started
 
-    assert [bot.communicate()[0] for bot in started] == ["", ""]
+
+def told_by(bot: "subprocess.Popen[str]", line: str) -> str:
+    """The next line of `bot`, which begins with `line`; otherwise the test fails with all that it says."""
+    told = line_of(bot)
+    if not told.startswith(line):
+        pytest.fail(f"{told}\n{bot.communicate()[0]}")
+    return told
+
+
+def test_every_plan_of_racing_bots_lands_exactly_once(bare: Repository) -> None:
+    told: list[list[Any]] = []
+    with ExitStack() as left_to_close:
+        started = start_bots(bare, left_to_close)
+        for _ in range(PLANS):
+            for bot in started:
+                told_by(bot, "planned")
+            for bot in started:
+                assert bot.stdin is not None
+                bot.stdin.write("\n")
+                bot.stdin.flush()
+            # Refs are packed and objects repacked under them.
+            bare.git("pack-refs", "--all")
+            bare.git("repack", "-q", "-a", "-d")
+            told += [json.loads(told_by(bot, "[")) for bot in started]
+        assert [bot.communicate()[0] for bot in started] == ["", ""]
+
     assert [bot.returncode for bot in started] == [0, 0]
     assert all(applied for _, applied, _, _, _ in told)
     # Of each round one at least: a bot that meets the lock of `pack-refs` may plan again, too.
@@ -82,6 +104,54 @@ def test_every_plan_of_racing_bots_lands_exactly_once(bare: Repository) -> None:
     assert shared == ["begin", *(line for _, line, _ in landed)]
     assert {name for name in bare.files("main") if "-" in name} == {f"{line}.md" for line, *_ in told}
     bare.must_be_sound()
+
+
+def test_commit_that_is_packed_while_it_is_looked_for_is_found(
+    bare: Repository, manifest: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looks into the packs, and then for a loose file, may find it in neither."""
+    open_loose = ShaFile.from_path
+
+    def repack_before(path: str, *arguments: object, **options: Any) -> ShaFile:  # noqa: ANN401 (dulwich's)
+        bare.git("repack", "-q", "-a", "-d")
+        return open_loose(path, *arguments, **options)
+
+    monkeypatch.setattr(ShaFile, "from_path", repack_before)
+
+    assert bare.applied(manifest, "main").applied
+
+
+def test_folder_of_the_branch_that_goes_meanwhile_is_made_again(
+    bare: Repository, manifest: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare.git("branch", "bots/nightly", "main")
+    make = dulwich.refs.ensure_dir_exists
+    packed: list[object] = []
+
+    def pack_after(folder: bytes) -> None:
+        make(folder)
+        if not packed:
+            packed.append(bare.git("pack-refs", "--all"))
+
+    monkeypatch.setattr("dulwich.refs.ensure_dir_exists", pack_after)
+    report = bare.applied(manifest, "bots/nightly")
+
+    assert packed
+    assert report.applied, report.error
+    assert bare.at("bots/nightly") == report.commit
+
+
+def test_object_that_the_repository_lacks_is_told(bare: Repository, manifest: Path) -> None:
+    def lose(event: str, _facts: object) -> None:
+        if event == "committing":
+            commit = bare.at("main")
+            loose = bare.path / "objects" / commit[:2] / commit[2:]
+            loose.unlink()
+
+    report = apply_to_branch(bare.engine(), load(str(manifest)), How(jobs=1, tell=lose), "main", GitCommit())
+
+    assert codes(report) == ["IO_ERROR"]
+    assert not report.applied
 
 
 def test_branch_that_moved_meanwhile_is_stale(bare: Repository, manifest: Path) -> None:
