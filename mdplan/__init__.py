@@ -1,3 +1,80 @@
-"""mdplan: a transactional edit-plan engine for Markdown and plain-text files."""
+"""mdplan: a transactional edit-plan engine for Markdown and plain-text files.
+
+`Engine` has all verbs. Each takes decoded JSON, as every other surface does, and gives a report: what is
+wrong with a request is in the report, and no exception. These are all public names; `__init__.pyi` has
+their types. In the examples of the other names `engine` is this one:
+
+>>> from mdplan import Engine
+>>> engine = Engine.open(["."])
+
+Look at a file, and plan what to change:
+
+>>> [section.heading_path[-1] for section in engine.stat({"file": "guide.md", "depth": 2}).sections]
+['Kettle guide', 'Install', 'Brew', 'Troubleshooting']
+>>> batch = {"file": "guide.md", "edits": [
+...     {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},
+... ]}
+>>> plan = engine.plan(batch)
+>>> print(plan.diff)  # doctest: +ELLIPSIS
+diff --git a/guide.md b/guide.md
+...
+-The nightly firmware is fine for a first try.
++The stable firmware is fine for a first try.
+...
+
+Commit exactly that, and take it back:
+
+>>> engine.apply({"planId": plan.plan_id}).applied
+True
+>>> engine.search({"pattern": "nightly firmware", "file": "guide.md"}).total_matches
+0
+>>> engine.undo().applied
+True
+>>> len(engine.history().transactions)
+2
+>>> engine.close()
+"""
+
+from importlib import import_module
+from typing import Final
 
 __version__ = "0.1.0"
+
+# Where each name comes from. It is fetched when somebody asks for it: `import mdplan`, which every start of
+# the command line does, loads nothing else.
+_HOMES: Final = {
+    "ApplyReport": "mdplan.plan_report",
+    "Code": "mdplan.diagnostics",
+    "Diagnostic": "mdplan.diagnostics",
+    "DoctorReport": "mdplan.history_report",
+    "Durability": "mdplan.storage.durability",
+    "Engine": "mdplan.engine",
+    "HistoryReport": "mdplan.history_report",
+    "Limits": "mdplan.batch_limits",
+    "PlanReport": "mdplan.plan_report",
+    "ReadReport": "mdplan.read_report",
+    "RecoverReport": "mdplan.history_report",
+    "Report": "mdplan.report",
+    "SearchReport": "mdplan.read_report",
+    "Settings": "mdplan.settings",
+    "Severity": "mdplan.diagnostics",
+    "StatReport": "mdplan.stat_report",
+    "StorageRefused": "mdplan.storage.refusal",
+    "approved_only": "mdplan.approving",
+    "to_wire": "mdplan.report",
+}
+
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (names of a mapping)
+
+
+def __getattr__(name: str) -> object:
+    """The public name `name`, fetched where it is at home."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    """All public names, whether they were fetched or not."""
+    return sorted({*globals(), *_HOMES})

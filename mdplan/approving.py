@@ -18,6 +18,11 @@ def approved_only(plan: Plan, root: Root) -> Problems | Approved:
 
     Errors: APPROVAL_REQUIRED where nobody decided yet; PLAN_REJECTED, with the comment of who did, also for
     a plan of which only a part was approved: that part is a plan of its own, which the message names.
+
+    >>> strict = Engine.open(["."], approval=approved_only)
+    >>> batch = {"file": "guide.md", "edits": [{"op": "set_front_matter", "key": "status", "value": "done"}]}
+    >>> strict.apply({"planId": strict.plan(batch).plan_id}).error.code.value
+    'APPROVAL_REQUIRED'
     """
     decision = DecisionStore(root.path).of(plan.plan_id)
     if decision is None:

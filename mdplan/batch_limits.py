@@ -6,7 +6,11 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much one batch may hold; `glob_files` is how many files one glob of it may stand for."""
+    """How much one batch may hold; `glob_files` is how many files one glob of it may stand for.
+
+    >>> Engine.open(["."], settings=Settings(batch=Limits(glob_files=1_000))).settings.batch.glob_files
+    1000
+    """
 
     files: int = 10_000
     glob_files: int = 100

@@ -24,14 +24,22 @@ class Exit(IntEnum):
 
 
 class Severity(StrEnum):
-    """Whether a diagnostic stops the plan."""
+    """Whether a diagnostic stops the plan.
+
+    >>> [severity.value for severity in Severity]
+    ['error', 'warning']
+    """
 
     ERROR = "error"
     WARNING = "warning"
 
 
 class Code(StrEnum):
-    """Every code that a report can carry, with the exit code that the command line gives it."""
+    """Every code that a report can carry, with the exit code that the command line gives it.
+
+    >>> Code.STALE_BASE.value, Code.STALE_BASE.exit.value
+    ('STALE_BASE', 4)
+    """
 
     exit: Exit
 
@@ -138,6 +146,12 @@ class Diagnostic:
     `message` says what and where and holds no file text; `hint` is the next step, with values that can be
     pasted. `edit_index` is 0-based through the whole batch; `place` is 1-based. `near` are the places that
     come closest to a text that was not found; None where there are none.
+
+    >>> error = engine.read({"file": "guide.md", "heading": "Example"}).error
+    >>> error.message
+    'heading path ["Example"] names 2 sections, at lines 42, 51'
+    >>> [candidate.start_line for candidate in error.candidates]
+    [42, 51]
     """
 
     code: Code

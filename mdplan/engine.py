@@ -6,10 +6,10 @@ Every surface is a thin adapter onto this class; none of them edits text by itse
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from mdplan.batch import Batch
 from mdplan.committing import Approval, Committing, nobody_is_asked
@@ -22,12 +22,11 @@ from mdplan.history_list import HistoryList
 from mdplan.history_report import DoctorReport, HistoryReport, RecoverReport
 from mdplan.plan import Plan
 from mdplan.plan_library import PlanLibrary
-from mdplan.plan_report import ApplyReport, PlanReport
+from mdplan.plan_report import ApplyReport, PlanReport, as_apply_report
 from mdplan.plan_request import PlanRequest, read_plan_request
 from mdplan.planner import Planner
 from mdplan.planning.plan_document import is_document, write_document
 from mdplan.planning.planned import Chosen, Draft, Planned
-from mdplan.planning.repetition import is_same_request, may_repeat
 from mdplan.planning.replanning import plan_on_new_base, plan_part, plan_pinned
 from mdplan.planning.replay import bases_of, is_applied, stale_files
 from mdplan.planning.undo import UNDO_IS_WHOLE, undone_transaction
@@ -53,7 +52,15 @@ from mdplan.undoing import PlannedUndo, Undoing
 
 
 class Engine:
-    """All verbs, over the roots of one workspace. It keeps no state of a call, so threads may share it."""
+    """All verbs, over the roots of one workspace. It keeps no state of a call, so threads may share it.
+
+    >>> with Engine.open(["."]) as engine:
+    ...     engine.stat({"file": "guide.md"}).sections[1].heading_path
+    ('Kettle guide', 'Install')
+
+    `draft`, `source`, `keep` and `commit` are for the surfaces of mdplan, as are its attributes: they may
+    change with any version.
+    """
 
     def __init__(
         self,
@@ -102,11 +109,21 @@ class Engine:
         """
         return cls(Workspace.open(roots, allow, deny), settings, approval=approval)
 
-    def stat(self, request: StatRequest) -> StatReport:
+    def close(self) -> None:
+        """Let go of the roots, as the end of a `with` block does."""
+        self.workspace.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def stat(self, request: StatRequest | Mapping[str, Any]) -> StatReport:
         """Structure of one file, or one row for each file of a folder or glob; never content."""
         return stat_files(self.documents, request)
 
-    def read(self, request: ReadRequest) -> ReadReport:
+    def read(self, request: ReadRequest | Mapping[str, Any]) -> ReadReport:
         """Content of one or several places, each with what pins an edit of it."""
         return read_files(self.documents, request)
 
@@ -115,7 +132,7 @@ class Engine:
         name = self.workspace.locate(file)
         return name if isinstance(name, Diagnostic) else self.documents.read(name, encoding)
 
-    def search(self, request: SearchRequest, tick: Tick = unheard) -> SearchReport:
+    def search(self, request: SearchRequest | Mapping[str, Any], tick: Tick = unheard) -> SearchReport:
         """Matches of a pattern in files, by section; the totals are exact. `tick` hears of each file."""
         return search_files(self.documents, request, tick)
 
@@ -154,7 +171,7 @@ class Engine:
         undone = undone_transaction(loaded[0])
         if undone is not None:
             return self.undo(undone, dry_run=True, rebases=True)
-        planned = plan_on_new_base(self._plan, loaded[0], self.settings.batch)
+        planned = plan_on_new_base(self.planner.plan, loaded[0], self.settings.batch)
         if not isinstance(planned, Planned):
             return refusal(PlanReport, planned)
         return PlanReport(ok=True, stored=self._save(planned.plan), **planned.report_fields())
@@ -208,7 +225,7 @@ class Engine:
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         try:
-            return self._commit_batch(lambda: self._plan(batch))
+            return self._commit_batch(lambda: self.planner.plan(batch))
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
@@ -257,11 +274,6 @@ class Engine:
         """What is wrong with the roots and the state folders, and what to do about it; nothing is changed."""
         return examine(self.workspace, self.settings)
 
-    # From a batch to a plan.
-
-    def _plan(self, batch: Batch) -> Planned | Problems:
-        return self.planner.plan(batch)
-
     # From a plan to a receipt.
 
     def _apply_batch(self, data: object, tick: Tick) -> ApplyReport:
@@ -269,9 +281,9 @@ class Engine:
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         if batch.dry_run:
-            return _as_apply_report(self.plan(data, tick))
+            return as_apply_report(self.plan(data, tick))
         plan = partial(self.planner.plan, tick=tick)
-        return self._commit_batch(lambda: self._repeated(batch) or plan_pinned(plan, batch))
+        return self._commit_batch(lambda: self.stored.repeated(batch) or plan_pinned(plan, batch))
 
     def _commit_batch(self, plan_it: Callable[[], Planned | Plan | Problems]) -> ApplyReport:
         """Commit what `plan_it` plans, before the lock so that a refusal leaves no trace.
@@ -304,17 +316,6 @@ class Engine:
         found = self.documents.found_of(plan)
         return isinstance(found, list) and not stale_files(plan, found)
 
-    def _repeated(self, batch: Batch) -> Plan | None:
-        """Plan of the last commit on the files of `batch`, if it was this batch and its result stands."""
-        state = self.documents.state_of(batch) if may_repeat(batch) else None
-        last = self.library.last_commit(state) if state else None
-        plan = last.plan() if last is not None else None
-        if plan is None or not is_same_request(plan, batch):
-            return None
-        # Files that no edit names are not in that state.
-        found = self.documents.found_of(plan)
-        return plan if isinstance(found, list) and is_applied(plan, found) else None
-
     def _apply_plan(self, data: Mapping[str, Any]) -> ApplyReport:
         request = read_plan_request(data, is_document=is_document(data))
         if not isinstance(request, PlanRequest):
@@ -326,7 +327,7 @@ class Engine:
         if not isinstance(chosen, Chosen):
             return refusal(ApplyReport, chosen)
         if request.dry_run:
-            report = _as_apply_report(self.stored.report(chosen.plan))
+            report = as_apply_report(self.stored.report(chosen.plan))
         else:
             plan, rebases = chosen.plan, request.rebases
             report = self.committing.locked(
@@ -349,7 +350,7 @@ class Engine:
         undone = undone_transaction(plan)
         if rebases and undone is not None:
             return self._undo_locked(lock, undone, rebases=True)
-        rebased = plan_on_new_base(self._plan, plan, self.settings.batch) if rebases else ()
+        rebased = plan_on_new_base(self.planner.plan, plan, self.settings.batch) if rebases else ()
         if not isinstance(rebased, Planned):
             return refusal(ApplyReport, (*stale, *rebased))
         return self.committing.commit(lock, rebased.plan, rebased.bases, rebased=True)
@@ -370,7 +371,7 @@ class Engine:
         if not isinstance(planned, PlannedUndo):
             return refusal(ApplyReport, planned)
         self.library.save(planned.plan, past.root, self._clock())
-        return replace(_as_apply_report(self.stored.report(planned.plan)), rebased=planned.rebased)
+        return replace(as_apply_report(self.stored.report(planned.plan)), rebased=planned.rebased)
 
     def _chosen(self, plan: Plan, request: PlanRequest) -> Chosen | Problems:
         """`plan`, or the plan of the edits of it that were accepted."""
@@ -378,7 +379,7 @@ class Engine:
             return Chosen(plan)
         if undone_transaction(plan) is not None:
             return (UNDO_IS_WHOLE,)
-        planned = plan_part(self._plan, plan, request.accept, self.settings.batch)
+        planned = plan_part(self.planner.plan, plan, request.accept, self.settings.batch)
         if not isinstance(planned, Planned):
             return planned
         self._save(planned.plan)
@@ -392,7 +393,3 @@ class Engine:
         root = self.documents.root_of(plan)
         assert isinstance(root, Root)
         return root
-
-
-def _as_apply_report(report: PlanReport) -> ApplyReport:
-    return ApplyReport(**{field.name: getattr(report, field.name) for field in fields(report)})

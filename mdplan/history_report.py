@@ -36,6 +36,9 @@ class HistoryReport(Report):
 
     `diff` is that of a single transaction that was asked for; `diff_exact` is false where its bytes are not
     Unicode and it shows them escaped, `diff_truncated` true where it is cut off.
+
+    >>> engine.history().transactions
+    ()
     """
 
     transactions: tuple[TransactionEntry, ...] = ()
@@ -48,7 +51,12 @@ class HistoryReport(Report):
 
 @value(frozen=True, slots=True, kw_only=True)
 class RecoverReport(Report):
-    """Of `recover`: what was done now, None for nothing. Errors are what still needs a person."""
+    """Of `recover`: what was done now, None for nothing. Errors are what still needs a person.
+
+    >>> report = engine.recover()
+    >>> report.ok, report.recovered
+    (True, None)
+    """
 
     recovered: RecoveredTransactions | None = None
     warnings: tuple[Diagnostic, ...] = ()
@@ -71,6 +79,10 @@ class Check:
 
 @value(frozen=True, slots=True, kw_only=True)
 class DoctorReport(Report):
-    """Of `doctor`: every check of every root. Problems are errors of the report as well."""
+    """Of `doctor`: every check of every root. Problems are errors of the report as well.
+
+    >>> all(check.status in ("ok", "note") for check in engine.doctor().checks)
+    True
+    """
 
     checks: tuple[Check, ...] = ()

@@ -1,6 +1,7 @@
 """What `validate`, `plan`, `apply` and `undo` hand back."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import EditResult
@@ -35,6 +36,11 @@ class PlanReport(Report):
     counted anew. `file` and `base_sha256` stand for the one file of a batch of one. `diff` is a unified diff;
     `diff_exact` is false where the bytes are not Unicode and it shows them escaped. `stored` says whether
     the plan can be applied by its ID alone.
+
+    >>> rename = {"op": "rename_heading", "heading": "Brew", "newTitle": "Brewing"}
+    >>> report = engine.plan({"file": "guide.md", "edits": [rename]})
+    >>> report.ok, report.edits_applied, report.files[0].lines_added
+    (True, 1, 1)
     """
 
     plan_id: str | None = None
@@ -143,6 +149,10 @@ class ApplyReport(PlanReport):
     files that this call changed. `undoable` says whether the history has all that an undo needs, `durable`
     whether the commit would survive a loss of power now. `recovered` is what was found cut off, and mended,
     before. `approved` is the approval by which it was committed, where one was asked for.
+
+    >>> report = engine.apply({"file": "new.md", "edits": [{"op": "create_file", "markdown": "# New"}]})
+    >>> report.ok, report.applied, report.receipt.files[0].base_sha256
+    (True, True, None)
     """
 
     already_applied: bool | None = None
@@ -153,3 +163,8 @@ class ApplyReport(PlanReport):
     recovered: RecoveredTransactions | None = None
     approved: Approved | None = None
     written: tuple[WrittenFile, ...] | None = None
+
+
+def as_apply_report(report: PlanReport) -> ApplyReport:
+    """The same, as what `apply` and `undo` hand back: of a dry run, nothing was committed."""
+    return ApplyReport(**{field.name: getattr(report, field.name) for field in fields(report)})

@@ -1,21 +1,37 @@
 """`read`: the content of places in files."""
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from mdplan.diagnostics import Diagnostic
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.outline import Outline
 from mdplan.outlined_files import OutlinedFiles
 from mdplan.read_report import ReadReport, ReadResult
 from mdplan.reading.read import read_target
 from mdplan.reading.read_target import ReadRequest, ReadTarget
+from mdplan.report import refusal
 from mdplan.storage.file_name import FileName
 
 _Outlines: TypeAlias = dict[tuple[FileName, str | None, str | None], Outline | Diagnostic]
 
 
-def read_files(files: OutlinedFiles, request: ReadRequest) -> ReadReport:
-    """Content of one or several places, each with what pins an edit of it. `ok` when all were read."""
+def read_files(files: OutlinedFiles, request: ReadRequest | Mapping[str, Any]) -> ReadReport:
+    """Content of one or several places, each with what pins an edit of it. `ok` when all were read.
+
+    Decoded JSON is read first, with the errors of that.
+    """
+    asked = _asked(request) if isinstance(request, Mapping) else request
+    return _read_all(files, asked) if isinstance(asked, ReadRequest) else refusal(ReadReport, asked)
+
+
+def _asked(data: Mapping[str, Any]) -> ReadRequest | Problems:
+    from mdplan.reading.read_request import read_read_request
+
+    return read_read_request(data)
+
+
+def _read_all(files: OutlinedFiles, request: ReadRequest) -> ReadReport:
     outlines: _Outlines = {}
     results: list[ReadResult] = []
     left = request.max_characters

@@ -46,7 +46,12 @@ class ReadResult:
 
 @value(frozen=True, slots=True, kw_only=True)
 class ReadReport(Report):
-    """Of `read`: one result a target, in their order. `ok` says that all of them were read."""
+    """Of `read`: one result a target, in their order. `ok` says that all of them were read.
+
+    >>> report = engine.read({"file": "guide.md", "codeBlock": {"language": "sh"}})
+    >>> report.results[0].start_line, report.results[0].end_line
+    (18, 19)
+    """
 
     results: tuple[ReadResult, ...] = ()
 
@@ -102,6 +107,10 @@ class SearchReport(Report):
     """Of `search`. The totals are exact, also where `truncated` says that hits are left out.
 
     `total_files` are those with matches. `warnings` are of files that could not be searched.
+
+    >>> report = engine.search({"pattern": "kettle", "file": "**/*.md", "caseSensitive": False})
+    >>> report.total_files, report.files[0].file, report.files[0].groups[0].hits[0].line
+    (2, 'guide.md', 2)
     """
 
     pattern: str | None = None

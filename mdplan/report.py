@@ -21,6 +21,10 @@ class Report:
     """The part that all reports share. `error` is the first of the `diagnostics` that are errors.
 
     `left_out` says how many entries long lists have lost to keep the report short, by the names of the lists.
+
+    >>> report = engine.read({"file": "guide.md", "heading": "Descale"})
+    >>> report.ok, report.error.code.value, len(report.diagnostics)
+    (False, 'SECTION_NOT_FOUND', 1)
     """
 
     ok: bool
@@ -40,7 +44,11 @@ def refusal(shape: type[AnyReport], problems: Sequence[Diagnostic]) -> AnyReport
 
 
 def to_wire(value: object) -> Any:  # noqa: ANN401 (any JSON)
-    """`value` as decoded JSON: dataclasses as objects in camelCase without absent fields, enums as values."""
+    """`value` as decoded JSON: dataclasses as objects in camelCase without absent fields, enums as values.
+
+    >>> to_wire(engine.search({"pattern": "nightly", "file": "guide.md"}))["totalMatches"]
+    2
+    """
     if isinstance(value, str):
         return visible(str(value)) if not value.isascii() else str(value)
     if value is None or isinstance(value, bool | int | float | Enum):

@@ -150,9 +150,10 @@ SCHEMAS: Final[Mapping[str, Callable[[], Schema]]] = {
 
 
 def prose(docstring: str | None) -> str:
-    """A docstring as Markdown in which each paragraph is one line."""
+    """A docstring as Markdown in which each paragraph is one line, without its examples in Python."""
     paragraphs = cleandoc(docstring or "").replace("``", "`").split("\n\n")
-    return "\n\n".join(" ".join(paragraph.split("\n")) for paragraph in paragraphs)
+    kept = (paragraph for paragraph in paragraphs if not paragraph.startswith(">>> "))
+    return "\n\n".join(" ".join(paragraph.split("\n")) for paragraph in kept)
 
 
 def _of_type(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN401 (a type, or what annotates as one)

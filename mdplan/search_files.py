@@ -1,11 +1,11 @@
 """`search`: where a pattern stands in files."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from mdplan.diagnostics import Code, Diagnostic, Severity
+from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.outlined_files import OutlinedFiles
 from mdplan.pattern_problem import pattern_problem
 from mdplan.read_report import SearchedFile, SearchReport
@@ -22,13 +22,27 @@ _PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.
 _BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
-def search_files(files: OutlinedFiles, request: SearchRequest, tick: Tick = unheard) -> SearchReport:
+def search_files(
+    files: OutlinedFiles, request: SearchRequest | Mapping[str, Any], tick: Tick = unheard
+) -> SearchReport:
     """Matches of a pattern in one file, or in those of a folder or glob; the totals are exact.
 
     `tick` hears of each file that was searched.
     A file that cannot be read is a warning, unless it was asked for by its name. Errors: INVALID_REGEX,
-    REGEX_TIMEOUT, BATCH_TOO_LARGE; INVALID_ARGUMENT for a cursor that is none; those of listing.
+    REGEX_TIMEOUT, BATCH_TOO_LARGE; INVALID_ARGUMENT for a cursor that is none; those of listing; those of
+    reading a request that is decoded JSON.
     """
+    asked = _asked(request) if isinstance(request, Mapping) else request
+    return _search(files, asked, tick) if isinstance(asked, SearchRequest) else refusal(SearchReport, asked)
+
+
+def _asked(data: Mapping[str, Any]) -> SearchRequest | Problems:
+    from mdplan.reading.search_request import read_search_request
+
+    return read_search_request(data)
+
+
+def _search(files: OutlinedFiles, request: SearchRequest, tick: Tick) -> SearchReport:
     names = _searched(files, request)
     cursor = request.cursor or "0"
     skipped = int(cursor) if cursor.isascii() and cursor.isdecimal() else None

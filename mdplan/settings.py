@@ -17,6 +17,10 @@ class Settings:
 
     The history of a root keeps its newest transactions: up to `history_transactions` of them, and up to
     `history_bytes` of old content. `report_characters` is for answers to agents.
+
+    >>> settings = Settings(lock_timeout=2.0, max_file_bytes=1024 * 1024)
+    >>> Engine.open(["."], settings=settings).stat({"file": "guide.md"}).ok
+    True
     """
 
     max_file_bytes: int = 16 * 1024 * 1024

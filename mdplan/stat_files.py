@@ -1,25 +1,31 @@
 """`stat`: the structure of files, which is looked at and not changed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from mdplan.cut_off import cut_off
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.outline import Outline
 from mdplan.outlined_files import OutlinedFiles
 from mdplan.reading.stat import FindBroken, stat_report
-from mdplan.reading.stat_request import StatRequest
+from mdplan.reading.stat_request import StatRequest, read_stat_request
 from mdplan.report import refusal
 from mdplan.stat_report import BrokenLink, StatReport
 from mdplan.storage.root import Root
 from mdplan.text.span import Span
 
 
-def stat_files(files: OutlinedFiles, request: StatRequest) -> StatReport:
+def stat_files(files: OutlinedFiles, request: StatRequest | Mapping[str, Any]) -> StatReport:
     """Structure of one file of `files`, or one row for each file of a folder or glob; never content.
 
-    A commit that was cut off is a warning.
+    A commit that was cut off is a warning. Decoded JSON is read first, with the errors of that.
     """
+    asked = read_stat_request(request) if isinstance(request, Mapping) else request
+    return _stat(files, asked) if isinstance(asked, StatRequest) else refusal(StatReport, asked)
+
+
+def _stat(files: OutlinedFiles, request: StatRequest) -> StatReport:
     if files.workspace.is_several(request.file):
         report = _stat_folder(files, request)
     else:

@@ -142,6 +142,11 @@ class StatReport(Report):
     `next_cursor` is there when more sections, or rows, follow. Inventories (code blocks and what follows)
     are those of the text of the listed sections; where one was cut at the limit, `inventory_totals` has its
     real number, by its wire name. INI files and plain text have lists of their own, cut in the same way.
+
+    >>> report = engine.stat({"file": "guide.md"})
+    >>> install = report.sections[1]
+    >>> install.heading_path, install.level, install.start_line, install.end_line
+    (('Kettle guide', 'Install'), 2, 12, 29)
     """
 
     file: str | None = None

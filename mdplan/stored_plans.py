@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mdplan.batch import Batch
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents import Documents
 from mdplan.plan import Plan
@@ -11,6 +12,7 @@ from mdplan.plan_report import PlanReport
 from mdplan.plan_request import PlanRequest
 from mdplan.planning.pinning import other_base
 from mdplan.planning.plan_document import is_document, read_document, write_document
+from mdplan.planning.repetition import is_same_request, may_repeat
 from mdplan.planning.replay import Replay, bases_of, is_applied, replay, stale_files
 from mdplan.planning.summary import report_fields
 from mdplan.report import refusal
@@ -63,6 +65,17 @@ class StoredPlans:
             return found
         stale = stale_files(plan, found)
         return stale or replay(plan, self._documents.relative_paths(plan), bases_of(plan, found))
+
+    def repeated(self, batch: Batch) -> Plan | None:
+        """Plan of the last commit on the files of `batch`, if it was this batch and its result stands."""
+        state = self._documents.state_of(batch) if may_repeat(batch) else None
+        last = self._library.last_commit(state) if state else None
+        plan = last.plan() if last is not None else None
+        if plan is None or not is_same_request(plan, batch):
+            return None
+        # Files that no edit names are not in that state.
+        found = self._documents.found_of(plan)
+        return plan if isinstance(found, list) and is_applied(plan, found) else None
 
     def given(self, request: PlanRequest, data: Mapping[str, Any]) -> tuple[Plan, Root] | Diagnostic:
         """The plan that `request` names, or that `data` is the document of, and its root.

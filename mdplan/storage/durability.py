@@ -4,7 +4,11 @@ from enum import StrEnum
 
 
 class Durability(StrEnum):
-    """What a commit survives: the loss of power, or only the death of the process (nothing is synced)."""
+    """What a commit survives: the loss of power, or only the death of the process (nothing is synced).
+
+    >>> Settings(durability=Durability.PROCESS).durability.value
+    'process'
+    """
 
     FULL = "full"
     PROCESS = "process"

@@ -27,7 +27,14 @@ _CODES: Final = {
 
 
 class StorageRefused(Exception):  # noqa: N818 - It is an answer of the environment, not a bug.
-    """A commit or the opening of a root was refused; `problems` says why, errors before warnings."""
+    """A commit or the opening of a root was refused; `problems` says why, errors before warnings.
+
+    >>> try:
+    ...     Engine.open(["missing"])
+    ... except StorageRefused as refused:
+    ...     print(refused.problems[0].code.value)
+    FILE_NOT_FOUND
+    """
 
     def __init__(self, problems: Problems) -> None:
         super().__init__("; ".join(problem.message for problem in problems))

@@ -1,0 +1,183 @@
+"""What `import mdplan` offers: few names, each with types, and with an example that runs."""
+
+import ast
+import doctest
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from pathlib import Path
+from textwrap import dedent
+from types import FunctionType
+from typing import get_args, get_type_hints
+
+import pytest
+
+import mdplan
+from tests.conftest import REPOSITORY
+
+NAMES = [name for name in mdplan.__all__ if name != "__version__"]
+SNAPSHOT = REPOSITORY / "tests" / "snapshots" / "public_names.txt"
+# Of `Engine`, for mdplan's own surfaces. Its docstring says so.
+INNER = {"draft", "source", "keep", "commit"}
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+OPTIONS = doctest.REPORT_NDIFF | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.fixture
+def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: a copy of the samples."""
+    folder = tmp_path / "samples"
+    shutil.copytree(REPOSITORY / "docs" / "samples", folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def fields_and_methods(kind: type) -> Iterator[str]:
+    """What of a class a caller may use, as its source declares it."""
+    (tree,) = ast.parse(dedent(inspect.getsource(kind))).body
+    assert isinstance(tree, ast.ClassDef)
+    for each in tree.body:
+        if isinstance(each, ast.AnnAssign | ast.Assign):
+            yield ast.unparse(each)
+        elif isinstance(each, ast.FunctionDef) and each.name not in INNER and each.name[0] != "_":
+            yield signature(each)
+
+
+def signature(function: ast.FunctionDef) -> str:
+    given = f" -> {ast.unparse(function.returns)}" if function.returns else ""
+    return f"def {function.name}({ast.unparse(function.args)}){given}"
+
+
+def surface() -> Iterator[str]:
+    """All public names with their signatures, one a line."""
+    for name in NAMES:
+        found = getattr(mdplan, name)
+        if isinstance(found, FunctionType):
+            (tree,) = ast.parse(dedent(inspect.getsource(found))).body
+            assert isinstance(tree, ast.FunctionDef)
+            yield signature(tree)
+            continue
+        bases = [base.__name__ for base in found.__bases__ if base is not object]
+        yield f"class {name}({', '.join(bases)})"
+        yield from (f"    {line}" for line in fields_and_methods(found))
+    for part in sorted(parts(), key=lambda part: part.__name__):
+        yield f"part {part.__name__}"
+        yield from (f"    {line}" for line in fields_and_methods(part))
+
+
+def parts() -> set[type]:
+    """The values that reports are made of, which have no public name."""
+    public = {getattr(mdplan, name) for name in NAMES}
+    found: set[type] = set()
+    waiting = [kind for kind in public if is_dataclass(kind)]
+    while waiting:
+        for hint in get_type_hints(waiting.pop()).values():
+            new = {kind for kind in within(hint) if is_dataclass(kind)} - found - public
+            found |= new
+            waiting.extend(new)
+    return found
+
+
+def within(hint: object) -> Iterator[object]:
+    """A type, and those that it is made of."""
+    yield hint
+    for argument in get_args(hint):
+        yield from within(argument)
+
+
+def test_signatures_are_the_snapshot(*, update_cases: bool) -> None:
+    """What differs is a change for callers: docs/contributing/releasing.md says which version may have it."""
+    lines = "".join(f"{line}\n" for line in surface())
+    if update_cases:
+        SNAPSHOT.write_text(lines, encoding="utf-8")
+
+    assert lines == SNAPSHOT.read_text(encoding="utf-8")
+
+
+def test_stub_declares_the_names_that_there_are() -> None:
+    stub = ast.parse((REPOSITORY / "mdplan" / "__init__.pyi").read_text(encoding="utf-8"))
+    imports = [(each.names[0].asname, each.module) for each in stub.body if isinstance(each, ast.ImportFrom)]
+
+    assert sorted(NAMES) == NAMES
+    assert sorted(imports) == sorted(vars(mdplan)["_HOMES"].items())
+
+
+def test_names_are_listed_before_anybody_fetched_them() -> None:
+    told = "import mdplan; print(*(name for name in mdplan.__all__ if name not in dir(mdplan)), sep='')"
+    run = subprocess.run([sys.executable, "-c", told], capture_output=True, check=True, text=True)
+
+    assert run.stdout == "\n"
+
+
+def test_other_names_are_refused_as_of_any_module() -> None:
+    with pytest.raises(AttributeError, match="module 'mdplan' has no attribute 'Motor'"):
+        _ = mdplan.Motor
+
+
+@pytest.mark.parametrize("name", ["", *NAMES])
+def test_example_of_a_name_runs(name: str, samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = getattr(mdplan, name).__doc__ if name else mdplan.__doc__
+    names = {each: getattr(mdplan, each) for each in NAMES} | {"engine": mdplan.Engine.open(["."])}
+    example = doctest.DocTestParser().get_doctest(told, names, name or "mdplan", None, None)
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    runner.run(example)
+
+    assert example.examples
+    assert runner.failures == 0, capsys.readouterr().out
+
+
+def programs() -> dict[str, str]:
+    """Programs in the pages, by the page: what a page shows is one program."""
+    shown = {
+        page.relative_to(REPOSITORY).as_posix(): "\n".join(PYTHON.findall(page.read_text(encoding="utf-8")))
+        for page in PAGES
+    }
+    return {page: program for page, program in shown.items() if program and "/contributing/" not in page}
+
+
+def test_programs_of_the_pages_import_public_names_alone() -> None:
+    imports = [
+        (page, line)
+        for page, program in programs().items()
+        for line in re.findall(r"^.*import.*mdplan.*$|^from mdplan.*$", program, re.MULTILINE)
+    ]
+
+    assert imports
+    assert [found for found in imports if not found[1].startswith("from mdplan import ")] == []
+
+
+def test_programs_of_the_pages_pass_a_strict_type_checker(tmp_path: Path) -> None:
+    """Checked from another folder, as somebody's own program is, with no configuration of ours."""
+    for number, program in enumerate(programs().values()):
+        (tmp_path / f"program_{number}.py").write_text(program, encoding="utf-8")
+
+    checked = type_checked(*sorted(map(str, tmp_path.glob("*.py"))), folder=tmp_path)
+
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_a_wrong_program_does_not_pass(tmp_path: Path) -> None:
+    """The types are seen: a report is no dictionary, and a setting has the type that it has."""
+    wrong = (
+        'from mdplan import Engine, Settings\nEngine.open(["."]).plan({})["ok"]\nSettings(max_lines="1")\n'
+    )
+    (tmp_path / "wrong.py").write_text(wrong, encoding="utf-8")
+
+    checked = type_checked("wrong.py", folder=tmp_path)
+
+    assert re.findall(r"wrong\.py:(\d).*\[(.*)\]", checked.stdout) == [("2", "index"), ("3", "arg-type")]
+
+
+def type_checked(*files: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    cache = REPOSITORY / ".mypy_cache" / "user"
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={cache}"]
+    environment = {**os.environ, "MYPYPATH": ""}
+    return subprocess.run(
+        [*command, *files], capture_output=True, check=False, cwd=folder, env=environment, text=True
+    )
