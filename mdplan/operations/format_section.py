@@ -13,9 +13,9 @@ from mdplan.text.span import Span
 class FormatSection(SectionTargeted):
     """Format a section and its subsections the way `mdformat` does.
 
-    It needs the extra `mdplan[mdformat]`. Headings keep their text and level; link definitions, footnotes, and
-    the blank lines around the section stay as they are. A section that would not be rendered as before, but
-    for white space, is refused.
+    It needs the extra `mdplan[mdformat]`. Headings keep their text and level; link definitions, footnotes,
+    and the blank lines around the section stay as they are. A section that would not be rendered as before,
+    but for white space, is refused.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "format_section", "headingPath": ["Install"]}

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.surfaces.cli.completing import Offer
 
 STANDARD_INPUT: Final = "-"
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -21,12 +22,16 @@ _OVERRIDES: Final = {
 }
 
 
-def batch_argument(name: str = "batch") -> Callable[[Decorated], Decorated]:
-    """Give a command its BATCH, or what `name` says: a file, or standard input when it is - or left out."""
+def batch_argument(name: str = "batch", offer: Offer | None = None) -> Callable[[Decorated], Decorated]:
+    """Give a command its BATCH, or what `name` says: a file, or standard input when it is - or left out.
+
+    The tab key finds files, or what `offer` gives.
+    """
     return click.argument(
         name,
         type=click.Path(readable=False, allow_dash=True),
         default=STANDARD_INPUT,
+        shell_complete=offer,
         callback=_not_a_keyboard,
     )
 

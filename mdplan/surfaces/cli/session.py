@@ -11,6 +11,7 @@ import click
 from mdplan.diagnostics import Diagnostic, Exit, Problems
 from mdplan.limit_options import LimitOption, limit_options
 from mdplan.report import Report, refusal, to_wire
+from mdplan.surfaces.cli.completing import folders
 from mdplan.surfaces.cli.console import Console
 from mdplan.text.value import value
 
@@ -25,6 +26,7 @@ _OPTIONS: Final = (
         "roots",
         multiple=True,
         metavar="[NAME=]FOLDER",
+        shell_complete=folders,
         help="Folder whose files may be touched; may be repeated. Default: the nearest folder upwards with a "
         ".mdplan, else the top of the git checkout, else the current folder.",
     ),

@@ -8,6 +8,7 @@ import click
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.plan_report import ApplyReport
+from mdplan.surfaces.cli.completing import plans_and_files
 from mdplan.surfaces.cli.json_input import batch_argument, override_options, read_json, with_overrides
 from mdplan.surfaces.cli.plan_view import print_applied, print_diff, print_recovered, print_summary
 from mdplan.surfaces.cli.session import Session, engine_command
@@ -18,7 +19,7 @@ _PLAN_FIELDS: Final = {"planId", "plan_id", "mdplanPlan"}
 
 
 @click.command()
-@batch_argument("plan")
+@batch_argument("plan", plans_and_files)
 @click.option("--check", is_flag=True, help="Apply nothing; exit with 1 if anything would change.")
 @click.option(
     "--rebase", is_flag=True, help="Go on where files moved on, if all edits still do the same there."

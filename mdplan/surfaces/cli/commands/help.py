@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mdplan.diagnostics import Exit
+from mdplan.surfaces.cli.completing import topics
 from mdplan.surfaces.cli.console import Console
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ _WIDTH = 100
 
 
 @click.command(name="help")
-@click.argument("topic", required=False)
+@click.argument("topic", required=False, shell_complete=topics)
 @click.pass_context
 def help_command(context: click.Context, *, topic: str | None) -> Exit:
     """Explain TOPIC, an operation or a command, with an example; or list them all."""

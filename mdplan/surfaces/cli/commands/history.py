@@ -4,6 +4,7 @@ import click
 
 from mdplan.diagnostics import Exit
 from mdplan.history_report import HistoryReport
+from mdplan.surfaces.cli.completing import transactions
 from mdplan.surfaces.cli.history_view import history_text, transaction_text
 from mdplan.surfaces.cli.plan_view import print_warnings, write_diff
 from mdplan.surfaces.cli.session import Session, engine_command
@@ -14,7 +15,13 @@ from mdplan.surfaces.cli.session import Session, engine_command
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Most transactions to list."
 )
-@click.option("--show", "transaction", metavar="TX", help="Show the diff of this transaction instead.")
+@click.option(
+    "--show",
+    "transaction",
+    metavar="TX",
+    shell_complete=transactions,
+    help="Show the diff of this transaction instead.",
+)
 @engine_command(HistoryReport)
 def history(session: Session, *, file: str | None, limit: int, transaction: str | None) -> Exit:
     """List what was committed, the newest first; with FILE only what changed that file.

@@ -11,6 +11,7 @@ from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.plan_report import ApplyReport
 from mdplan.report import to_wire
+from mdplan.surfaces.cli.completing import plans
 from mdplan.surfaces.cli.console import shown
 from mdplan.surfaces.cli.page_review import (
     PageOptions,
@@ -30,7 +31,7 @@ _SHORT_ID = len("sha256-") + 16
 
 
 @click.command()
-@click.argument("plan", required=False)
+@click.argument("plan", required=False, shell_complete=plans)
 @click.option("--terminal", is_flag=True, help="Ask here, edit by edit.")
 @click.option("--list", "lists", is_flag=True, help="List the plans and where each stands.")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Most plans listed.")

@@ -5,6 +5,7 @@ import json
 import click
 
 from mdplan.diagnostics import Exit
+from mdplan.surfaces.cli.completing import REPORTS, schema_names
 from mdplan.surfaces.cli.console import Console
 
 _KINDS = ("batch", "plan", "report", "op", "manifest")
@@ -12,7 +13,7 @@ _KINDS = ("batch", "plan", "report", "op", "manifest")
 
 @click.command()
 @click.argument("kind", type=click.Choice(_KINDS), default="batch")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=schema_names)
 def schema(*, kind: str, name: str | None) -> Exit:
     r"""Print a JSON Schema: of a batch, a plan file, a report, one operation, or a manifest.
 
@@ -29,7 +30,7 @@ def schema(*, kind: str, name: str | None) -> Exit:
     if kind == "op":
         made = operation_schema(_checked(name, list(OPERATIONS), "operation"))
     elif kind == "report":
-        made = SCHEMAS[f"{_checked(name, ['stat', 'plan', 'apply'], 'report')}-report"]()
+        made = SCHEMAS[f"{_checked(name, list(REPORTS), 'report')}-report"]()
     elif name is not None:
         raise click.UsageError(f"`{kind}` is one schema: leave out `{name}`.")
     elif kind == "manifest":

@@ -9,6 +9,7 @@ import click
 from mdplan.diagnostics import Exit, Problems
 from mdplan.limit_options import FILES
 from mdplan.plan_report import PlanReport
+from mdplan.surfaces.cli.completing import plans
 from mdplan.surfaces.cli.plan_view import print_sarif, print_stored
 from mdplan.surfaces.cli.session import Session, engine_command
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("plan_id")
+@click.argument("plan_id", shell_complete=plans)
 @click.option(
     "--format",
     "form",

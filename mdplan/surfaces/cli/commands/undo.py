@@ -7,12 +7,13 @@ import click
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import COMMITS, FILES, HISTORY
 from mdplan.plan_report import ApplyReport
+from mdplan.surfaces.cli.completing import transactions
 from mdplan.surfaces.cli.plan_view import print_diff, print_recovered, print_summary, print_undone, write_diff
 from mdplan.surfaces.cli.session import Session, engine_command
 
 
 @click.command()
-@click.argument("transaction", metavar="[TX]", required=False)
+@click.argument("transaction", metavar="[TX]", required=False, shell_complete=transactions)
 @click.option("--dry-run", "--plan", is_flag=True, help="Undo nothing: show the diff, and save it as a plan.")
 @click.option(
     "--on-stale",

@@ -1,0 +1,170 @@
+"""The tab key: what a shell is offered, asked as click's scripts ask, and typed into a real bash."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mdplan.operations import OPERATIONS
+from mdplan.surfaces.cli.program import COMMANDS
+from tests.surfaces.command_line import BATCH, mdplan, plan_id_of, write_batch
+
+SECONDS = 30
+SHORT = len("sha256-") + 16
+
+
+def offered(words: str, shell: str = "bash") -> list[str]:
+    """What `shell` is offered for the last of `words`, which may be empty; in bash ``kind,text``."""
+    number = str(len(words.split(" ")) - 1)
+    last = words.rsplit(" ", 1)[1]
+    environment = {
+        "_MDPLAN_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": last if shell == "fish" else number,
+    }
+    run = mdplan(environment=environment)
+    assert (run.code, run.err) == (0, "")
+    return run.out.decode().rstrip("\n").split("\n") if run.out.strip() else []
+
+
+@pytest.mark.parametrize("command", ["show", "review"])
+def test_plans_are_offered_the_last_saved_first(project: Path, command: str) -> None:
+    first = plan_id_of()
+    older = time.time() - 100
+    (stored,) = Path(os.environ["MDPLAN_STATE_DIR"]).rglob("*.json")
+    os.utime(stored, (older, older))
+    second = plan_id_of({**BATCH, "edits": BATCH["edits"][:1]})
+
+    assert offered(f"mdplan {command} ") == [f"plain,{each[:SHORT]}" for each in (second, first)]
+    assert offered(f"mdplan {command} {first[:9]}") == [f"plain,{first[:SHORT]}"]
+    assert offered(f"mdplan {command} {first[7:10]}") == [f"plain,{first[7:SHORT]}"]
+
+
+def test_plan_that_is_offered_is_taken(project: Path) -> None:
+    plan_id_of()
+    (offer,) = offered("mdplan show ")
+
+    assert mdplan("show", offer.removeprefix("plain,")).code == 0
+
+
+def test_apply_takes_plans_and_files(project: Path) -> None:
+    short = plan_id_of()[:SHORT]
+
+    assert offered("mdplan apply ") == ["file,", f"plain,{short}"]
+    assert offered("mdplan apply gui") == ["file,gui"]
+
+
+def test_plans_are_those_of_the_root_that_is_named(project: Path, tmp_path: Path) -> None:
+    short = plan_id_of()[:SHORT]
+    (tmp_path / "other").mkdir()
+
+    assert offered(f"mdplan show --root {project} ") == [f"plain,{short}"]
+    assert offered(f"mdplan show --root {tmp_path}/other ") == []
+    assert offered(f"mdplan show --root {tmp_path}/nothing ") == []
+
+
+def test_transactions_are_offered(project: Path) -> None:
+    mdplan("apply", plan_id_of())
+    (transaction,) = [each["transaction"] for each in mdplan("history", "--json").json["transactions"]]
+
+    assert offered("mdplan undo ") == [f"plain,{transaction}"]
+    assert offered(f"mdplan history --show {transaction[:3]}") == [f"plain,{transaction}"]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("mdplan ", [*COMMANDS, "serve"]),
+        ("mdplan help ", [*OPERATIONS, *COMMANDS, "serve"]),
+        ("mdplan help ap", [op for op in OPERATIONS if op.startswith("ap")] + ["apply"]),
+        ("mdplan schema op ", list(OPERATIONS)),
+        ("mdplan schema report ", ["stat", "plan", "apply"]),
+        ("mdplan schema batch ", []),
+        ("mdplan completion ", ["bash", "fish", "zsh"]),
+    ],
+)
+def test_names_are_offered(words: str, names: list[str]) -> None:
+    assert offered(words) == [f"plain,{name}" for name in names]
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("mdplan stat ", "file,"),
+        ("mdplan plan ba", "file,ba"),
+        ("mdplan bot check ", "file,"),
+        ("mdplan stat --root ", "dir,"),
+    ],
+)
+def test_files_and_folders_are_left_to_the_shell(words: str, kind: str) -> None:
+    assert offered(words) == [kind]
+
+
+def test_shells_that_show_it_are_told_the_files_of_a_plan(project: Path) -> None:
+    short = plan_id_of()[:SHORT]
+
+    assert offered("mdplan show ", "zsh") == ["plain", short, "guide.md"]
+    assert "guide.md" in "\n".join(offered("mdplan show ", "fish"))
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is missing")
+def test_bash_completes_what_is_typed(project: Path, tmp_path: Path) -> None:
+    """The line of the README is run in an interactive bash; then TAB is pressed in a terminal."""
+    short = plan_id_of()[:SHORT]
+    write_batch(project)
+    program = tmp_path / "bin" / "mdplan"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mdplan "$@"\n')
+    program.chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PS1": "ready$ ",
+        "TERM": "dumb",
+        "INPUTRC": os.devnull,
+    }
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        ["bash", "--norc", "--noprofile", "-i"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment,
+        start_new_session=True,
+    ) as bash:
+        os.close(theirs)
+        try:
+            read_until(ours, r"ready\$ $")
+            os.write(ours, b'eval "$(mdplan completion bash)"; echo installed\n')
+            read_until(ours, r"installed\r\n.*ready\$ $")
+            for typed, completed in {
+                "mdplan app\t": "mdplan apply ",
+                "mdplan apply sha\t": f"mdplan apply {short} ",
+                "mdplan plan bat\t": "mdplan plan batch.json ",
+                "mdplan help replace_ma\t": "mdplan help replace_match ",
+            }.items():
+                os.write(ours, typed.encode())
+                read_until(ours, re.escape(completed) + "$")
+                # Ctrl-U: nothing of it is run.
+                os.write(ours, b"\x15echo next\n")
+                read_until(ours, r"next\r\n.*ready\$ $")
+        finally:
+            bash.kill()
+            os.close(ours)
+
+
+def read_until(terminal: int, pattern: str) -> None:
+    """Read what a terminal shows until `pattern` is found at its end."""
+    shown = ""
+    end = time.monotonic() + SECONDS
+    while not re.search(pattern, shown, re.DOTALL):
+        assert select.select([terminal], [], [], max(0.0, end - time.monotonic()))[0], shown
+        shown += os.read(terminal, 65_536).decode()
