@@ -151,6 +151,33 @@ def test_long_plan_fits_and_says_what_is_left_out(tmp_path: Path) -> None:
     assert comment.count("```") % 2 == 0
 
 
+def test_files_that_fit_are_shown_behind_one_that_does_not(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(f"old {'x' * GITHUB_LIMIT}\n")
+    (tmp_path / "b.md").write_text("old\n")
+    edit = {"op": "replace_match", "pattern": "old", "replacement": "new"}
+
+    comment = comment_of(opened(tmp_path, *({"file": name, "edits": [edit]} for name in ("a.md", "b.md"))))
+
+    assert len(comment) <= GITHUB_LIMIT
+    assert "<summary><code>b.md</code>" in comment
+    assert "1 file not shown: `mdplan show sha256-" in comment
+    assert comment.endswith("\n\n- `a.md`\n")
+
+
+def test_names_of_many_files_that_are_not_shown_end_in_their_number(tmp_path: Path) -> None:
+    text = "x" * 9_000
+    names = [f"{number:03}-{'n' * 80}.md" for number in range(60)]
+    for name in names:
+        (tmp_path / name).write_text(f"old {text}\n")
+    edit = {"op": "replace_match", "pattern": "old", "replacement": "new"}
+
+    comment = comment_of(opened(tmp_path, *({"file": name, "edits": [edit]} for name in names)))
+
+    assert len(comment) <= GITHUB_LIMIT
+    shown, listed = comment.count("<summary>"), comment.partition("files not shown")[2].count("- `")
+    assert f"\n- and {len(names) - shown - listed} more\n" in comment
+
+
 def test_long_file_is_folded_and_cut_between_hunks(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("".join(f"old {number}\n\n" + "same\n\n" * 8 for number in range(2000)))
     edit = {"op": "replace_match", "pattern": "old", "replacement": "new", "matchSelection": "all"}

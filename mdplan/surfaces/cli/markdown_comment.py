@@ -23,28 +23,48 @@ _LINES_UNFOLDED: Final = 40
 # What the table and the warnings together leave to the diff, at least.
 _MOST_BEFORE_DIFF: Final = 30_000
 _MOST_MESSAGE: Final = 500
+# The list of the files that are not shown, and what stands around it.
+_MOST_NAMES: Final = 2_000
+_FOR_THE_REST: Final = _MOST_NAMES + 400
+# Summary, name, fences and a hunk of one line.
+_LEAST_OF_A_FILE: Final = 300
+_MOST_TOO_LONG: Final = 200
 _BACKTICKS: Final = re.compile("`+")
 
 
 def markdown_comment(review: PlanReview, file_of: Callable[[int], FileReview | Problems]) -> str:
     """The plan of `review` in Markdown; `file_of` gives the text of the file at an index."""
-    command = f"mdplan show {review.plan_id}"
     blocks = [_title(review), f"Plan {_code(review.plan_id)}"]
     blocks += _within(_MOST_BEFORE_DIFF, [*_warnings(review.warnings), *_table(review.changed_files)])
-    room = MOST_CHARACTERS - _length("\n\n".join(blocks)) - 200
-    shown = 0
+    room = MOST_CHARACTERS - _length("\n\n".join(blocks)) - _FOR_THE_REST
+    left_out: list[str] = []
     for file in review.changed_files:
-        text = file_of(file.index)
+        # To look at a file costs reading it; of a plan of thousands, most do not fit.
+        looks = room >= _LEAST_OF_A_FILE and len(left_out) < _MOST_TOO_LONG
+        text = file_of(file.index) if looks else ()
         block = _file(review, text, room) if isinstance(text, FileReview) else None
         if block is None:
-            break
+            left_out.append(_name(file))
+            continue
         blocks.append(block)
         room -= _length(block) + 2
-        shown += 1
-    left_out = len(review.changed_files) - shown
     if left_out:
-        blocks.append(f"{counted(left_out, 'file')} not shown: {_code(command)}")
+        blocks.append(_not_shown(left_out, f"mdplan show {review.plan_id}"))
     return "\n\n".join(blocks) + "\n"
+
+
+def _not_shown(left_out: Sequence[str], command: str) -> str:
+    """Which files are not shown, as many names as have room, and how to see them."""
+    listed: list[str] = []
+    room = _MOST_NAMES
+    for name in left_out:
+        row = f"- {_code(name)}"
+        room -= _length(row) + 1
+        if room < 0:
+            listed.append(f"- and {len(left_out) - len(listed)} more")
+            break
+        listed.append(row)
+    return f"{counted(len(left_out), 'file')} not shown: {_code(command)}\n\n" + "\n".join(listed)
 
 
 def _title(review: PlanReview) -> str:
