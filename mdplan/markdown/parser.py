@@ -173,6 +173,7 @@ def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
     # They take nothing, and are asked wherever a rule may take or end something: for each line or token.
     block_alternatives = ["paragraph", "reference", "blockquote", "list", "table"]
     parser.block.ruler.before("code", _IN_TIME, _block_in_time, {"alt": block_alternatives})
+    parser.block.ruler.before("code", "table_end", _lone_pipe, {"alt": ["blockquote"]})
     parser.inline.ruler.before("text", _IN_TIME, _inline_in_time)
     # Destinations are compared with the source and never loaded: they stay as they are written.
     for name, method in (
@@ -199,6 +200,13 @@ def _behind_headings(table: "BlockRule") -> "BlockRule":
             return table(state, start_line, end_line, False)
 
     return table_behind_headings
+
+
+def _lone_pipe(state: "StateBlock", start_line: int, _end_line: int, silent: bool) -> bool:
+    """A line of nothing but `|` is no row, as on GitHub. Tables end where a quote may begin, and so here."""
+    if not silent or state.parentType != "table":
+        return False
+    return state.src[state.bMarks[start_line] : state.eMarks[start_line]].strip(" \t\v\f") == "|"
 
 
 def _block_in_time(_state: "StateBlock", _start_line: int, _end_line: int, _silent: bool) -> bool:

@@ -40,7 +40,7 @@ VARIANTS: Sequence[Variant] = (as_it_is, with_crlf, with_bom, without_final_newl
 
 
 def files_of(corpus: Path, first: int, step: int) -> list[Path]:
-    """All files, the largest first, so that shards share them; in a short run one of `step`, from `first` on."""
+    """All files, the largest first, so that shards share them; in a short run one of `step`, by `first`."""
     files = sorted(corpus.rglob("*.md"), key=lambda path: (-path.stat().st_size, path))
     return files if FULL else files[first::step]
 

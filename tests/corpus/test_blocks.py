@@ -193,7 +193,6 @@ def check_row(counts: Counts, document: Document, built: BuiltFile, table: Table
     counts.expect(cells == expected, document, line, cells)
     counts.expect(len(built.result.tables) == len(document.outline.tables), document, line, "tables")
     after = Page.of(built.result.source.data).body
-    # To the other parser a line with nothing but `|` ends a table.
     if document.page.body.count("<table>") != len(document.outline.tables) or NEW not in "".join(
         ROW.findall(after)
     ):

@@ -69,6 +69,7 @@ def test_a_million_documents_have_the_same_blocks(seed: int) -> None:
         "> ```\na\n> ```\nb\n",
         "a | b\n--|--\n1. c\n2. d\n\n    e\n",
         "| a |\n---\n| b |\n:--\n2. c\n",
+        "| a |\n|--|\n| b |\n|\n| c |\n|\n===\n> | a |\n> |--|\n> | \n> b\n- | a |\n  |--|\n |\n",
         '[a]: /u\n"t\nt"\n2. b\n',
         "[a]: <b\n===\n[c]:\n  /u\n---\n",
         "<!--\n\n# no\n--> x\n# A\n<div>\n# no\n\n# B\n<b>\n\na\n<b>\n# C\n",

@@ -125,6 +125,12 @@ def test_a_row_of_dashes_alone_makes_a_heading_and_no_table() -> None:
     assert find_tables(outline("| a |\n---\n")) == ()
 
 
+def test_a_line_of_one_pipe_alone_ends_a_table() -> None:
+    (table,) = find_tables(outline("| a |\n|---|\n| b |\n||\n| |\n |\t\n| c |\n"))
+
+    assert (table.rows, table.block.last_line) == (3, 5)
+
+
 def test_tasks_are_items_that_begin_with_a_box() -> None:
     found = find_tasks(
         outline("""\
