@@ -1,12 +1,15 @@
 """Measuring beside each other: what runs in turns is slowed down by the same things."""
 
 import gc
+import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 ROUNDS = 7
+# Of processes that are measured: what is installed has its bytecode beside it, and so has this package then.
+ENVIRONMENT = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 # Gives the seconds that one run took. Where the work is done by another process, that one looks at its clock.
 Timed = Callable[[], float]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from documents import MEGABYTE, document
-from measure import Measure, Part, Timed, against, wall
+from measure import ENVIRONMENT, Measure, Part, Timed, against, wall
 from rivals import Missing, Rival, filesystem_server, text_editor
 from scratch import scratch_folder
 
@@ -195,7 +195,11 @@ class Client:
     def __init__(self, command: Sequence[str]) -> None:
         """Start the server and wait for its answer to `initialize`."""
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            env=ENVIRONMENT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         self._id = 0
         self.request("initialize", INITIALIZE)

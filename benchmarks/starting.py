@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from documents import document
-from measure import Measure, Part, Timed, against
+from measure import ENVIRONMENT, Measure, Part, Timed, against
 from scratch import scratch_folder
 
 ROUNDS = 15
@@ -44,7 +44,7 @@ def process(command: Sequence[str]) -> Timed:
     nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
 
     def timed() -> float:
-        child = os.posix_spawn(command[0], command, os.environ, file_actions=nowhere)
+        child = os.posix_spawn(command[0], command, ENVIRONMENT, file_actions=nowhere)
         _, status, usage = os.wait4(child, 0)
         assert status == 0, command
         return usage.ru_utime + usage.ru_stime

@@ -10,7 +10,7 @@ from typing import Final
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 # Letters and marks that have no width: graphically a blank or nothing, whatever their category says.
 _BLANK_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
-_NOT_ASCII: Final = re.compile(r"[\x7f-\U0010ffff]")
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7e]")
 _UNUSUAL: Final = re.compile(r"[^\n\t\x20-\x7e]")
 # What colours begin and end with.
 _COLOUR: Final = re.compile(r"(\x1b\[[0-9;]{0,20}m)")
