@@ -246,7 +246,11 @@ def _how(session: Session, given: dict[str, Any]) -> "How":
         jobs=given["jobs"] or default_jobs(),
         executor=given["executor"],
         keeps_going=given["keep_going"],
-        tell=listener(given["progress"], quiet=session.console.quiet or session.console.as_json),
+        tell=listener(
+            given["progress"],
+            quiet=session.console.quiet or session.console.as_json,
+            coloured=session.console.err.on,
+        ),
     )
 
 

@@ -1,0 +1,94 @@
+"""The bar of long work: by rich where it is installed and somebody looks, else plain."""
+
+import io
+import re
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from mdplan.surfaces.cli.progress import listener
+
+CLEAR = "\r\033[K"
+STEPS = [("planned", {"done": done, "files": 4}) for done in (1, 4)]
+STEPS += [("committing", {"files": 4}), ("committed", {}), ("ended", {})]
+PLAIN = (
+    f"{CLEAR}planning [#######-----------------------] 1/4 files"
+    f"{CLEAR}planning [##############################] 4/4 files"
+    f"{CLEAR}{CLEAR}committing 4 files{CLEAR}"
+)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+Draw = Callable[..., str]
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> Draw:
+    """What all steps of a work draw on standard error, which is a terminal if not told otherwise."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    def draw(choice: str = "auto", *, stream: io.StringIO | None = None, coloured: bool = False) -> str:
+        stream = stream or Terminal()
+        monkeypatch.setattr(sys, "stderr", stream)
+        tell = listener(choice, quiet=False, coloured=coloured)
+        for event, facts in STEPS:
+            tell(event, facts)
+        return stream.getvalue()
+
+    return draw
+
+
+@pytest.fixture
+def without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "mdplan.surfaces.cli.rich_progress", raising=False)
+    for name in ("rich", "rich.console", "rich.progress"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+@pytest.mark.usefixtures("without_rich")
+def test_without_rich_the_bar_is_plain(drawn: Draw) -> None:
+    assert drawn() == PLAIN
+
+
+def test_rich_tells_how_long_it_will_take(drawn: Draw) -> None:
+    pytest.importorskip("rich", reason="rich is not installed")
+    frames = drawn().split(CLEAR)
+
+    assert re.fullmatch(r"planning [━╸╺ ]{30} 1/4 files (--:--|\d\d:\d\d) left *", frames[1])
+    assert re.fullmatch(r"planning ━{30} 4/4 files (--:--|\d\d:\d\d) left *", frames[2])
+    assert frames[3:] == ["", "committing 4 files", ""]
+
+
+def test_rich_is_coloured_where_colours_are_wanted(drawn: Draw) -> None:
+    pytest.importorskip("rich", reason="rich is not installed")
+    plain, coloured = drawn(), drawn(coloured=True)
+
+    assert "\x1b[" not in plain.replace(CLEAR, "")
+    assert re.search(r"\x1b\[[\d;]+m━", coloured)
+    assert "\x1b[?25l" not in coloured, "the cursor is left alone"
+
+
+def test_narrow_terminal_has_one_line(drawn: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rich", reason="rich is not installed")
+    monkeypatch.setenv("COLUMNS", "20")
+
+    assert "\n" not in drawn()
+
+
+def test_what_goes_into_a_pipe_is_never_drawn_by_rich(drawn: Draw) -> None:
+    assert drawn(stream=io.StringIO()) == ""
+    assert drawn("none") == ""
+    assert drawn("bar", stream=io.StringIO()) == PLAIN
+
+
+def test_terminal_that_can_do_little_gets_the_plain_bar(drawn: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+
+    assert drawn() == PLAIN
