@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from mdplan.collector import collector_paused
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.history import History, PastTransaction
 from mdplan.plan import PREFIX, Plan
@@ -39,7 +40,8 @@ class PlanLibrary:
         for root, store in self._stores:
             document = store.load_plan(plan_id)
             if document is not None:
-                plan = read_document(document)
+                with collector_paused():
+                    plan = read_document(document)
                 if isinstance(plan, Diagnostic):
                     return plan
                 return (plan, root) if _is_named(plan, plan_id) else _FOREIGN
