@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from mdplan import codegen
+from mdplan.codegen import __main__ as program
+from mdplan.codegen import generated as codegen
+from mdplan.codegen.error_meanings import MEANINGS
+from mdplan.codegen.golden import EXAMPLE, GoldenCases
+from mdplan.codegen.messages import messages_in
 from mdplan.diagnostics import Code
+from mdplan.operation_reference import operation_reference
 from mdplan.operations import OPERATIONS
 from mdplan.surfaces.mcp_server.introductions import INTRODUCTIONS, tool_names
 
@@ -16,7 +21,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A repository of its own, with what is generated and with a golden case."""
+    """A repository of its own, with what is generated, and without golden cases."""
     codegen.write(tmp_path)
     return tmp_path
 
@@ -34,15 +39,24 @@ def test_file_that_is_stale_missing_or_left_over_is_found(copy: Path) -> None:
     (copy / "schemas" / "batch.schema.json").write_text("{}\n")
     (copy / "schemas" / "old.schema.json").write_text("{}\n")
     (copy / "schemas" / "tools" / "old.json").write_text("{}\n")
-    (copy / "docs" / "reference" / "errors.md").unlink()
+    reference = copy / "docs" / "reference"
+    (reference / "errors.md").unlink()
+    (reference / "operations" / "set_task.md").rename(reference / "operations" / "set_tusk.md")
+    (reference / "by-hand.md").write_text("# By hand\n")
 
     assert codegen.problems(copy) == [
         "schemas/batch.schema.json is stale",
+        "docs/reference/operations/set_task.md is missing",
         "docs/reference/errors.md is missing",
+        "docs/reference/operations/set_tusk.md is left over",
         "schemas/old.schema.json is left over",
         "schemas/tools/old.json is left over",
     ]
-    assert codegen.write(copy) == ["schemas/batch.schema.json", "docs/reference/errors.md"]
+    assert codegen.write(copy) == [
+        "schemas/batch.schema.json",
+        "docs/reference/operations/set_task.md",
+        "docs/reference/errors.md",
+    ]
 
 
 def test_line_ends_count(copy: Path) -> None:
@@ -53,18 +67,51 @@ def test_line_ends_count(copy: Path) -> None:
 
 
 def test_check_says_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(codegen, "problems", lambda: ["a is stale"])
+    monkeypatch.setattr(program, "problems", lambda: ["a is stale"])
 
-    assert codegen.main(["--check"]) == 1
+    assert program.main(["--check"]) == 1
     assert capsys.readouterr().err == "a is stale: run `make schemas`\n"
-    assert codegen.main(["--chekc"]) == 2
+    assert program.main(["--chekc"]) == 2
 
 
-def test_every_code_and_operation_has_its_place() -> None:
+def test_every_code_and_operation_has_its_page_and_its_row() -> None:
+    files = codegen.generated_files()
+    pages = {f"docs/reference/operations/{op}.md" for op in OPERATIONS}
+    pages |= {f"docs/reference/errors/{code}.md" for code in Code}
+    index = files["docs/reference/operations.md"] + files["docs/reference/errors.md"]
+
+    assert {name for name in files if name.count("/") == 3 and "/tools/" not in name} == pages
+    assert [name for name in pages if f"]({name.removeprefix('docs/reference/')})" not in index] == []
+
+
+def test_every_code_has_a_meaning_and_a_message() -> None:
     files = codegen.generated_files()
 
-    assert [code for code in Code if f"\n## `{code.value}`\n" not in files["docs/reference/errors.md"]] == []
-    assert [op for op in OPERATIONS if f"\n## `{op}`\n" not in files["docs/reference/operations.md"]] == []
+    assert list(MEANINGS) == list(Code)
+    assert [code for code in Code if f"\n{code}: " not in files[f"docs/reference/errors/{code}.md"]] == []
+
+
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_example_of_an_operation_is_its_golden_case(op: str) -> None:
+    cases = GoldenCases(REPOSITORY / "tests" / "cases")
+    reference = operation_reference(op)
+    batch = {"file": reference.file, "edits": [dict(reference.example)]}
+
+    assert cases.batch_of("operations", op, EXAMPLE) == batch
+
+
+def test_messages_are_read_from_the_code(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text(
+        "def f(name):\n"
+        "    message = f'no {name}'\n"
+        "    weak = warning(Code.WEAK_CAS, 'weak')\n"
+        "    return weak, Diagnostic(code=Code.IO_ERROR, message=message, hint='again')\n"
+    )
+
+    found = messages_in(tmp_path)
+
+    assert ("no …", "again") in found["IO_ERROR"]
+    assert found["WEAK_CAS"] == (("weak", ""),)
 
 
 def test_every_tool_of_every_toolset_has_its_schemas() -> None:
@@ -76,18 +123,15 @@ def test_every_tool_of_every_toolset_has_its_schemas() -> None:
 
 
 def test_golden_case_illustrates_its_code(copy: Path) -> None:
-    case = copy / "tests" / "cases" / "x"
+    case = copy / "tests" / "cases" / "diagnostics" / "STALE_BASE"
     case.mkdir(parents=True)
     (case / "problems.json").write_text(json.dumps([{"code": "KEY", "message": "no"}]))
-    (case / "expected.json").write_text(
+    (case / "diagnostics.json").write_text(
         json.dumps({"error": {"code": "STALE_BASE", "message": "it moved", "hint": "look again"}})
     )
 
-    page = codegen.generated_files(copy)["docs/reference/errors.md"]
+    page = codegen.generated_files(copy)["docs/reference/errors/STALE_BASE.md"]
 
-    assert (
-        "## `STALE_BASE`\n\nExit code 4, stale.\n\n```text\nSTALE_BASE: it moved\nhint: look again\n```"
-        in page
-    )
+    assert "\n```text\nSTALE_BASE: it moved\n  hint: look again\n```\n" in page
     shutil.rmtree(copy / "tests")
     assert codegen.problems(copy) == []

@@ -1,0 +1,58 @@
+"""The site: Sphinx over the pages of this folder, which are read on GitHub as well.
+
+`make docs` builds it into build/docs. Pages are plain Markdown with relative links; what only the site needs,
+the tables of contents, is added here, so that a new page appears by itself.
+"""
+
+from pathlib import Path
+
+from mdplan import __version__
+
+project = "mdplan"
+author = "the authors of mdplan"
+version = release = __version__
+
+extensions = ["myst_parser"]
+exclude_patterns = ["samples"]
+nitpicky = True
+
+myst_heading_anchors = 4
+# A line of a paragraph that begins like a directive or a role of MyST is text, as on GitHub.
+myst_disable_syntax = ["colon_fence", "myst_role", "myst_block_break", "myst_target", "substitution"]
+# Blocks of commands and of what they print are no programs, and a lexer may find fault with them.
+suppress_warnings = ["misc.highlighting_failure"]
+
+html_theme = "furo"
+html_title = "mdplan"
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {"top_of_page_buttons": []}
+
+# For a page, the pages below it: captions with globs. The first that names a page has it.
+CONTENTS = {
+    "index": {
+        "Tutorial": ["tutorial/*"],
+        "How to": ["how-to/*"],
+        "Reference": ["reference/operations", "reference/errors", "reference/semantics-rules", "reference/*"],
+        "Explanation": ["explanation/architecture", "explanation/*", "adr/README"],
+        "Contributing": ["contributing/*"],
+    },
+    "adr/README": {"Decisions": ["adr/*"]},
+    "reference/operations": {"Operations": ["reference/operations/*"]},
+    "reference/errors": {"Codes": ["reference/errors/*"]},
+    "reference/tools": {"Toolsets": ["reference/tools/*"]},
+}
+HERE = Path(__file__).parent
+
+
+def add_contents(app: object, page: str, text: list[str]) -> None:
+    """Put the tables of contents of `page` behind its `text`; Sphinx shows them beside the page."""
+    del app
+    for caption, globs in CONTENTS.get(page, {}).items():
+        listed = "\n".join(f"/{glob}" for glob in globs if list(HERE.glob(f"{glob}.md")))
+        text[0] += f"\n\n```{{toctree}}\n:hidden:\n:glob:\n:caption: {caption}\n\n{listed}\n```\n"
+
+
+def setup(app: object) -> None:
+    """Tell Sphinx of what is done here."""
+    app.connect("source-read", add_contents)  # type: ignore[attr-defined]

@@ -1,0 +1,4 @@
+"""What is written from the code: `schemas/`, and the reference in `docs/reference`. One module per kind of page.
+
+A page is plain Markdown with relative links, which is read on GitHub and in the site alike.
+"""

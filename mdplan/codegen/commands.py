@@ -1,0 +1,35 @@
+"""The commands of the program, loaded, as click has them."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+import click
+
+from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
+from mdplan.surfaces.cli.group import NAME, LazyCommand
+from mdplan.surfaces.cli.program import build_program
+from mdplan.surfaces.mcp_server.command import serve
+
+ALL_LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
+
+
+@cache
+def all_commands() -> dict[str, click.Context]:
+    """Contexts of the program and all its commands by their whole names, those of groups behind the group."""
+    program = build_program({"serve": LazyCommand("Serve agents over MCP.", lambda: serve)})
+    return {context.command_path: context for context in _below(click.Context(program, info_name=NAME))}
+
+
+def _below(context: click.Context) -> Iterator[click.Context]:
+    yield context
+    if isinstance(context.command, click.Group):
+        for name in context.command.list_commands(context):
+            command = context.command.get_command(context, name)
+            assert command is not None, name
+            yield from _below(click.Context(command, info_name=name, parent=context))
+
+
+def options_of(context: click.Context) -> list[click.Option]:
+    """The options of a command, without those for help."""
+    return [each for each in context.command.params if isinstance(each, click.Option) and not each.hidden]

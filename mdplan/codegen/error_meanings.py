@@ -1,0 +1,176 @@
+"""What each code means, in the words of its page; complete by a test."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from mdplan.diagnostics import Code
+
+MEANINGS: Final[Mapping[Code, str]] = {
+    Code.INVALID_ARGUMENT: """\
+A field has a value that it cannot have, two fields exclude each other, or one is missing. The message names the \
+field; the batch has to be sent again with another value.""",
+    Code.UNKNOWN_FIELD: """\
+A field is not known where it stands. Nothing is ignored, because an option that is dropped in silence changes what \
+an edit does. The hint names the nearest field, or all that there are.""",
+    Code.INVALID_HEADING_PATH: """\
+A heading path is not a list of headings: it is empty, has an empty element, or one with a line break.""",
+    Code.INVALID_REGEX: """\
+A regular expression does not compile, or its replacement names a group that it does not have. See \
+[regular expressions](../semantics-rules.md#patterns).""",
+    Code.BATCH_TOO_LARGE: """\
+A batch has more files, edits, hunks or text than the [limits](../limits.md) allow, or a glob stands for too many \
+files. Nothing of it was done: split it, or raise the limit that the hint names.""",
+    Code.SECTION_NOT_FOUND: """\
+No section has that ID, heading or heading path. The nearest ones by similarity are listed. A section ID changes when \
+its heading or one above it is renamed: look again with `stat`.""",
+    Code.AMBIGUOUS_HEADING: """\
+A heading or heading path names several sections, and none is taken without being asked for. All of them are listed \
+with IDs and lines. See [heading paths](../semantics-rules.md#heading-paths).""",
+    Code.ANCHOR_NOT_FOUND: """\
+No heading has that anchor. Anchors are those that GitHub gives, with `-1`, `-2` behind equal ones.""",
+    Code.CODE_BLOCK_NOT_FOUND: """\
+There is no such fenced code block, or the language names several. Blocks are counted from 0 over the file, or over \
+the section that is given; blocks by indentation have no index.""",
+    Code.REGION_NOT_FOUND: """\
+There is no pair of comments `<!-- NAME:start -->` and `<!-- NAME:end -->` with that name, or it stands twice or is \
+not whole.""",
+    Code.TABLE_NOT_FOUND: """\
+There is no such table in the file or section, or there are several and none is named by `table`.""",
+    Code.LIST_NOT_FOUND: """\
+There is no such list in the file or section, or there are several and none is named by `list`.""",
+    Code.FRONT_MATTER_NOT_FOUND: """\
+The file has no front matter, and the edit does not ask to make it.""",
+    Code.FRONT_MATTER_INVALID: """\
+The front matter cannot be read without doubt, or a change of it cannot be proven to change that key alone: aliases, \
+tags, keys that stand twice, or broken YAML or TOML. All else in the file can be edited.""",
+    Code.KEY_NOT_FOUND: """\
+Front matter or an INI file has no such key or section, or a table has no such row or column. The hint names what \
+there is.""",
+    Code.RANGE_OUT_OF_BOUNDS: """\
+A line or column is behind the end of the file or line. Lines and columns are counted from 1; see \
+[places](../semantics-rules.md#lines-and-columns).""",
+    Code.TEXT_MISMATCH: """\
+What stands at the place is not `expectedText` (or `expectedValue`). Where the text stands elsewhere or nearly so, \
+that is listed. Read the place again, or let `replace_match` find the text.""",
+    Code.MATCH_COUNT_MISMATCH: """\
+A pattern, or the name of an item or row, has another number of matches than is required: exactly one, unless the \
+edit says otherwise. Matches in code and other [excluded nodes](../semantics-rules.md#what-matches-leave-out) do not \
+count, and the hint says how many those were.""",
+    Code.SECTION_CHANGED: """\
+The section is not the one that was read: its hash is not the given `sectionSha256`. Read it again, and decide anew.""",
+    Code.STALE_BASE: """\
+A file is not the one that was seen or planned on: somebody has changed it since. The message names the sections \
+that changed. Plan again, or let the plan follow with `onStale: "rebase"`, which goes on only where it does the same \
+to the same text.""",
+    Code.PRECONDITION_REQUIRED: """\
+A commit has to be [pinned](../semantics-rules.md#pinning) to what the caller saw: by a plan ID, by `baseSha256` of \
+every file, or by evidence in each edit. This one is not.""",
+    Code.REGEX_TIMEOUT: """\
+A regular expression ran for longer than the limit. Nested repetition, such as `(a+)+`, does that to text that nearly \
+matches.""",
+    Code.EMPTY_CONTENT: """\
+The text to be written is empty or blank. To remove something use the operation that deletes it.""",
+    Code.HEADING_LEVEL_OVERFLOW: """\
+A heading would be deeper than level 6, because headings of a payload are fitted below their section, or because a \
+section with subsections is lowered.""",
+    Code.DUPLICATE_HEADING: """\
+A heading path would stand in the file more often than before, or a payload repeats some of the subsections and not \
+all. Sections that cannot be told apart cannot be addressed.""",
+    Code.CONFLICTING_EDITS: """\
+Two edits of a batch want the same text, or one wants text in a section that the other deletes, replaces or moves. \
+Both are named. What is meant one after the other is sent with `sequential: true`. It is also the answer when some \
+edits of a plan were accepted that need others.""",
+    Code.OUTLINE_CHANGED: """\
+The result would have headings, front matter or regions that no edit wrote, or would lose some: an open fence, \
+comment or HTML block swallows what follows, or a line of dashes makes a heading of the line above it.""",
+    Code.DIFF_DOES_NOT_APPLY: """\
+A hunk of `apply_diff` does not stand in the file. Its context has to be exact; lines may have moved.""",
+    Code.FORMATTER_FAILED: """\
+mdformat failed, is not installed, or what it made would be rendered in another way.""",
+    Code.ENCODING_UNKNOWN: """\
+The encoding of the file cannot be told, or the given one does not give its bytes back. Text of ASCII can be written \
+all the same; for other text give `encoding`.""",
+    Code.UNENCODABLE_TEXT: """\
+The new text has a character that the encoding of the file does not have.""",
+    Code.PLAN_NOT_FOUND: """\
+No plan of that ID is kept for this root: it is of another root or user, or older than plans are kept.""",
+    Code.PLAN_TAMPERED: """\
+A plan proves itself by its ID, and this one does not: it was changed, is damaged, or is of another version.""",
+    Code.APPROVAL_REQUIRED: """\
+A person has to approve the plan before it is committed, and has not yet. See how to \
+[review plans](../../how-to/review-plans.md).""",
+    Code.PLAN_REJECTED: """\
+A person has rejected the plan, and the message has their comments. Make another plan that heeds them.""",
+    Code.FILE_NOT_FOUND: """\
+There is no such file in the root. Files are named relative to it, with `/`. The nearest name is in the hint.""",
+    Code.FILE_EXISTS: """\
+A file that is to be created, or the new name of a file, exists already. Nothing is overwritten.""",
+    Code.FILE_TOO_LARGE: """\
+A file has more bytes or lines than the [limits](../limits.md) allow, or would have them after the edits.""",
+    Code.PARSE_TIMEOUT: """\
+Parsing the file takes longer than the limit.""",
+    Code.NOT_A_TEXT_FILE: """\
+The file is no text (it holds NUL bytes, or does not decode as its byte order mark says), or no regular file.""",
+    Code.PATH_OUTSIDE_ROOT: """\
+A path leads out of the root, or is not among what `--allow` and `--deny` let through; a denial names the glob.""",
+    Code.PATH_INVALID: """\
+A path is a name that some system reads as something else: with a backslash, a drive letter, a device name, a final \
+dot or blank, or hidden characters. `.git` and `.mdplan` are refused too.""",
+    Code.SYMLINK_REFUSED: """\
+A file, or a folder on the way to it, is a symbolic link. Links are not followed; where its target is inside of the \
+root, the hint names it.""",
+    Code.HARDLINK_REFUSED: """\
+The file has several names (hard links). Replacing it under one of them would part them.""",
+    Code.ALIAS_CONFLICT: """\
+Two paths of a batch are one file, as on a file system where case does not matter.""",
+    Code.READ_ONLY: """\
+The file or its file system is write-protected, has a special mode bit, or is a pointer of Git LFS.""",
+    Code.OWNER_CHANGE: """\
+The file belongs to somebody else, and would belong to you once it is replaced.""",
+    Code.PERMISSION_DENIED: """\
+The system does not let you read or write the file or its folder.""",
+    Code.LOCK_TIMEOUT: """\
+Another mdplan has been committing below the root for longer than is waited. Nothing was written: try again.""",
+    Code.LOCK_UNSUPPORTED: """\
+The file system has no file locks that can be relied on, so that a commit cannot be made there.""",
+    Code.CONFLICT_LATE_WRITE: """\
+Another program wrote to a file at the very moment of the commit. Its text was kept and the commit taken back; or, as \
+a warning, the commit stands and the other text is kept where the message says.""",
+    Code.NO_SPACE: """\
+The disk, a quota, or the greatest size of a file is used up. The commit was taken back.""",
+    Code.IO_ERROR: """\
+The system failed to read or write. Where it was during a commit, that was taken back.""",
+    Code.COMMIT_IN_DOUBT: """\
+All files are new, but the disk did not confirm it: a loss of power now may undo the commit as a whole. The next \
+commit finds out.""",
+    Code.RECOVERY_REQUIRED: """\
+A commit was cut off, and what it left has to be mended first. The next commit mends what this user began on this \
+machine; all else is for a person with `mdplan recover`. See \
+[recovery](../../explanation/transaction-model.md#recovery).""",
+    Code.RECOVERY_CONFLICT: """\
+Somebody has changed a file on top of a commit that was cut off. Both texts are kept, and a person decides: \
+`mdplan recover --keep-current` or `--restore-base`.""",
+    Code.JOURNAL_CORRUPT: """\
+A record of the journal is damaged, or is none that mdplan may have written there. Nothing is done on its word.""",
+    Code.STATE_DIR_UNSAFE: """\
+The state folder is not one that only you can write, or is a link; what stands there cannot be trusted.""",
+    Code.TARGET_BUSY: """\
+The file is a mount point or being executed; or, with `--git`, the branch is checked out in a work tree.""",
+    Code.BROKEN_LINK: """\
+A link that resolved before the edits leads nowhere after them, or a link in new text resolves to nothing. With \
+`updateReferences` links are rewritten: see how to [keep links right](../../how-to/keep-links-right.md).""",
+    Code.LARGE_DELETION: """\
+A file loses most of its lines. That may be meant, so it is only said.""",
+    Code.OVERLAPPING_EDIT: """\
+In a sequential batch an edit changed text that an earlier edit of the batch had written.""",
+    Code.UNDECIDED_NODE: """\
+A match was left out because it could not be proven in what kind of node it stands.""",
+    Code.NESTING_LIMIT: """\
+Lists or quotes are nested deeper than the parser goes; blocks behind that place may be missing in what is shown.""",
+    Code.NOT_UNDOABLE: """\
+A transaction cannot be undone: the old text is not in the history any more, or could not be put there. After a \
+commit it is a warning.""",
+    Code.WEAK_CAS: """\
+The file system cannot exchange two files in one step, so a write of another program at that very moment could have \
+been lost.""",
+}

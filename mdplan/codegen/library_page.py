@@ -1,0 +1,65 @@
+"""The page of the Python API, from the docstrings and signatures of the public names of `mdplan`."""
+
+import ast
+import inspect
+from collections.abc import Iterator
+from textwrap import dedent
+from typing import Final
+
+import mdplan
+from mdplan.codegen.page import bullets, fenced, page
+
+_INTRODUCTION: Final = """\
+These are the public names of `mdplan`; all else may change with any version.
+The examples run as tests, one after the other, in a folder with the [sample documents](../how-to/use-from-python.md).
+Reports and diagnostics have their fields in snake_case; `to_wire` gives them as JSON, as the other surfaces do."""
+# Methods of `Engine` for mdplan's own surfaces, as its docstring says.
+_INNER: Final = frozenset({"commit", "draft", "keep", "source"})
+_CALLED: Final = frozenset({"classmethod", "property", "staticmethod"})
+_PROMPT: Final = ">>> "
+
+
+def library_page() -> str:
+    """The page of all public names."""
+    names = [name for name in vars(mdplan)["__all__"] if not name.startswith("_")]
+    listed = bullets(f"[`{name}`](#{name.lower()})" for name in names)
+    blocks = [block for name in names for block in _name_blocks(name)]
+    return page("Python", *_docstring(mdplan.__doc__), _INTRODUCTION, listed, *blocks)
+
+
+def _name_blocks(name: str) -> Iterator[str]:
+    found = getattr(mdplan, name)
+    (tree,) = ast.parse(dedent(inspect.getsource(found))).body
+    yield f"## {name}"
+    if isinstance(tree, ast.FunctionDef):
+        yield fenced(_signature(tree), "py")
+        yield from _docstring(ast.get_docstring(tree))
+        return
+    assert isinstance(tree, ast.ClassDef), name
+    bases = f"({', '.join(map(ast.unparse, tree.bases))})" if tree.bases else ""
+    fields = [ast.unparse(each) for each in tree.body if isinstance(each, ast.AnnAssign | ast.Assign)]
+    yield fenced(
+        "\n    ".join([f"class {name}{bases}:", *fields]) if fields else f"class {name}{bases}", "py"
+    )
+    yield from _docstring(ast.get_docstring(tree))
+    for each in tree.body:
+        if isinstance(each, ast.FunctionDef) and each.name not in _INNER and not each.name.startswith("_"):
+            yield f"### {name}.{each.name}"
+            yield fenced(_signature(each), "py")
+            yield from _docstring(ast.get_docstring(each))
+
+
+def _signature(function: ast.FunctionDef) -> str:
+    """`function` as its source declares it, with the decorators that say how it is called."""
+    called = [f"@{name}" for each in function.decorator_list if (name := ast.unparse(each)) in _CALLED]
+    returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
+    return "\n".join([*called, f"def {function.name}({ast.unparse(function.args)}){returns}"])
+
+
+def _docstring(text: str | None) -> Iterator[str]:
+    """The paragraphs of a docstring; examples are blocks."""
+    for paragraph in inspect.cleandoc(text or "").split("\n\n"):
+        if paragraph.startswith(_PROMPT):
+            yield fenced(paragraph, "pycon")
+        else:
+            yield " ".join(paragraph.replace("``", "`").split("\n"))

@@ -1,0 +1,93 @@
+"""The page of each operation, and their index."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from mdplan.codegen.golden import EXAMPLE, GoldenCases
+from mdplan.codegen.page import as_json, fenced, one_line_json, page, table
+from mdplan.operation import SectionTargeted
+from mdplan.operation_reference import FieldReference, OperationReference, operation_reference
+from mdplan.operations import OPERATIONS
+from mdplan.wire_names import EDIT_SYNONYMS
+
+FOLDER: Final = "docs/reference/operations"
+_INTRODUCTION: Final = """\
+An edit is one JSON object: `op`, a target, a payload, guards.
+`mdplan help OPERATION` says the same in a terminal, and `mdplan schema op OPERATION` as a JSON Schema.
+What all operations share, such as how places are counted and sections named, is told under [rules](semantics-rules.md)."""
+_EFFECTS: Final = {
+    "create": "It makes its file.",
+    "delete": "It removes its file.",
+    "rename": "It renames its file.",
+}
+_ALWAYS: Final = """\
+Other [codes](../errors.md) are about the file, the batch or the commit, and any operation can meet them."""
+
+
+def operation_pages(golden: GoldenCases) -> dict[str, str]:
+    """The index and the page of each operation, by their paths."""
+    references = {op: operation_reference(op) for op in OPERATIONS}
+    rows = ((f"[`{op}`](operations/{op}.md)", found.summary) for op, found in references.items())
+    index = page("Operations", _INTRODUCTION, table(["Operation", "What it does"], rows))
+    pages = {f"{FOLDER}/{op}.md": _operation_page(found, golden) for op, found in references.items()}
+    return {f"{FOLDER}.md": index, **pages}
+
+
+def _operation_page(reference: OperationReference, golden: GoldenCases) -> str:
+    refusals = golden.refusals_of(reference.op).items()
+    rows = ((f"[`{code}`](../errors/{code}.md)", message) for code, message in refusals)
+    return page(
+        reference.op,
+        reference.summary,
+        reference.details,
+        *_example(reference, golden),
+        "## Fields",
+        table(["Field", "Value", "Default", "Meaning"], map(_field_row, reference.fields)),
+        " ".join(_remarks(reference)),
+        "## Refusals",
+        table(["Code", "For example"], rows),
+        _ALWAYS,
+    )
+
+
+def _example(reference: OperationReference, golden: GoldenCases) -> Iterator[str]:
+    folder = ("operations", reference.op, EXAMPLE)
+    yield "## Example"
+    yield as_json({"file": reference.file, "edits": [dict(reference.example)]})
+    diff, report = golden.diff_of(*folder), golden.report_of(*folder)
+    if diff:
+        yield fenced(diff, "diff")
+    if report is not None:
+        yield "Of its report:"
+        yield as_json(report)
+
+
+def _remarks(reference: OperationReference) -> Iterator[str]:
+    """What the models say beside their fields."""
+    model = OPERATIONS[reference.op]
+    if not reference.fields:
+        yield "It has no fields."
+    if issubclass(model, SectionTargeted):
+        least = "Exactly" if model.target_is_required else "At most"
+        yield f"{least} one of `sectionId`, `headingPath`, `heading` and `anchor` names a section:"
+        yield "see [how sections are named](../semantics-rules.md#sections)."
+    if model.needs_ini:
+        yield "It is for INI files."
+    elif model.needs_markdown:
+        yield "It is for Markdown."
+    else:
+        yield "It is for text of any kind."
+    if model.file_effect != "edit":
+        yield _EFFECTS[model.file_effect]
+    names = {field.name for field in reference.fields}
+    for name in sorted(names & set(EDIT_SYNONYMS.values())):
+        others = " and ".join(f"`{each}`" for each, meant in EDIT_SYNONYMS.items() if meant == name)
+        yield f"{others} are read as `{name}`."
+
+
+def _field_row(field: FieldReference) -> tuple[str, str, str, str]:
+    if field.is_required:
+        default = "required"
+    else:
+        default = "" if field.default is None else one_line_json(field.default)
+    return f"`{field.name}`", field.kind, default, field.description
