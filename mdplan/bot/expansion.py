@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mdplan.bot.located import Path
-from mdplan.bot.placeholders import Name, Values, filled, misuse
+from mdplan.bot.placeholders import Name, Values, filled, misuse, text_of
+from mdplan.bot.text_fields import with_texts
 from mdplan.diagnostics import Diagnostic
 
 LOOP: Final = "forEach"
@@ -86,7 +87,7 @@ def _edits(edits: Sequence[Any], values: Values, path: Path) -> Iterator[FilledE
             continue
         given = {name: value for name, value in edit.items() if name != "comment"}
         made = filled_in(given, values, here)
-        yield made if isinstance(made, Misplaced) else FilledEdit(made, here)
+        yield made if isinstance(made, Misplaced) else FilledEdit(with_texts(made, given), here)
 
 
 def _looped_edits(loop: Mapping[str, Any], values: Values, path: Path) -> Iterator[FilledEdit | Misplaced]:
@@ -104,6 +105,7 @@ def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str | M
         return entries
     texts = [filled_in(loop["text"], inner, (*path, "text")) for inner in entries]
     texts += [filled_in(loop.get(name, ""), values, (*path, name)) for name in ("before", "between", "after")]
+    texts = [text_of(text) if isinstance(text, bool | int | float) else text for text in texts]
     for text in texts:
         if not isinstance(text, str):
             problem = misuse(

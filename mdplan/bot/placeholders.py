@@ -2,7 +2,7 @@
 
 They are strict: a name that nothing has is an error, and so is an opening that is not closed. A text that is
 one placeholder and nothing else is that value, whatever it is; inside of other text it must be a text, a
-number, true or false.
+number, true or false. So it must in a field that takes text: see `text_fields`.
 """
 
 import re
@@ -116,6 +116,11 @@ def filled(text: str, values: Values) -> Any | Diagnostic:  # noqa: ANN401 (any 
     return "".join(texts)
 
 
+def text_of(value: float) -> str:
+    """A number, true or false of JSON as it is written inside of a text."""
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
 def misuse(reason: str, hint: str) -> Diagnostic:
     """INVALID_ARGUMENT for something in a manifest."""
     return Diagnostic(code=Code.INVALID_ARGUMENT, message=reason, hint=hint)
@@ -126,10 +131,8 @@ def _as_text(name: Name, values: Values) -> str | Diagnostic:
     match value:
         case Diagnostic() | str():
             return value
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return str(value)
+        case bool() | int() | float():
+            return text_of(value)
         case _:
             kind = "nothing" if value is None else "a list" if isinstance(value, list) else "a map"
             return misuse(

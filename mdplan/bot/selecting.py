@@ -97,7 +97,10 @@ class Selecting:
                         problems.append(self._of_manifest(found, candidate.path))
                     case Diagnostic():
                         problems.append(found.at(file=candidate.path))
-        return tuple(problems) or self._as_batch(candidate.path, shape, self._open_edits(edits, looked))
+        # A loop meets the same problem with every entry.
+        return tuple(dict.fromkeys(problems)) or self._as_batch(
+            candidate.path, shape, self._open_edits(edits, looked)
+        )
 
     def _shape(self, candidate: Candidate) -> dict[str, str] | Diagnostic:
         """Encoding and format of a file, as its rules give them."""
@@ -171,13 +174,14 @@ class Selecting:
         batch = read_batch({"files": [file], **self.loaded.manifest.options})
         if isinstance(batch, Batch):
             return Selected(batch, tuple(each.path for each in edits))
-        return tuple(
+        placed = (
             self._of_manifest(
                 Misplaced(problem, edits[problem.edit_index].path if problem.edit_index is not None else ()),
                 path,
             )
             for problem in batch
         )
+        return tuple(dict.fromkeys(placed))
 
     def _of_manifest(self, misplaced: Misplaced, path: str) -> Diagnostic:
         """What is wrong with the manifest, found when it was filled in for the file `path`."""
