@@ -60,11 +60,14 @@ fuzz: $(STAMP) ## feed odd input to each target of tests/fuzz for SECONDS, guide
 	}
 	@$(BIN)/python -m tests.fuzz.run --seconds=$(SECONDS)
 
-docs: $(STAMP) ## check that generated pages are fresh and examples work (plain Markdown: no site is built)
+docs: $(STAMP) ## build the site into build/docs, strict about links, and run all that it shows
 	@echo '== generated pages and schemas'
 	@$(BIN)/python -m mdplan.codegen --check
-	@echo '== examples and links'
-	@$(BIN)/python -m pytest tests/docs
+	@echo '== site'
+	@$(BIN)/python -m sphinx -qnW --keep-going -d build/docs-state docs build/docs
+	@echo '== examples'
+	@$(BIN)/python -m pytest tests/docs --deselect tests/docs/test_site.py
+	@echo 'The site is at build/docs/index.html'
 
 schemas: $(STAMP) ## write schemas/ and the generated reference pages
 	@$(BIN)/python -m mdplan.codegen

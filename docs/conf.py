@@ -15,6 +15,9 @@ version = release = __version__
 extensions = ["myst_parser"]
 exclude_patterns = ["samples"]
 nitpicky = True
+# Quotes in examples are those that are typed.
+smartquotes = False
+pygments_style = "friendly"
 
 myst_heading_anchors = 4
 # A line of a paragraph that begins like a directive or a role of MyST is text, as on GitHub.
@@ -26,7 +29,7 @@ html_theme = "furo"
 html_title = "mdplan"
 html_copy_source = False
 html_show_sphinx = False
-html_theme_options = {"top_of_page_buttons": []}
+html_show_copyright = False
 
 # For a page, the pages below it: captions with globs. The first that names a page has it.
 CONTENTS = {

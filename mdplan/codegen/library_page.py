@@ -7,7 +7,7 @@ from textwrap import dedent
 from typing import Final
 
 import mdplan
-from mdplan.codegen.page import bullets, fenced, page
+from mdplan.codegen.page import bullets, fenced, page, with_linked_codes
 
 _INTRODUCTION: Final = """\
 These are the public names of `mdplan`; all else may change with any version.
@@ -62,4 +62,4 @@ def _docstring(text: str | None) -> Iterator[str]:
         if paragraph.startswith(_PROMPT):
             yield fenced(paragraph, "pycon")
         else:
-            yield " ".join(paragraph.replace("``", "`").split("\n"))
+            yield with_linked_codes(" ".join(paragraph.replace("``", "`").split("\n")), "errors")

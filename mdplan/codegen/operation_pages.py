@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from mdplan.codegen.golden import EXAMPLE, GoldenCases
-from mdplan.codegen.page import as_json, fenced, one_line_json, page, table
+from mdplan.codegen.page import as_json, fenced, one_line_json, page, table, with_linked_codes
 from mdplan.operation import SectionTargeted
 from mdplan.operation_reference import FieldReference, OperationReference, operation_reference
 from mdplan.operations import OPERATIONS
 from mdplan.wire_names import EDIT_SYNONYMS
 
 FOLDER: Final = "docs/reference/operations"
+_CODES: Final = "../errors"
 _INTRODUCTION: Final = """\
 An edit is one JSON object: `op`, a target, a payload, guards.
 `mdplan help OPERATION` says the same in a terminal, and `mdplan schema op OPERATION` as a JSON Schema.
@@ -35,11 +36,11 @@ def operation_pages(golden: GoldenCases) -> dict[str, str]:
 
 def _operation_page(reference: OperationReference, golden: GoldenCases) -> str:
     refusals = golden.refusals_of(reference.op).items()
-    rows = ((f"[`{code}`](../errors/{code}.md)", message) for code, message in refusals)
+    rows = ((f"[`{code}`]({_CODES}/{code}.md)", message) for code, message in refusals)
     return page(
         reference.op,
-        reference.summary,
-        reference.details,
+        with_linked_codes(reference.summary, _CODES),
+        with_linked_codes(reference.details, _CODES),
         *_example(reference, golden),
         "## Fields",
         table(["Field", "Value", "Default", "Meaning"], map(_field_row, reference.fields)),
