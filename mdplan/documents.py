@@ -186,6 +186,8 @@ class Documents(OutlinedFiles):
                 other = None
                 if isinstance(name, FileName) and name not in names:
                     other = self._snapshot_file(name, FileEdits.none_of(str(name)), 0)
+                if isinstance(other, Diagnostic) and other.code is Code.FILE_NOT_FOUND:
+                    other = replace(other, hint=f"{_MADE_BEFORE}; {other.hint}")
                 if isinstance(name, FileName):
                     names.add(name)
                     paths[index] = str(name)
@@ -259,6 +261,7 @@ def _named_twice(name: str) -> Diagnostic:
     )
 
 
+_MADE_BEFORE: Final = "a file that is to get text of others is made first, in a batch of its own"
 _SEVERAL_ROOTS: Final = Diagnostic(
     code=Code.INVALID_ARGUMENT,
     message="the batch has files of several roots, and a commit lives in one",

@@ -78,6 +78,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
 
 # Python writes no number of more than 4,300 digits.
 _MOST_BITS: Final = 10_000
+_MOST_SHOWN: Final = 100
 
 
 def _refused(data: object, limits: Limits) -> Diagnostic | None:
@@ -222,15 +223,35 @@ def value_problem(error: Mapping[str, Any], model: type[Any], where: str, hint: 
     if error["type"] == "value_error":
         about = f"{name}: " if error["loc"] else ""
         return _invalid(about + str(error["msg"]).removeprefix("Value error, "), hint)
+    if error["type"] == "missing":
+        return _invalid(f"{name} is missing", f"give {name}{_meaning(model, error['loc'])}")
     is_what, advice = _in_words(str(error["type"]), error.get("ctx", {}), str(error["msg"]))
-    return _invalid(f"{name} {is_what}", f"{advice} {name}" if error["type"] == "missing" else advice)
+    return _invalid(f"{name} {is_what}", advice + _as_wanted(str(error["type"]), error.get("input")))
+
+
+def _meaning(model: type[Any], location: Sequence[str | int]) -> str:
+    """What the field at `location` in a `model` is for, behind a colon; nothing where nobody says."""
+    *parents, name = location
+    of_fields = _model_at(model, parents).model_fields
+    told = next((each.description for key, each in of_fields.items() if name in {each.alias, key}), None)
+    if not told:
+        return ""
+    # A name in capitals keeps them.
+    return f": {told if told[:2].isupper() else told[0].lower() + told[1:]}".rstrip(".")
+
+
+def _as_wanted(kind: str, given: object) -> str:
+    """The `given` value in the form that was wanted, behind a colon, where that is plain to see."""
+    if kind == "string_type" and isinstance(given, int | float) and not _is_huge(given):
+        return f": {json.dumps(json.dumps(given))}"
+    if kind == "tuple_type" and isinstance(given, str) and len(given) <= _MOST_SHOWN:
+        return f": {json.dumps([given], ensure_ascii=False)}"
+    return ""
 
 
 def _in_words(kind: str, context: Mapping[str, Any], message: str) -> tuple[str, str]:
     """What is wrong with a value, as the end of a sentence about it, and what to do."""
     match kind:
-        case "missing":
-            words = "is missing", "give"
         case "too_short":
             words = "is empty", "give at least one entry"
         case "string_too_short":

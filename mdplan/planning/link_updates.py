@@ -69,7 +69,7 @@ def update_links(document: Document, changes: LinkChanges, anchors: Anchors) -> 
         edits += found.edits
         rewritten += bool(found.edits)
         if found.is_broken:
-            broken.append(BrokenLink(destination.span.start, judge.hint(destination, found.now)))
+            broken.append(BrokenLink(destination.span.start, judge.hint(destination, found)))
     return LinkUpdates(tuple(edits), rewritten, tuple(broken))
 
 
@@ -78,6 +78,7 @@ class _Outcome:
     edits: tuple[TextEdit, ...] = ()
     is_broken: bool = False
     now: Now | None = None
+    could_follow: bool = False
 
 
 _FINE = _Outcome()
@@ -128,17 +129,21 @@ class _Judge:
         if edits == () and not now.is_gone:
             return _FINE
         return _Outcome(
-            (), self._existed(target, origin, destination) and not self._resolves(destination), now
+            is_broken=self._existed(target, origin, destination) and not self._resolves(destination),
+            now=now,
+            could_follow=edits is not None,
         )
 
-    def hint(self, destination: Destination, now: Now | None) -> str:
-        """What to do about a link whose target is `now` somewhere else, or nowhere."""
+    def hint(self, destination: Destination, outcome: _Outcome) -> str:
+        """What to do about a link whose target is somewhere else now, or nowhere."""
+        now = outcome.now
+        follow = '; with `"updateReferences": "workspace"` links follow' if outcome.could_follow else ""
         if now is not None and not now.is_gone and now.path is not None:
             if now.path == self.document.path and now.place is not None:
-                return f"the anchor of that heading is now `#{now.place.anchor}`"
+                return f"the anchor of that heading is now `#{now.place.anchor}`{follow}"
             anchor = now.place.anchor if now.place is not None else destination.fragment
             fragment = f"#{anchor}" if anchor else ""
-            return f"it is now `{link_between(folder_of(self.document.path), now.path)}{fragment}`"
+            return f"it is now `{link_between(folder_of(self.document.path), now.path)}{fragment}`{follow}"
         return "correct the link in the same batch"
 
     def _written(self, destination: Destination) -> _Outcome:

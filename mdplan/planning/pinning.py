@@ -25,7 +25,7 @@ def unpinned(built_files: Sequence[BuiltFile]) -> Problems:
                     code=Code.PRECONDITION_REQUIRED,
                     message=f"nothing pins `{built.file.path}` to what you saw ({listed})",
                     hint=f'add `"{field}": "{built.base.source.sha256}"` if you saw this file, '
-                    "or dry-run the batch and apply its planId",
+                    "or plan the batch first (`mdplan plan`, or `dryRun: true`) and apply its planId",
                     file=built.file.path,
                     edit_index=loose[0],
                 )
