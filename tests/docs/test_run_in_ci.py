@@ -12,10 +12,11 @@ import pytest
 import yaml
 
 from tests.conftest import REPOSITORY
-from tests.docs.test_how_to import BLOCK
+from tests.docs.pages import blocks_of
 
-PAGE = (REPOSITORY / "docs" / "how-to" / "run-the-bot-in-ci.md").read_text(encoding="utf-8")
-FILES = {block["info"].split()[-1]: block["text"] for block in BLOCK.finditer(PAGE)}
+PATH = REPOSITORY / "docs" / "how-to" / "run-the-bot-in-ci.md"
+PAGE = PATH.read_text(encoding="utf-8")
+FILES = {block.info[-1]: block.text for block in blocks_of(PATH) if len(block.info) > 1}
 ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
 HOOKS = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 

@@ -45,6 +45,14 @@ def test_what_a_proxy_passes_on_is_served(behind_a_proxy: HttpServer) -> None:
     assert behind_a_proxy.send(b"{}", {"Host": f"{name}.example"}).status == 421
 
 
+def test_proxies_lead_to_the_server() -> None:
+    address = shlex.split(COMMAND)[shlex.split(COMMAND).index("--http") + 1]
+    (caddy,) = re.findall(r"^docs\.example\.org \{\n(.*?)^\}\n", PAGE, re.MULTILINE | re.DOTALL)
+
+    assert f"proxy_pass http://{address};" in NGINX
+    assert caddy.split() == ["reverse_proxy", "/mcp", address]
+
+
 def test_statuses_are_those_of_the_table(behind_a_proxy: HttpServer) -> None:
     told = [int(status) for status in re.findall(r"^\| (4\d\d) \|", PAGE, re.MULTILINE)]
     given = [

@@ -18,9 +18,10 @@ README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
-    """Contents of the README's code blocks of a `language`."""
+    """Contents of the README's code blocks of a `language`, with a name or without."""
     return [
-        match[2] for match in re.finditer(rf"^(````*){language}\n(.*?)^\1$", README, re.MULTILINE | re.DOTALL)
+        match[2]
+        for match in re.finditer(rf"^(````*){language}(?: \S+)?\n(.*?)^\1$", README, re.MULTILINE | re.DOTALL)
     ]
 
 

@@ -128,5 +128,5 @@ def test_port_that_is_taken_is_told(root: Path) -> None:
 
 
 def test_client_configuration_of_the_page_is_json() -> None:
-    block = HOW_TO.partition("```json mcp.json\n")[2].partition("```")[0]
+    block = HOW_TO.partition("```json .mcp.json\n")[2].partition("```")[0]
     assert json.loads(block)["mcpServers"]["mdplan"]["args"][-1] == "--require-approval"

@@ -1,0 +1,105 @@
+"""What a page shows, done again in order: files written, commands, programs and calls of tools run."""
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mdplan.storage.place import temporary_names
+from tests.bot.repository import IDENTITY
+from tests.docs.pages import fenced
+from tests.surfaces.command_line import mdplan
+from tests.surfaces.tool_case import served
+
+# With these a commit of git has the same ID each time.
+COMMITTER = {
+    **{name: value for name, value in IDENTITY.items() if name.startswith("GIT_CONFIG")},
+    **{f"GIT_{role}_NAME": "Docs Bot" for role in ("AUTHOR", "COMMITTER")},
+    **{f"GIT_{role}_EMAIL": "bot@example.org" for role in ("AUTHOR", "COMMITTER")},
+    **{f"GIT_{role}_DATE": "2026-01-31T12:00:00+00:00" for role in ("AUTHOR", "COMMITTER")},
+}
+# Transactions, commits of a folder and times are other ones each time; what a page shows stands for them.
+_CHANGING = re.compile(
+    r"(?<![-0-9a-f])(?:[0-9a-f]{12}|[0-9a-f]{16}|[0-9a-f]{40})(?![0-9a-f])"
+    r"|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?|(?<=\.mdplan-)[0-9a-f]{16}"
+)
+_SHELL = {"cat", "echo", "git"}
+_FILES = {"json", "markdown", "sh", "toml", "yaml"}
+_CUT_OFF = "<!-- tests: the commit is cut off here -->"
+
+
+def masked(text: str) -> str:
+    """`text` without what is another one in each run."""
+    return _CHANGING.sub("…", text)
+
+
+def remade(text: str, folder: Path) -> str:
+    """`text` of a page, with what its commands print and its tools answer in `folder` now.
+
+    Blocks with a language and a name are files. `json` with the name of a tool is a call, and `text` behind
+    it the answer that a model reads. What is passed by here is checked as `test_every_block.py` says.
+    """
+    names: dict[str, object] = {}
+    answer: str | None = None
+    made, end = [], 0
+    for block in fenced(text):
+        shown = block["text"]
+        match (block["info"] or "").split():
+            case [] if block["mark"] == _CUT_OFF:
+                cut_off(folder)
+            case ["json", name] if name.startswith("md_"):
+                answer = answered(name, shown)
+            case ["text"] if answer is not None:
+                shown = answer.removesuffix("\n") + "\n"
+            case [language, name] if language in _FILES:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_text(shown, encoding="utf-8")
+            case ["python"]:
+                exec(compile(shown, "page", "exec"), names)
+            case ["console"]:
+                shown = printed(shown)
+            case ["sh" | "nginx" | "text", *_]:
+                pass
+            case other:
+                pytest.fail(f"a block of another kind: {other or block['mark']}")
+        if block["info"]:
+            made += [text[end : block.start("text")], shown]
+            end = block.end("text")
+    return "".join(made) + text[end:]
+
+
+def printed(shown: str) -> str:
+    """The commands of `shown`, each with what it prints: standard output, then standard error."""
+    assert shown.startswith("$ "), shown
+    return "".join(f"$ {line}\n{_output(line)}" for line in re.findall(r"^\$ (.*)$", shown, re.MULTILINE))
+
+
+def _output(line: str) -> str:
+    program, *arguments = shlex.split(line)
+    if program == "mdplan":
+        done = mdplan(*arguments)
+        said = done.out.decode() + done.err
+        return said if said.endswith("\n") or not said else f"{said}\n"
+    assert program in _SHELL, f"no page shows {program}"
+    return subprocess.run(["sh", "-e", "-c", line], check=True, capture_output=True, text=True).stdout
+
+
+def answered(tool: str, arguments: str) -> str:
+    """What a model reads when it calls `tool` in the current folder."""
+    with served(Path.cwd(), "md") as calls:
+        return calls.call(tool, json.loads(arguments)).text
+
+
+def cut_off(folder: Path) -> None:
+    """Make of the last commit what a kill leaves behind its last exchange."""
+    state = folder / ".mdplan"
+    record = max((state / "tx").iterdir())
+    entries = json.loads(record.read_bytes().split(b"\n")[1])
+    for index, entry in enumerate(entries["entries"]):
+        displaced, _ = temporary_names(entries["transaction"], index)
+        image = state / "history" / entry["base"]
+        image.rename((folder / entry["path"]).with_name(displaced))
+    record.rename(record.with_suffix(".pending"))

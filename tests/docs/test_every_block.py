@@ -1,0 +1,105 @@
+"""Something checks each code block of README and docs; one that nothing checks is a failure here."""
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mdplan.batch import Batch
+from mdplan.wire import read_batch
+from tests.conftest import REPOSITORY
+from tests.docs.client_settings import faults, is_settings
+from tests.docs.pages import DOCS, Block, blocks_of, name_of, pages
+from tests.docs.test_pages import SHOWN
+from tests.docs.typed_commands import faults_of_script
+
+# Blocks that a test of their page alone knows how to check: page, info, test.
+BY_THEIR_TEST = {
+    ("README.md", "console"): "tests/surfaces/test_cli_readme.py",
+    ("README.md", "python"): "tests/surfaces/test_cli_readme.py",
+    ("README.md", "json batches/stable.json"): "tests/surfaces/test_cli_readme.py",
+    ("docs/explanation/architecture.md", "text"): "tests/docs/test_architecture.py",
+    ("docs/how-to/review-plans.md", "text"): "tests/surfaces/test_review_process.py",
+    ("docs/how-to/serve-over-http.md", "text start"): "tests/docs/test_serve_over_http.py",
+    ("docs/how-to/serve-over-http.md", "nginx"): "tests/docs/test_serve_over_http.py",
+    ("docs/how-to/serve-over-http.md", "text Caddyfile"): "tests/docs/test_serve_over_http.py",
+    ("docs/how-to/run-the-bot-in-ci.md", "yaml .github/workflows/docs.yml"): "tests/docs/test_run_in_ci.py",
+    ("docs/how-to/run-the-bot-in-ci.md", "yaml .pre-commit-config.yaml"): "tests/docs/test_run_in_ci.py",
+    ("docs/how-to/run-the-bot-in-ci.md", "yaml .gitlab-ci.yml"): "tests/docs/test_run_in_ci.py",
+    ("docs/how-to/run-the-bot-in-ci.md", "sh check-docs.sh"): "tests/docs/test_run_in_ci.py",
+}
+# Pages all of whose blocks are those of one test, which fails for a block that it does not know.
+BY_ONE_TEST = {
+    "docs/explanation/semantics.md": "tests/docs/test_semantics.py",
+}
+# Pages that are made from the code: what they show is what golden cases expect, which are run.
+GENERATED = DOCS / "reference"
+
+
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_each_block_is_checked(page: Path) -> None:
+    blocks = blocks_of(page)
+    problems = [
+        f"line {block.line}, {' '.join(block.info) or 'no info'}: {problem}"
+        for block in blocks
+        for problem in _problems(page, block, [other for other in blocks if other is not block])
+    ]
+
+    assert problems == []
+
+
+def _problems(page: Path, block: Block, others: list[Block]) -> Iterator[str]:
+    """What is wrong with `block`; of one that nothing checks, that nothing does."""
+    name, info = name_of(page), " ".join(block.info)
+    if name in BY_ONE_TEST or (name, info) in BY_THEIR_TEST:
+        return
+    if GENERATED in page.parents:
+        yield from _problems_of_generated(page, block)
+        return
+    match block.info:
+        case [_, file] if is_settings(file):
+            yield from faults(file, block.text)
+        case ["sh"]:
+            yield from faults_of_script(block.text)
+        case ["console" | "python"] if page in SHOWN:
+            pass
+        case ["json", tool] if page in SHOWN and tool.startswith("md_"):
+            pass
+        case ["text"] if page in SHOWN and ("json", "md_stat") in {other.info for other in others}:
+            pass
+        case [_, file] if page in SHOWN and _is_used(file, others):
+            pass
+        case ["python"] if DOCS / "contributing" in page.parents:
+            ast.parse(block.text)
+        case _:
+            yield "nothing checks it"
+
+
+def _is_used(file: str, others: list[Block]) -> bool:
+    """Whether a command, a program or another file of the page takes `file`."""
+    return any(file in other.text for other in others)
+
+
+def _problems_of_generated(page: Path, block: Block) -> Iterator[str]:
+    """The example of an operation is taken; the rest is freshly made from code and golden cases."""
+    data = json.loads(block.text) if block.info == ("json",) and page.parent.name == "operations" else {}
+    if "op" in data:
+        data = {"file": "guide.md", "edits": [data]}
+    if "edits" in data or "files" in data:
+        batch = read_batch(data)
+        if not isinstance(batch, Batch):
+            yield f"it is no batch: {batch}"
+
+
+def test_tests_that_are_named_exist_and_name_their_page() -> None:
+    for page, test in {**{page: test for (page, _), test in BY_THEIR_TEST.items()}, **BY_ONE_TEST}.items():
+        text = (REPOSITORY / test).read_text(encoding="utf-8")
+        assert Path(page).name in text, f"{test} does not look at {page}"
+
+
+def test_what_is_checked_by_a_test_is_on_its_page() -> None:
+    shown = {(name_of(page), " ".join(block.info)) for page in pages() for block in blocks_of(page)}
+
+    assert sorted(set(BY_THEIR_TEST) - shown) == []
