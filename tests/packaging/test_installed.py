@@ -1,0 +1,83 @@
+"""The wheel in an environment of its own, used from a folder that has nothing to do with this checkout."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mcp import StdioServerParameters
+
+from mdplan import __version__
+from tests.packaging.conftest import Installed
+from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT
+from tests.surfaces.mcp_calls import calls_to
+
+pytestmark = pytest.mark.timeout(400)
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    """A folder with a document, and no checkout around it."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "guide.md").write_text(GUIDE)
+    return tmp_path
+
+
+def test_environment_has_its_own_mdplan_and_no_extras(installed: Installed, foreign: Path) -> None:
+    where = "import mdplan; print(mdplan.__file__)"
+    names = "import importlib.metadata as m; print(*{each.name for each in m.distributions()})"
+    others = set(installed.run("python", "-c", names, cwd=foreign).stdout.split())
+    check = [sys.executable, "-m", "pip", "--python", installed.folder / "bin" / "python", "check"]
+
+    assert installed.run("python", "-c", where, cwd=foreign).stdout.startswith(str(installed.folder))
+    assert "mdplan" in others
+    assert others & {"pytest", "mdformat", "distributed", "rich"} == set()
+    assert subprocess.run(check, check=False, capture_output=True).returncode == 0
+
+
+def test_command_line_looks_plans_and_applies(installed: Installed, foreign: Path) -> None:
+    version = installed.run("mdplan", "--version", cwd=foreign)
+    stat = installed.run("mdplan", "stat", "guide.md", cwd=foreign)
+    plan = installed.run("mdplan", "plan", cwd=foreign, stdin=json.dumps(BATCH))
+    plan_id = plan.stderr.split()[-1]
+    applied = installed.run("mdplan", "apply", plan_id, cwd=foreign)
+
+    assert (version.returncode, version.stdout) == (0, f"mdplan {__version__}\n")
+    assert (stat.returncode, "Install" in stat.stdout) == (0, True)
+    assert (plan.returncode, plan.stdout) == (0, DIFF)
+    assert (applied.returncode, applied.stderr) == (0, "Applied: 1 file, 2 edits: +3 -1 lines.\n")
+    assert (foreign / "guide.md").read_text() == RESULT
+
+
+def test_extra_that_is_missing_is_named(installed: Installed, foreign: Path) -> None:
+    batch = {"file": "guide.md", "edits": [{"op": "format_section", "heading": "Use"}]}
+    refused = installed.run("mdplan", "validate", cwd=foreign, stdin=json.dumps(batch))
+
+    assert refused.returncode == 3
+    assert 'pip install "mdplan[mdformat]"' in refused.stderr
+
+
+def test_page_of_the_review_has_its_templates(installed: Installed, foreign: Path) -> None:
+    render = (
+        "from importlib.resources import files; page = files('mdplan.surfaces.review_page'); "
+        "print(len([*page.joinpath('templates').iterdir()]), len([*page.joinpath('static').iterdir()]))"
+    )
+
+    assert installed.run("python", "-c", render, cwd=foreign).stdout == "9 3\n"
+
+
+def test_server_shakes_hands(installed: Installed, foreign: Path) -> None:
+    server = StdioServerParameters(
+        command=str(installed.program),
+        args=["serve", "--root", str(foreign)],
+        cwd=foreign,
+        env=installed.environment,
+    )
+    with calls_to(server, "auto") as calls:
+        names = [tool["name"] for tool in calls.tools()]
+        applied = calls.call("md_apply", {"planId": calls.call("md_validate", BATCH).data["planId"]})
+
+    assert names == ["md_stat", "md_read", "md_search", "md_validate", "md_apply", "md_history"]
+    assert applied.data["applied"]
+    assert (foreign / "guide.md").read_text() == RESULT
