@@ -114,12 +114,48 @@ def test_help_of_a_command_is_its_own() -> None:
     assert mdplan("help", "plan").out == mdplan("plan", "--help").out
 
 
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("schema", "\n  mdplan schema plan              what `plan --output` writes\n"),
+        ("completion", "\n  fish:  mdplan completion fish > ~/.config/fish/completions/mdplan.fish\n"),
+    ],
+)
+def test_help_keeps_lines_that_are_to_be_typed(command: str, line: str) -> None:
+    assert line in mdplan(command, "--help").out.decode()
+
+
 def test_help_of_nothing_names_what_there_is() -> None:
     run = mdplan("help", "nothing")
 
     assert run.code == 2
     assert "replace_match" in run.err
     assert "apply" in run.err
+
+
+@pytest.mark.parametrize(
+    ("topic", "near"),
+    [("task", "`set_task`"), ("add_item", "`add_list_item`"), ("manifst", "`manifest`")],
+)
+def test_help_of_nearly_something_asks_whether_that_was_meant(topic: str, near: str) -> None:
+    run = mdplan("help", topic)
+
+    assert run.code == 2
+    assert near in run.err.partition("Did you mean")[2]
+
+
+def test_help_shows_a_batch_and_a_manifest_that_hold(project: Path) -> None:
+    """The batches are planned and the manifest is applied as they stand there, without their indentation."""
+    batches = re.findall(
+        r"^  \{$.*?^  \}$|^  \{.*?\]\}$", mdplan("help", "batch").out.decode(), re.DOTALL | re.M
+    )
+    manifest = mdplan("help", "manifest").out.decode().split("\n\n")[1]
+    (project / "guide.md").write_text("# Kettle\n\nThe nightly 1.0.\n\n## Install\n\n## Brew\n")
+    (project / "manifest.yml").write_text(manifest)
+
+    assert [mdplan("plan", stdin=batch.encode()).code for batch in batches] == [0, 0]
+    assert mdplan("bot", "apply", "manifest.yml").code == 0
+    assert "nightly 1.1." in (project / "guide.md").read_text()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -8,19 +8,20 @@ from mdplan.diagnostics import Exit
 from mdplan.surfaces.cli.console import Console
 
 _SHELLS: Final = ("bash", "fish", "zsh")
+_HELP: Final = """Print what makes SHELL complete mdplan's commands and options.
+
+\b
+bash:  echo 'eval "$(mdplan completion bash)"' >> ~/.bashrc
+zsh:   echo 'eval "$(mdplan completion zsh)"' >> ~/.zshrc
+fish:  mdplan completion fish > ~/.config/fish/completions/mdplan.fish
+"""
 
 
-@click.command()
+@click.command(help=_HELP)
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> Exit:
-    r"""Print what makes SHELL complete mdplan's commands and options.
-
-    \b
-    bash:  echo 'eval "$(mdplan completion bash)"' >> ~/.bashrc
-    zsh:   echo 'eval "$(mdplan completion zsh)"' >> ~/.zshrc
-    fish:  mdplan completion fish > ~/.config/fish/completions/mdplan.fish
-    """
+    """Print what makes SHELL complete mdplan's commands and options."""
     from click.shell_completion import get_completion_class
 
     made = get_completion_class(shell)

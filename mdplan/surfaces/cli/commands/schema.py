@@ -1,6 +1,7 @@
 """`mdplan schema`: the JSON Schemas of this version."""
 
 import json
+from typing import Final
 
 import click
 
@@ -9,21 +10,22 @@ from mdplan.surfaces.cli.completing import REPORTS, schema_names
 from mdplan.surfaces.cli.console import Console
 
 _KINDS = ("batch", "plan", "report", "op", "manifest")
+_HELP: Final = """Print a JSON Schema: of a batch, a plan file, a report, one operation, or a manifest.
+
+\b
+mdplan schema                   what `plan`, `validate` and `apply` take
+mdplan schema plan              what `plan --output` writes
+mdplan schema report apply      what --json prints, of stat, plan or apply
+mdplan schema op replace_match  one edit
+mdplan schema manifest          what `bot` takes
+"""
 
 
-@click.command()
+@click.command(help=_HELP)
 @click.argument("kind", type=click.Choice(_KINDS), default="batch")
 @click.argument("name", required=False, shell_complete=schema_names)
 def schema(*, kind: str, name: str | None) -> Exit:
-    r"""Print a JSON Schema: of a batch, a plan file, a report, one operation, or a manifest.
-
-    \b
-    mdplan schema                   what `plan`, `validate` and `apply` take
-    mdplan schema plan              what `plan --output` writes
-    mdplan schema report apply      what --json prints, of stat, plan or apply
-    mdplan schema op replace_match  one edit
-    mdplan schema manifest          what `bot` takes
-    """
+    """Print a JSON Schema: of a batch, a plan file, a report, one operation, or a manifest."""
     from mdplan.operations import OPERATIONS
     from mdplan.schema import SCHEMAS, operation_schema
 
