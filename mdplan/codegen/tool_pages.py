@@ -10,7 +10,7 @@ from mdplan.surfaces.mcp_server.introductions import DEFAULT_TOOLSETS, INTRODUCT
 from mdplan.surfaces.mcp_server.tool import ToolDefinition
 
 FOLDER: Final = "docs/reference/tools"
-_WIDTH: Final = 100
+_WIDTH: Final = 88
 _INTRODUCTION: Final = """\
 `mdplan serve` offers one or several toolsets: families of tools over the same engine, chosen with `--toolsets`.
 `--tools` takes only some of their tools, and `--read-only` leaves out every tool that writes.
