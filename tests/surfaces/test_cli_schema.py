@@ -146,14 +146,13 @@ def test_help_of_nearly_something_asks_whether_that_was_meant(topic: str, near: 
 
 def test_help_shows_a_batch_and_a_manifest_that_hold(project: Path) -> None:
     """The batches are planned and the manifest is applied as they stand there, without their indentation."""
-    batches = re.findall(
-        r"^  \{$.*?^  \}$|^  \{.*?\]\}$", mdplan("help", "batch").out.decode(), re.DOTALL | re.M
-    )
+    paragraphs = mdplan("help", "batch").out.decode().split("\n\n")
+    batches = [each for each in paragraphs if each.startswith("  {")]
     manifest = mdplan("help", "manifest").out.decode().split("\n\n")[1]
     (project / "guide.md").write_text("# Kettle\n\nThe nightly 1.0.\n\n## Install\n\n## Brew\n")
     (project / "manifest.yml").write_text(manifest)
 
-    assert [mdplan("plan", stdin=batch.encode()).code for batch in batches] == [0, 0]
+    assert [mdplan("plan", stdin=batch.encode()).code for batch in batches] == [0, 0], batches
     assert mdplan("bot", "apply", "manifest.yml").code == 0
     assert "nightly 1.1." in (project / "guide.md").read_text()
 

@@ -106,8 +106,8 @@ def _options(function: Decorated) -> Decorated:
 def bot() -> None:
     """Make true in many files what a manifest says, all or nothing.
 
-    A manifest is a YAML or JSON file: which files, under which conditions, which edits; `mdplan schema
-    manifest` describes it. What holds already is left alone, so a manifest can be applied again and again.
+    A manifest is a YAML or JSON file: which files, under which conditions, which edits; `mdplan help
+    manifest` shows one. What holds already is left alone, so a manifest can be applied again and again.
     """
 
 

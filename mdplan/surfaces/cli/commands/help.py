@@ -2,7 +2,7 @@
 
 import json
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,7 +13,46 @@ from mdplan.surfaces.cli.console import Console
 if TYPE_CHECKING:
     from mdplan.operation_reference import FieldReference
 
-_WIDTH = 100
+_WIDTH: Final = 100
+_BATCH: Final = """
+A batch is a JSON object: edits of one file, or of several, made whole or not at all.
+
+  {"file": "guide.md", "edits": [
+    {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},
+    {"op": "append_to_section", "heading": "Install", "markdown": "Restart the kettle afterwards."}
+  ]}
+
+Of several files:
+
+  {"files": [
+    {"file": "new.md", "edits": [{"op": "create_file", "markdown": "# New page"}]},
+    {"file": "guide.md", "edits": [{"op": "append_to_section", "heading": "Brew", "markdown": "More."}]}
+  ]}
+
+`"updateReferences": "workspace"` beside them keeps links right. `mdplan plan` shows what a batch would
+change and gives the plan ID that `mdplan apply` takes. `mdplan help` lists the operations, `mdplan help
+OPERATION` tells the fields of one, `mdplan schema batch` all of it.
+"""
+_MANIFEST: Final = """
+A manifest is a YAML or JSON file: which files, under which conditions, which edits.
+
+  vars: {old: "1.0", new: "1.1"}
+  files:
+    - glob: "**/*.md"
+      exclude: CHANGELOG.md
+      when: {hasText: "{{vars.old}}"}
+      edits:
+        - op: replace_match
+          pattern: "{{vars.old}}"
+          replacement: "{{vars.new}}"
+          matchSelection: all
+
+`mdplan bot plan MANIFEST` shows what would change, `mdplan bot apply MANIFEST` makes it so, and
+`mdplan bot check MANIFEST` says with its exit code whether it is so. Edits are those of a batch (`mdplan help
+OPERATION`); `mdplan schema manifest` tells all the rest.
+"""
+# Topics beside operations and commands: the files that commands take.
+FILES: Final = {"batch": _BATCH, "manifest": _MANIFEST}
 
 
 @click.command(name="help")
@@ -28,15 +67,29 @@ def help_command(context: click.Context, *, topic: str | None) -> Exit:
     command = group.get_command(context, topic) if topic else None
     if topic in OPERATIONS:
         text = _operation_text(topic)
+    elif topic in FILES:
+        text = FILES[topic].strip()
     elif topic is not None and command is not None:
         text = command.get_help(click.Context(command, info_name=topic, parent=context.find_root()))
     elif topic is not None:
-        known = [*OPERATIONS, *group.list_commands(context)]
-        raise click.UsageError(f"There is no operation or command `{topic}`. There are: {', '.join(known)}.")
+        raise click.UsageError(_unknown(topic, [*OPERATIONS, *FILES, *group.list_commands(context)]))
     else:
         text = f"{group.get_help(context.find_root())}\n\n{_operation_list()}"
     Console.plain().text(text + "\n")
     return Exit.DONE
+
+
+def _unknown(topic: str, known: list[str]) -> str:
+    """What to say of a `topic` that is none of the `known`: which are like it, else which there are."""
+    from mdplan.text.similar_names import NameIndex
+
+    found = f"There is no operation or command `{topic}`."
+    nearest = [f"`{name}`" for name in NameIndex(known).nearest(topic)]
+    return (
+        f"{found} Did you mean {' or '.join(nearest)}?"
+        if nearest
+        else f"{found} There are: {', '.join(known)}."
+    )
 
 
 def _operation_list() -> str:
@@ -45,7 +98,8 @@ def _operation_list() -> str:
 
     width = max(map(len, OPERATIONS))
     lines = [f"  {op:{width}}  {operation_reference(op).summary}" for op in OPERATIONS]
-    return "\n".join(["Operations (more with `mdplan help OPERATION`):", *lines])
+    about_files = f"Files that commands take: {', '.join(f'`mdplan help {name}`' for name in FILES)}."
+    return "\n".join(["Operations (more with `mdplan help OPERATION`):", *lines, "", about_files])
 
 
 def _operation_text(op: str) -> str:
