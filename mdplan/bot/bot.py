@@ -18,6 +18,7 @@ from mdplan.bot.joint import Joint, plan_jointly
 from mdplan.bot.loading import LoadedManifest
 from mdplan.bot.spool import Put, Spool
 from mdplan.bot.together import Alone, changed_names, find_together
+from mdplan.collector import collector_paused
 from mdplan.diagnostics import Code, Diagnostic, Problems, warning
 from mdplan.markdown.link_path import MARKDOWN_SUFFIXES
 from mdplan.plan import Plan
@@ -105,7 +106,8 @@ class Bot:
                     together = self._together(executor, packed, candidates, found)
             except BrokenExecutor:
                 return _refused((_BROKEN,), found)
-        return self._joined(candidates, together, found, spool)
+        with collector_paused():
+            return self._joined(candidates, together, found, spool)
 
     def _outcomes(
         self, executor: Executor, packed: PackedJob, candidates: list[Candidate]

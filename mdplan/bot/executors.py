@@ -20,8 +20,9 @@ Made = TypeVar("Made")
 
 DASK: Final = "dask://"
 _PRELOADED: Final = "mdplan.bot.file_planner"
-# Enough that no process waits for the next part, and few enough that little is held.
-_IN_FLIGHT_EACH: Final = 2
+# Enough that no process waits for the next part while another is at a large file, and few enough that little
+# is held.
+_IN_FLIGHT_EACH: Final = 4
 
 
 class InlineExecutor(Executor):

@@ -8,6 +8,7 @@ from mdplan.bot.job import Candidate, Chunk, Job, Outcome, PackedJob, Verdict
 from mdplan.bot.once_read import OnceRead
 from mdplan.bot.selecting import Selected, Selecting
 from mdplan.bot.settled import is_settled
+from mdplan.collector import collector_paused
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents import Documents
 from mdplan.linked_files import LinkedFiles
@@ -160,7 +161,8 @@ def plan_chunk(packed: PackedJob, chunk: Chunk) -> list[Outcome]:
         planner = _planner_of(packed)
     except StorageRefused as refused:
         return [Outcome(path=each.path, verdict=Verdict.REFUSED, problems=refused.problems) for each in chunk]
-    return [planner.plan(candidate) for candidate in chunk]
+    with collector_paused():
+        return [planner.plan(candidate) for candidate in chunk]
 
 
 def links_of_chunk(
