@@ -50,18 +50,3 @@ class Block:
     content: str = ""
     cells: tuple[str, ...] = ()
     code: str = ""
-
-    def moved(self, characters: int, lines: int) -> "Block":
-        """The same block, so many characters and lines further behind."""
-        return Block(
-            kind=self.kind,
-            first_line=self.first_line + lines,
-            last_line=self.last_line + lines,
-            span=Span(self.span.start + characters, self.span.end + characters),
-            depth=self.depth,
-            level=self.level,
-            markup=self.markup,
-            content=self.content,
-            cells=self.cells,
-            code=self.code,
-        )

@@ -2,17 +2,14 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Protocol
 
 from mdplan.markdown.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.block_index import BlockIndex
-from mdplan.markdown.parse_time import look_at_time
+from mdplan.markdown.heading_rows import HeadingRows
 from mdplan.text.span import Span
-
-# Parts that are looked into between looks at the time.
-_BETWEEN_LOOKS: Final = 64
 
 
 class BlockParts(Protocol):
@@ -24,6 +21,9 @@ class BlockParts(Protocol):
 
     def blocks(self, part: int) -> tuple[Block, ...]:
         """All blocks of the part with this index, at least one; the same objects are not asked for twice."""
+
+    def headings(self, blocks: MutableMapping[int, tuple[Block, ...]]) -> HeadingRows:
+        """Headings of every depth; `blocks` are known by the index of their part, and more come to them."""
 
     def holding(self, kind: BlockKind) -> Iterator[int]:
         """Indexes of the parts in which there can be a block of `kind`, in order; in others there is none."""
@@ -45,9 +45,11 @@ class BlockTree:
         *,
         nesting_limit: bool = False,
         known: Mapping[int, tuple[Block, ...]] | None = None,
+        rows: HeadingRows | None = None,
     ) -> None:
-        """Tree of `parts`, of which some are `known` already, by their index."""
+        """Tree of `parts`, of which some are `known` already, by their index, or all headings are."""
         self.nesting_limit = nesting_limit
+        self._rows = rows
         self._parts = parts
         self._blocks: dict[int, tuple[Block, ...]] = dict(known or {})
         self._indexes: dict[int, BlockIndex] = {}
@@ -88,16 +90,12 @@ class BlockTree:
     @cached_property
     def headings(self) -> tuple[Block, ...]:
         """Headings of every depth, in document order."""
-        kind, found = BlockKind.HEADING, list[Block]()
-        for number, part in enumerate(self._parts.holding(kind)):
-            if not number % _BETWEEN_LOOKS:
-                look_at_time()
-            blocks = self._blocks_of(part)
-            if blocks[0].kind is kind and len(blocks) == 1:
-                found.append(blocks[0])
-            else:
-                found += (block for block in blocks if block.kind is kind)
-        return tuple(found)
+        return self.of_kinds(BlockKind.HEADING)
+
+    @cached_property
+    def heading_rows(self) -> HeadingRows:
+        """The same as rows, without blocks."""
+        return self._parts.headings(self._blocks) if self._rows is None else self._rows
 
     @cached_property
     def fences(self) -> tuple[Block, ...]:
@@ -248,6 +246,12 @@ class _KnownBlocks:
     def blocks(self, part: int) -> tuple[Block, ...]:
         assert part == 0
         return self._blocks
+
+    def headings(self, blocks: MutableMapping[int, tuple[Block, ...]]) -> HeadingRows:
+        blocks[0] = self._blocks
+        rows = HeadingRows()
+        rows.add_blocks(block for block in self._blocks if block.kind is BlockKind.HEADING)
+        return rows
 
     def shows(self, _part: int, _sign: re.Pattern[str]) -> bool:
         return True

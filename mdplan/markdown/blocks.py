@@ -46,8 +46,9 @@ def edited_blocks(
     scanned = ScannedBlocks(text, lines, start, known)
     if known is None or scanned.rescan is None:
         return _tree(text, lines, start, scanned), None
-    kept = scanned.kept(known[0], tree.known)
-    return BlockTree(scanned, known=kept), scanned.rescan
+    blocks = scanned.kept(tree.known)
+    rows = scanned.edited_headings(blocks, known[0], tree.heading_rows)
+    return BlockTree(scanned, known=blocks, rows=rows), scanned.rescan
 
 
 def _tree(text: str, lines: LineIndex, start: int, scanned: ScannedBlocks | None) -> BlockTree:

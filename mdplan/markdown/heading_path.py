@@ -74,7 +74,7 @@ def find_by_anchor(outline: Outline, anchor: str) -> Section | Diagnostic:
     Errors: ANCHOR_NOT_FOUND.
     """
     name = anchor.removeprefix("#")
-    section = outline.by_anchor.get(name)
+    section = outline.with_anchor(name)
     if section is not None:
         return section
     nearest = outline.anchor_names.nearest(name)
@@ -137,12 +137,7 @@ def _named(outline: Outline, path: Sequence[str]) -> tuple[Section, ...]:
     readings = [_readings(element) for element in path]
     leaves = {reading.canonical: None for reading in readings[-1]}
     above = {reading.canonical: None for reading in readings[-2]} if len(path) > 1 else (None,)
-    pool = [
-        section
-        for leaf in leaves
-        for parent in above
-        for section in outline.by_heading.get((parent, leaf), ())
-    ]
+    pool = [section for leaf in leaves for parent in above for section in outline.named(leaf, parent)]
     for nested in (False, True):
         found = _first_tier(outline, [section for section in pool if section.nested is nested], readings)
         if found:
@@ -234,7 +229,7 @@ def _not_found(outline: Outline, path: Sequence[str]) -> Diagnostic:
         hint = f'give each heading by itself: "headingPath": {_shown(apart.path)}'
     else:
         wanted = canonical_heading(heading_title(path[-1].lstrip("# \t")))
-        names = [wanted] if (None, wanted) in outline.by_heading else outline.heading_names.nearest(wanted)
+        names = [wanted] if outline.named(wanted) else outline.heading_names.nearest(wanted)
         near = [section for name in names for section in _likely(outline, name, path)][:_NEAREST]
         places = "; ".join(f"{_shown(section.path)} ({_place(section, path)})" for section in near)
         if near:
@@ -281,7 +276,7 @@ def _likely(outline: Outline, name: str, path: Sequence[str]) -> list[Section]:
         outer.set_seq1(" ".join(canonical_heading(title) for title in section.path[:-1]))
         return -outer.ratio()
 
-    sections = [section for section in outline.by_heading[None, name] if not section.is_root][:_MOST_LIKELY]
+    sections = [section for section in outline.named(name) if not section.is_root][:_MOST_LIKELY]
     return sorted(sections, key=unlike) if len(path) > 1 and len(sections) > 1 else sections
 
 

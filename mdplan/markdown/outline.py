@@ -2,8 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -12,10 +11,11 @@ from mdplan.document_format import DocumentFormat
 from mdplan.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree, edited_blocks, parse_blocks
 from mdplan.markdown.front_matter import FrontMatter, find_front_matter
+from mdplan.markdown.heading_tree import HeadingTree
 from mdplan.markdown.parse_time import new_document, timed
 from mdplan.markdown.section import Section
-from mdplan.markdown.section_id import canonical_heading
-from mdplan.markdown.sections import read_sections
+from mdplan.markdown.section_id import ID_PREFIX
+from mdplan.markdown.sections import Sections, SectionTable
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source, sha256_hex
 from mdplan.text.span import Span
@@ -42,7 +42,8 @@ class Outline:
     """Sections, blocks and inline nodes of one `Source`. Never changes; derived parts are made on demand.
 
     `sections` starts with the preamble and holds every top-level heading in order. `nested` holds headings
-    inside of quotes and lists. `content_end` is where the last section ends: the end of the text, or the
+    inside of quotes and lists; `headings` has both in document order, and `in_order` the preamble before
+    them. Each section is made when it is looked at. `content_end` is where the last section ends: the end of the text, or the
     start of a trailing run of link-reference and footnote definitions, which belongs to no section.
 
     INI and plain text have neither front matter nor blocks nor inline nodes: all of it is the preamble.
@@ -77,8 +78,13 @@ class Outline:
         # Anchors that HTML names and where, which `targets` notes.
         self.explicit_anchors: tuple[tuple[str, Span], ...] | None = None
         body = Span(self.body_start, max(self.content_end, self.body_start))
-        sections = read_sections(self.tree.headings, source.lines, body)
-        self.sections, self.nested = sections.top, sections.nested
+        rows, known = self.tree.heading_rows, before[0]._table.tree if before else None
+        tree = known if known and known.texts == rows.texts else HeadingTree(rows.texts)
+        self._table: SectionTable = SectionTable(rows, tree, source.lines, body)
+        self.sections = Sections(self._table, tree.tops, has_preamble=True)
+        self.nested = Sections(self._table, tree.nested, has_preamble=False)
+        self.headings = Sections(self._table, range(len(rows.texts)), has_preamble=False)
+        self.in_order = Sections(self._table, range(len(rows.texts)), has_preamble=True)
         self._derived: dict[Callable[[Source], Any], Any] = {}
         self._latest: tuple[Hashable, Any] | None = None
 
@@ -186,47 +192,48 @@ class Outline:
 
         return FoldedText(self.view.text)
 
-    @cached_property
-    def by_digits(self) -> dict[str, Section]:
-        """Sections by the 16 hex digits of their IDs."""
-        return {section.section_id.removeprefix("sha256-"): section for section in self.every_section()}
-
     def with_digits(self, prefix: str) -> list[Section]:
         """Sections whose IDs begin with the lower-case hex digits `prefix`, in document order."""
-        first, end = bisect_left(self._digits, prefix), bisect_left(self._digits, prefix + "g")
-        found = [self.by_digits[digits] for digits in self._digits[first:end]]
-        return sorted(found, key=lambda section: (section.nested, section.span))
+        preamble = self._table.preamble
+        found = [preamble] if preamble.section_id.startswith(prefix, len(ID_PREFIX)) else []
+        return found + [self._table.section(number) for number in self._table.tree.with_digits(prefix)]
 
-    @cached_property
-    def by_heading(self) -> dict[tuple[str | None, str], tuple[Section, ...]]:
-        """Sections by their canonical heading: under (None, heading), and under (parent's, heading)."""
-        index: defaultdict[tuple[str | None, str], list[Section]] = defaultdict(list)
-        for section in self.every_section():
-            parent = self.parent(section)
-            leaf = canonical_heading(section.title)
-            index[None, leaf].append(section)
-            if parent is not None and not parent.is_root:
-                index[canonical_heading(parent.title), leaf].append(section)
-        return {key: tuple(sections) for key, sections in index.items()}
+    def named(self, leaf: str, parent: str | None = None) -> tuple[Section, ...]:
+        """Sections of the canonical heading `leaf`, below one of the canonical heading `parent` if given.
 
-    @cached_property
-    def by_anchor(self) -> dict[str, Section]:
-        """Sections by the anchor that their heading generates."""
-        return {section.anchor: section for section in self.every_section() if section.anchor}
+        The preamble has the empty one. Nested sections stand behind others.
+        """
+        found = tuple(map(self._table.section, self._table.tree.by_heading.get((parent, leaf), ())))
+        return (self._table.preamble, *found) if not leaf and parent is None else found
+
+    def with_anchor(self, anchor: str) -> Section | None:
+        """Section whose heading generates `anchor`."""
+        number = self._table.tree.by_anchor.get(anchor)
+        return None if number is None else self._table.section(number)
+
+    @property
+    def anchors(self) -> Sequence[str]:
+        """Anchors that the `headings` generate; some may be empty."""
+        return self._table.tree.anchors
+
+    @property
+    def repeated(self) -> list[Section]:
+        """Sections of equal paths, all of them, in document order."""
+        return [self._table.section(number) for number in self._table.tree.repeated()]
 
     @cached_property
     def heading_names(self) -> "NameIndex":
         """Canonical headings, among which the nearest is found."""
         from mdplan.text.similar_names import NameIndex
 
-        return NameIndex(leaf for parent, leaf in self.by_heading if parent is None and leaf)
+        return NameIndex(leaf for parent, leaf in self._table.tree.by_heading if parent is None and leaf)
 
     @cached_property
     def anchor_names(self) -> "NameIndex":
         """Anchors of headings, among which the nearest is found."""
         from mdplan.text.similar_names import NameIndex
 
-        return NameIndex(self.by_anchor)
+        return NameIndex(self._table.tree.by_anchor)
 
     def parent(self, section: Section) -> Section | None:
         """Section around `section`; None for the preamble."""
@@ -237,15 +244,19 @@ class Outline:
         yield from self.sections
         yield from self.nested
 
-    @cached_property
-    def headings(self) -> tuple[Section, ...]:
-        """Sections that have a heading, with those in quotes and lists, in document order."""
-        found = (section for section in self.every_section() if section.heading)
-        return tuple(sorted(found, key=lambda section: section.span.start))
+    @property
+    def heading_starts(self) -> Sequence[int]:
+        """Where each of `headings` starts."""
+        return self._table.rows.starts
+
+    def heading_at(self, offset: int | None) -> Section | None:
+        """The one of `headings` that starts at `offset`."""
+        number = None if offset is None else self._table.number_at(offset)
+        return None if number is None else self._table.section(number)
 
     def headings_in(self, span: Span) -> tuple[Section, ...]:
-        """Those of them whose headings start in `span`."""
-        start, end = (bisect_left(self._heading_starts, offset) for offset in (span.start, span.end))
+        """Those of `headings` that start in `span`."""
+        start, end = (bisect_left(self.heading_starts, offset) for offset in (span.start, span.end))
         return self.headings[start:end]
 
     def children(self, section: Section) -> Iterator[Section]:
@@ -290,25 +301,20 @@ class Outline:
 
     def own_hashes(self) -> dict[str, str]:
         """Hash of each top-level section's own text, heading and body, by section ID."""
-        return {
-            section.section_id: self._sha256(Span(section.span.start, section.body.end))[:_SHORT_HASH]
-            for section in self.sections
-        }
+        table = self._table
+        own: dict[str, str] = {table.preamble.section_id: self._sha256(table.preamble.span)[:_SHORT_HASH]}
+        for number in table.tree.tops:
+            span = Span(table.rows.starts[number], table.body_end(number))
+            own[table.tree.section_id(number)] = self._sha256(span)[:_SHORT_HASH]
+        return own
 
     def _sha256(self, span: Span) -> str:
         return sha256_hex(self.source.bytes_of(span))
 
     @cached_property
-    def _digits(self) -> list[str]:
-        return sorted(self.by_digits)
-
-    @cached_property
-    def _heading_starts(self) -> list[int]:
-        return [section.span.start for section in self.headings]
-
-    @cached_property
     def _starts(self) -> list[int]:
-        return [section.span.start for section in self.sections]
+        starts = self._table.rows.starts
+        return [self._table.preamble.span.start, *(starts[number] for number in self._table.tree.tops)]
 
     def _content_end(self) -> int:
         """Start of the trailing run of definitions, or the end of the text."""

@@ -1,13 +1,15 @@
 """Blocks of what the scanner found, each made when somebody asks for it."""
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.block import Block, BlockKind
 from mdplan.markdown.block_pass import pass_blocks
+from mdplan.markdown.heading_rows import HeadingRows, heading_text
+from mdplan.markdown.parse_time import look_at_time
 from mdplan.markdown.scanner import Form, Stretch, scan
 from mdplan.markdown.scanner_lines import BRACKET, CHUNK, DELIMITER_ROW, FENCE, NESTED_CODE, TRIMMED
 from mdplan.text.lines import LineIndex, LinesOfPart
@@ -18,8 +20,13 @@ if TYPE_CHECKING:
     from mdplan.text.edit import EditList
 
 _LINE_ENDS: Final = re.compile(r"\r\n?")
-# Most blocks that anybody asks for are these; looking up a member of an enumeration takes its time.
+# Looking up a member of an enumeration takes its time.
 _HEADING: Final = BlockKind.HEADING
+_ATX: Final = Form.ATX
+_SETEXT: Final = Form.SETEXT
+_UNKNOWN: Final = Form.UNKNOWN
+# Headings that are read between looks at the time.
+_BETWEEN_LOOKS: Final = 64
 # Section 4.2: closing marks stand behind a blank.
 _CLOSING_MARKS: Final = re.compile(r"[ \t]#+\Z")
 # Forms that are one block, by its kind.
@@ -119,26 +126,59 @@ class ScannedBlocks:
             return [start + self.body_start for _, start, _ in self.stretches]
         return [self.lines.start(self._line(start)) for _, start, _ in self.stretches]
 
-    def kept(
-        self, earlier: "ScannedBlocks", blocks: Mapping[int, tuple[Block, ...]]
-    ) -> dict[int, tuple[Block, ...]]:
-        """Those of the `blocks` of `earlier`, by the index of their stretch, that are here, by their index.
+    def kept(self, blocks: Mapping[int, tuple[Block, ...]]) -> dict[int, tuple[Block, ...]]:
+        """Those of the `blocks` before the edits, by the index of their stretch, that stand before all edits."""
+        run = self.rescan.runs[0] if self.rescan and self.rescan.runs else None
+        if run is None or run.first:
+            return {}
+        return {part: known for part, known in blocks.items() if part < run.stop}
 
-        Of what stands elsewhere now only single blocks are taken, which cost less to move than to make.
+    def headings(self, blocks: MutableMapping[int, tuple[Block, ...]]) -> HeadingRows:
+        """Headings of every depth.
+
+        `blocks` are those of the stretches that were looked into; what is made here comes to them.
         """
-        found: dict[int, tuple[Block, ...]] = {}
+        rows = HeadingRows()
+        self._add_headings(rows, range(len(self.stretches)), blocks)
+        return rows
+
+    def edited_headings(
+        self,
+        blocks: MutableMapping[int, tuple[Block, ...]],
+        earlier: "ScannedBlocks",
+        known: HeadingRows,
+    ) -> HeadingRows:
+        """The same after a rescan; what was not scanned has the headings that are `known` of `earlier`."""
+        rows = HeadingRows()
+        stop = 0
         for run in self.rescan.runs if self.rescan else ():
-            here, before = self.starts[run.first], earlier.starts[run.first + run.parts]
-            lines = self.lines.line_at(here) - earlier.lines.line_at(before)
-            for part in range(run.first, run.stop):
-                known = blocks.get(part + run.parts)
-                if known is None:
-                    continue
-                if not run.characters and not lines:
-                    found[part] = known
-                elif len(known) == 1:
-                    found[part] = (known[0].moved(run.characters, lines),)
-        return found
+            self._add_headings(rows, range(stop, run.first), blocks)
+            _, first, _ = earlier.stretches[run.first + run.parts]
+            _, _, behind = earlier.stretches[run.stop + run.parts - 1]
+            first, behind = first + self.body_start, behind + self.body_start
+            lines = self.lines.line_at(first + run.characters) - earlier.lines.line_at(first)
+            same = slice(bisect_left(known.starts, first), bisect_left(known.starts, behind))
+            rows.add_rows(known, same, run.characters, lines)
+            stop = run.stop
+        self._add_headings(rows, range(stop, len(self.stretches)), blocks)
+        return rows
+
+    def _add_headings(
+        self, rows: HeadingRows, parts: range, blocks: MutableMapping[int, tuple[Block, ...]]
+    ) -> None:
+        text, stretches = self._text, self.stretches
+        for part in parts:
+            form, start, end = stretches[part]
+            if form is _ATX:
+                if not len(rows.texts) % _BETWEEN_LOOKS:
+                    look_at_time()
+                said = heading_text(*_read_atx(text[start + 1 : end]))
+                rows.add(said, *self._places(start, end), self._first_line(part))
+            elif form is _SETEXT or form is _UNKNOWN:
+                look_at_time()
+                if part not in blocks:
+                    blocks[part] = self.blocks(part)
+                rows.add_blocks(block for block in blocks[part] if block.kind is _HEADING)
 
     def holding(self, kind: BlockKind) -> Iterator[int]:
         """Indexes of the stretches that can hold a block of `kind`, in order; the others hold none."""
@@ -181,21 +221,17 @@ class ScannedBlocks:
         return tuple(found)
 
     def _atx(self, part: int, start: int, end: int) -> Block:
-        line = self._text[start + 1 : end].strip(" \t")
-        title = line.lstrip("#")
-        level = len(line) - len(title)
-        if title.endswith("#"):
-            title = _CLOSING_MARKS.sub("", title)
-        number = self._first_lines[part]
+        level, depth, markup, content = _read_atx(self._text[start + 1 : end])
+        number = self._first_line(part)
         return Block(
             kind=_HEADING,
             first_line=number,
             last_line=number,
             span=self._span(start, end),
-            depth=0,
+            depth=depth,
             level=level,
-            markup=line[:level],
-            content=title.strip(TRIMMED),
+            markup=markup,
+            content=content,
         )
 
     def _setext(self, start: int, end: int) -> Block:
@@ -266,7 +302,7 @@ class ScannedBlocks:
         """The same of a whole stretch, for which no place of another line is needed."""
         if not self.has_one_line_end:
             return self._passed(start, end)
-        before, text = self._first_lines[part] - 1, self._text[start + 1 : end + 1]
+        before, text = self._first_line(part) - 1, self._text[start + 1 : end + 1]
         lines = LinesOfPart(text, start + self.body_start, before, count=self._last_line, length=self._length)
         return pass_blocks(text, lines, before).blocks
 
@@ -274,12 +310,31 @@ class ScannedBlocks:
         """Blocks of these lines by the reference pass."""
         return pass_blocks(self._text[start + 1 : end + 1], self.lines, self._line(start) - 1).blocks
 
+    def _first_line(self, part: int) -> int:
+        """Number of the first line of a stretch."""
+        return self._line(self.stretches[part][1]) if self._unified.is_indexed else self._first_lines[part]
+
     def _line(self, offset: int) -> int:
         """Number of the line that holds the code point at `offset`."""
         return min(bisect_right(self._unified.starts, offset + self.body_start), self._last_line)
 
     def _span(self, start: int, end: int) -> Span:
         """Span of these lines in the text that was given."""
+        return Span(*self._places(start, end))
+
+    def _places(self, start: int, end: int) -> tuple[int, int]:
+        """The same as two offsets."""
         if self.has_one_line_end:
-            return Span(start + self.body_start, min(end + self.body_start, self._length))
-        return self.lines.span(self._line(start), self._line(end - 1))
+            return start + self.body_start, min(end + self.body_start, self._length)
+        span = self.lines.span(self._line(start), self._line(end - 1))
+        return span.start, span.end
+
+
+def _read_atx(line: str) -> tuple[int, int, str, str]:
+    """Level, depth, markup and raw content of an ATX heading at the root (section 4.2)."""
+    line = line.strip(" \t")
+    title = line.lstrip("#")
+    level = len(line) - len(title)
+    if title.endswith("#"):
+        title = _CLOSING_MARKS.sub("", title)
+    return level, 0, line[:level], title.strip(TRIMMED)

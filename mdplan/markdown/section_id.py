@@ -9,7 +9,7 @@ from typing import Final, NewType
 
 SectionId = NewType("SectionId", str)
 
-_PREFIX: Final = "sha256-"
+ID_PREFIX: Final = "sha256-"
 _DIGITS: Final = 16
 _REFERENCE: Final = re.compile(r"(?:sha256-)?([0-9a-f]{8,64})", re.IGNORECASE)
 _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f\u20e3")
@@ -35,7 +35,8 @@ def id_of_name(name: str, ordinal: int) -> SectionId:
     """The same of the folded elements of a path, joined by U+001F, which is in none of them."""
     if ordinal > 1:
         name += f"\x1e{ordinal}"
-    return SectionId(_PREFIX + hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGITS])
+    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+    return SectionId(ID_PREFIX + digest[:_DIGITS])
 
 
 def section_id_digits(reference: str) -> str | None:

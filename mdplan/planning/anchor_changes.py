@@ -44,16 +44,13 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
         return {}
     path = built.file.result_path
     places: dict[int, tuple[str, Place | None]] = {}
-    kept: list[tuple[int, str]] = []
     for section, now in _headings(built):
-        if now is not None and now.anchor == section.anchor:
-            kept.append((section.span.start, section.anchor or ""))
-        elif section.anchor:
+        if section.anchor and (now is None or now.anchor != section.anchor):
             place = None if now is None else Place(path, now.anchor or "", now.title)
             places[section.span.start] = (section.anchor, place)
     places |= dict(_departed(built, arrived))
     keys = {target_key(anchor) for anchor, _ in places.values()}
-    for start, anchor in kept:
+    for start, anchor in zip(built.base.heading_starts, built.base.anchors, strict=True):
         # Of equal anchors the first counts. Slugs of headings are keys, but for what a prefix can hide.
         if anchor and start not in places and (anchor in keys or anchor.startswith(_PREFIX)):
             places[start] = (anchor, Place(path, anchor))
@@ -102,23 +99,55 @@ def _explicit_now(built: BuiltFile, explicit: Sequence[tuple[str, Span]]) -> Ite
 
 
 def _headings(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:
-    """Every heading of the base with itself in the result; None where it is gone."""
-    base = built.base.headings
+    """The headings of the base with themselves in the result; None where they are gone.
+
+    Left out are headings with the same anchor outside of what the edits touch.
+    """
+    base, fresh = _touched(built)
+    yield from _renumbered(built)
     now: dict[int, Section] = {}
     for item in built.resolved:
         now |= dict(_moved(built, item))
     for section in base:
         start = built.edits.map_offset(section.span.start, after=True)
-        if section.span.start not in now and start in built.result_headings:
-            now[section.span.start] = built.result_headings[start]
+        found = built.result.heading_at(start)
+        if section.span.start not in now and found is not None:
+            now[section.span.start] = found
     taken = {section.span.start for section in now.values()}
     for section in base:
         found = _retitled(built, section) if section.span.start not in now else None
         if found is not None and found.span.start not in taken:
             now[section.span.start] = found
     lost = [section for section in base if section.span.start not in now]
-    now |= dict(_written_again(built, lost, now.values()))
-    return ((section, now.get(section.span.start)) for section in base)
+    now |= dict(_written_again(lost, fresh, now.values()))
+    yield from ((section, now.get(section.span.start)) for section in base)
+
+
+def _touched(built: BuiltFile) -> tuple[Sequence[Section], Sequence[Section]]:
+    """Headings of base and result around the edits, or all where nobody knows what these are."""
+    base, result = built.base, built.result
+    if built.changed is None:
+        return base.headings, result.headings
+    return (
+        [section for old, _ in built.changed for section in base.headings_in(old)],
+        [section for _, new in built.changed for section in result.headings_in(new)],
+    )
+
+
+def _renumbered(built: BuiltFile) -> Iterator[tuple[Section, Section]]:
+    """The other headings of which the anchor is another one: it counts those of equal text before it."""
+    base, result = built.base, built.result
+    pieces = built.changed
+    first = first_now = 0
+    for old, new in (*pieces, (None, None)) if pieces is not None else ():
+        stop = len(base.headings) if old is None else bisect_left(base.heading_starts, old.start)
+        here, now = slice(first, stop), slice(first_now, first_now + stop - first)
+        if base.anchors[here] != result.anchors[now]:
+            pairs = zip(base.headings[here], result.headings[now], strict=True)
+            yield from ((before, after) for before, after in pairs if before.anchor != after.anchor)
+        if old is not None and new is not None:
+            first = bisect_left(base.heading_starts, old.end)
+            first_now = bisect_left(result.heading_starts, new.end)
 
 
 def _retitled(built: BuiltFile, section: Section) -> Section | None:
@@ -127,7 +156,7 @@ def _retitled(built: BuiltFile, section: Section) -> Section | None:
     start = built.edits.map_offset(section.span.start)
     if start is None or built.edits.map_offset(section.heading.span.end) is None:
         return None
-    return built.result_headings.get(start)
+    return built.result.heading_at(start)
 
 
 def _moved(built: BuiltFile, item: ResolvedEdit) -> Iterator[tuple[int, Section]]:
@@ -162,14 +191,14 @@ def _departed(
 
 
 def _written_again(
-    built: BuiltFile, lost: list[Section], known: Iterable[Section]
+    lost: list[Section], found: Iterable[Section], known: Iterable[Section]
 ) -> Iterator[tuple[int, Section]]:
-    """Lost headings with the new ones of the same text, where it is clear which is which."""
+    """`lost` headings with those `found` of the same text, where it is clear which is which."""
     if not lost:
         return
     taken = {section.span.start for section in known}
     fresh: defaultdict[str, list[Section]] = defaultdict(list)
-    for section in built.result.headings:
+    for section in found:
         if section.span.start not in taken:
             fresh[folded(section.title)].append(section)
     gone: defaultdict[str, list[Section]] = defaultdict(list)

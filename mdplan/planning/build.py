@@ -7,7 +7,6 @@ from functools import cached_property
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.section import Section
 from mdplan.planning.front_matter import front_matter_parts
 from mdplan.planning.line_joins import without_joins
 from mdplan.planning.parts import Part, parts_of
@@ -55,11 +54,6 @@ class BuiltFile:
     def base(self) -> Outline:
         """Outline of the base."""
         return self.file.outline
-
-    @cached_property
-    def result_headings(self) -> dict[int, Section]:
-        """Sections of the result that have a heading, by where it starts."""
-        return {section.span.start: section for section in self.result.every_section() if section.heading}
 
     @cached_property
     def hunks(self) -> tuple[Hunk, ...]:

@@ -80,7 +80,7 @@ def _followed(step: BuiltFile) -> dict[int, int]:
         start = section.span.start
         after = step.edits.map_offset(start, after=True)
         now = _rewritten(step, section) if after is None else _start_of_line(step, start, after)
-        if start not in followed and now in step.result_headings:
+        if start not in followed and now is not None and step.result.heading_at(now) is not None:
             followed[start] = now
     return followed
 
@@ -91,7 +91,7 @@ def _start_of_line(step: BuiltFile, start: int, after: int) -> int:
     Something may have been put before that, into the same line: a mark of a deeper level.
     """
     before = step.edits.map_offset(start)
-    found = step.result_headings.get(before) if before is not None else None
+    found = step.result.heading_at(before)
     is_in_line = found is not None and found.heading is not None and after < found.heading.span.end
     return before if before is not None and is_in_line else after
 

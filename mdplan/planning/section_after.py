@@ -1,6 +1,6 @@
 """What became of the section of each edit, so that the next edit can name it and be pinned by it."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -63,18 +63,14 @@ def _same_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
     start = section.span.start
     followed = edits.map_offset(start, after=True)
     if followed is not None:
-        return built.result_headings.get(followed) or _heading_at(built, edits.map_offset(start))
+        return built.result.heading_at(followed) or built.result.heading_at(edits.map_offset(start))
     replaced, written = _replacement(edits, start)
     is_whole_line = replaced.start <= start and section.heading.span.end <= replaced.end
     return (
-        (None if is_whole_line else built.result_headings.get(written.start))
+        (None if is_whole_line else built.result.heading_at(written.start))
         or _first_heading(built, written)
         or _first_written(built, item)
     )
-
-
-def _heading_at(built: BuiltFile, start: int | None) -> Section | None:
-    return built.result_headings.get(start) if start is not None else None
 
 
 def _first_written(built: BuiltFile, item: ResolvedEdit) -> Section | None:
@@ -84,10 +80,7 @@ def _first_written(built: BuiltFile, item: ResolvedEdit) -> Section | None:
 
 def _first_heading(built: BuiltFile, span: Span) -> Section | None:
     """The first section of the result whose heading starts in `span`."""
-    sections = built.result.sections
-    index = bisect_left(sections, span.start, lo=1, key=lambda section: section.span.start)
-    found = sections[index] if index < len(sections) else None
-    return found if found is not None and found.span.start < span.end else None
+    return next((found for found in built.result.headings_in(span) if not found.nested), None)
 
 
 def _replacement(edits: EditList, offset: int) -> tuple[Span, Span]:

@@ -63,7 +63,7 @@ class _Places:
         self._starts = [span.start for span in self._spans]
         self._written = built.edits.result_spans()
         self._written_starts = [span.start for span in self._written]
-        self.result_headings = built.result_headings
+        self.result = built.result
         self._result_text = built.result.source.text
         asked = [item.resolution for item in built.resolved if item.resolution.may_change_outline]
         self.parents_may_change = bool(asked)
@@ -88,10 +88,10 @@ class _Places:
         line, since lines that are inserted above are not what the heading said.
         """
         after = self._edits.map_offset(offset, after=True)
-        if after is not None and (after in self.result_headings or self._starts_a_line(after)):
+        if after is not None and (self._starts_a_line(after) or self.result.heading_at(after) is not None):
             return after
         before = self._edits.map_offset(offset)
-        grown = self.result_headings.get(before) if before is not None else None
+        grown = self.result.heading_at(before)
         if grown is None or grown.heading is None:
             return after
         # A heading that was inserted whole is another one.
@@ -154,7 +154,7 @@ def _headings_lost(built: BuiltFile, sections: Iterable[Section], places: _Place
 
 def _is_kept(base: Outline, result: Outline, section: Section, places: _Places) -> bool:
     start = places.in_result(section.span.start)
-    found = places.result_headings.get(start) if start is not None else None
+    found = result.heading_at(start)
     if found is None or found.heading is None:
         return False
     may_be_relevelled = section.index in places.relevelled and not section.nested
@@ -293,8 +293,8 @@ def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
 def _repeated_paths(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
     """Heading paths that repeat more often than in the base; renaming a parent makes no new repetition."""
     # What is alone in the base counts as one in any case.
-    before = Counter(_folded_path(section) for section in built.base.sections if section.repeats > 1)
-    repeating = [(section, _folded_path(section)) for section in built.result.sections if section.repeats > 1]
+    before = Counter(_folded_path(section) for section in built.base.repeated if not section.nested)
+    repeating = [(section, _folded_path(section)) for section in built.result.repeated if not section.nested]
     if all(section.ordinal <= max(1, before[path]) for section, path in repeating):
         return
     origins = {

@@ -1,6 +1,7 @@
 """The structure of one document as `stat` reports it: never content."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -112,26 +113,21 @@ def _find(outline: Outline, name: str) -> Section | Diagnostic:
     return by_heading if by_id is None or isinstance(by_heading, Section) else by_id
 
 
-class _Listed(NamedTuple):
-    """A section and its place among all of the document, in document order."""
-
-    place: int
-    section: Section
-
-
-def _listed(outline: Outline, scope: _Scope, depth: int | None) -> list[_Listed]:
-    """Sections to be listed; the preamble only when it has text."""
-    top = scope.section
-    order = sorted(outline.every_section(), key=lambda section: section.span.start)
-    found: list[_Listed] = []
-    for place, section in enumerate(order):
-        if section.is_root:
-            is_listed = top.is_root and bool(outline.text_of(section.span).strip())
-        else:
-            is_listed = top.is_root or section is top or top.span.contains(section.span)
-        if is_listed and (depth is None or _depth_below(outline, section, top) <= depth):
-            found.append(_Listed(place, section))
-    return found
+def _listed(outline: Outline, scope: _Scope, depth: int | None) -> Sequence[int]:
+    """Places of the sections to be listed, in document order; the preamble only when it has text."""
+    top, order = scope.section, outline.in_order
+    places: Sequence[int] = range(len(order))
+    if not top.is_root:
+        places = [
+            place
+            for place, section in enumerate(order)
+            if not section.is_root and (section is top or top.span.contains(section.span))
+        ]
+    elif not outline.text_of(order[0].span).strip():
+        places = places[1:]
+    if depth is None:
+        return places
+    return [place for place in places if _depth_below(outline, order[place], top) <= depth]
 
 
 def _depth_below(outline: Outline, section: Section, top: Section) -> int:
@@ -153,15 +149,15 @@ class _Page:
     next_cursor: str | None
 
 
-def _page(outline: Outline, listed: Sequence[_Listed], start: int, limit: int, scope: Span) -> _Page:
-    rest = [each for each in listed if each.place >= start]
-    page, behind = rest[:limit], rest[limit:]
+def _page(outline: Outline, listed: Sequence[int], start: int, limit: int, scope: Span) -> _Page:
+    first = bisect_left(listed, start)
+    page, behind = listed[first : first + limit], listed[first + limit :]
+    sections = tuple(outline.in_order[place] for place in page)
     area_start = scope.start
-    if len(rest) < len(listed):
-        area_start = page[0].section.span.start if page else scope.end
-    area_end = behind[0].section.span.start if behind else scope.end
-    cursor = f"{behind[0].place}-{outline.source.sha256[:_BASE_DIGITS]}" if behind else None
-    sections = tuple(each.section for each in page)
+    if first:
+        area_start = sections[0].span.start if sections else scope.end
+    area_end = outline.in_order[behind[0]].span.start if behind else scope.end
+    cursor = f"{behind[0]}-{outline.source.sha256[:_BASE_DIGITS]}" if behind else None
     return _Page(sections, Span(area_start, max(area_start, area_end)), cursor)
 
 

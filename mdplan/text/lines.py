@@ -40,6 +40,11 @@ class LineIndex:
             self._starts = _line_starts(self._text)
         return self._starts
 
+    @property
+    def is_indexed(self) -> bool:
+        """Whether the place of a line is known, so that asking for one costs nothing."""
+        return self._starts is not None
+
     def edited(self, edits: "EditList", text: str) -> "LineIndex":
         """Index of `text`, which `edits` made of this one's."""
         if "\r" in self._text or any("\r" in edit.new_text for edit in edits):

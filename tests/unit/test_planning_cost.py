@@ -79,7 +79,9 @@ def replace(base: Outline, number: int) -> Edit:
 
 
 def section_of(base: Outline, number: int) -> Section:
-    return base.by_anchor[f"section-{number:04}"]
+    section = base.with_anchor(f"section-{number:04}")
+    assert section is not None
+    return section
 
 
 KINDS = [append, append_item, append_note, append_part, rename, match, replace]

@@ -1,0 +1,138 @@
+"""Which heading stands below which, and what that makes of their names; wherever they stand."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Final
+
+from mdplan.markdown.anchors import heading_anchors
+from mdplan.markdown.heading_rows import HeadingText
+from mdplan.markdown.parse_time import look_at_time
+from mdplan.markdown.section_id import ID_PREFIX, SectionId, canonical_heading, id_of_name
+
+# Headings that are looked at between looks at the time.
+_BETWEEN_LOOKS: Final = 256
+
+
+class HeadingTree:
+    """The tree of headings of the given texts. Everything goes by the number of a heading among all of them.
+
+    `tops` and `nested` are the numbers of top-level and nested headings. `indexes` count these, from 1: of a nested heading, those
+    before it. `parents` are numbers, None at the root; nested headings have no children. `closers` are the
+    headings at which sections end: the next top-level one of the same or a higher level, or the number of
+    all headings where there is none. `anchors` are those that the headings generate.
+    """
+
+    def __init__(self, texts: Sequence[HeadingText]) -> None:
+        """Go through `texts` once."""
+        count = len(texts)
+        self.texts = texts
+        self.tops: list[int] = []
+        self.nested: list[int] = []
+        self.indexes: list[int] = []
+        self.parents: list[int | None] = []
+        self.closers = [count] * count
+        # GitHub keeps in an anchor the space that an HTML tag beside the text leaves.
+        self.anchors = list(heading_anchors([text.rendered for text in texts]))
+        # Folded titles of the path, in one string, as section IDs compare them.
+        self._names: list[str] = []
+        self._ordinals: list[int] = []
+        self._repeats: dict[str, int] = {}
+        self._ids: dict[int, SectionId] = {}
+        self._read()
+
+    def _read(self) -> None:
+        texts, names, repeats = self.texts, self._names, self._repeats
+        open_headings: list[int] = []
+        for number, text in enumerate(texts):
+            if not number % _BETWEEN_LOOKS:
+                look_at_time()
+            level, depth, name = text.level, text.depth, text.folded
+            if not depth:
+                while open_headings and texts[open_headings[-1]].level >= level:
+                    self.closers[open_headings.pop()] = number
+                self.tops.append(number)
+            parent = open_headings[-1] if open_headings else None
+            whole = name if parent is None else f"{names[parent]}\x1f{name}"
+            if depth:
+                self.nested.append(number)
+                self._ordinals.append(0)
+            else:
+                open_headings.append(number)
+                repeats[whole] = ordinal = repeats.get(whole, 0) + 1
+                self._ordinals.append(ordinal)
+            self.indexes.append(len(self.tops))
+            self.parents.append(parent)
+            names.append(whole)
+        # Top-level headings are counted before nested ones, so that a quoted look-alike changes no ID.
+        for number in self.nested:
+            repeats[names[number]] = self._ordinals[number] = repeats.get(names[number], 0) + 1
+
+    def path(self, number: int) -> tuple[str, ...]:
+        """Titles from the outermost heading to this one."""
+        titles: list[str] = []
+        here: int | None = number
+        while here is not None:
+            titles.append(self.texts[here].title)
+            here = self.parents[here]
+        return tuple(reversed(titles))
+
+    def ordinal(self, number: int) -> int:
+        """Which one it is of those of equal paths, from 1."""
+        return self._ordinals[number]
+
+    def repeats(self, number: int) -> int:
+        """How many there are of these."""
+        return self._repeats[self._names[number]]
+
+    def repeated(self) -> list[int]:
+        """Headings of equal paths, all of them."""
+        if len(self._repeats) == len(self.texts):
+            return []
+        return [number for number, name in enumerate(self._names) if self._repeats[name] > 1]
+
+    def with_digits(self, prefix: str) -> list[int]:
+        """Headings whose section IDs begin with the hex digits `prefix`; nested ones behind others."""
+        first, end = bisect_left(self._digits, (prefix,)), bisect_left(self._digits, (prefix + "g",))
+        found = (number for _, number in self._digits[first:end])
+        return sorted(found, key=lambda number: (self.texts[number].depth > 0, number))
+
+    @cached_property
+    def _digits(self) -> list[tuple[str, int]]:
+        """Digits of all section IDs, sorted, with the numbers of their headings."""
+        start = len(ID_PREFIX)
+        return sorted((self.section_id(number)[start:], number) for number in range(len(self.texts)))
+
+    @cached_property
+    def by_heading(self) -> dict[tuple[str | None, str], list[int]]:
+        """Headings by their canonical form: under (None, heading), and under (parent's, heading).
+
+        Nested ones stand behind others.
+        """
+        index: defaultdict[tuple[str | None, str], list[int]] = defaultdict(list)
+        for number in chain(self.tops, self.nested):
+            parent = self.parents[number]
+            leaf = canonical_heading(self.texts[number].title)
+            index[None, leaf].append(number)
+            if parent is not None:
+                index[canonical_heading(self.texts[parent].title), leaf].append(number)
+        return dict(index)
+
+    @cached_property
+    def by_anchor(self) -> dict[str, int]:
+        """Headings by the anchor that they generate."""
+        return {anchor: number for number, anchor in enumerate(self.anchors) if anchor}
+
+    def section_id(self, number: int) -> SectionId:
+        """ID of its section; made once."""
+        found = self._ids.get(number)
+        if found is None:
+            self._ids[number] = found = id_of_name(self._names[number], self._ordinals[number])
+        return found
+
+    def follower(self, number: int) -> int:
+        """The top-level heading behind a top-level one; the number of all headings behind the last one."""
+        index = self.indexes[number]
+        return self.tops[index] if index < len(self.tops) else len(self.texts)
