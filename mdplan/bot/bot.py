@@ -16,6 +16,7 @@ from mdplan.bot.file_planner import FilePlanner, links_of_chunk, plan_chunk
 from mdplan.bot.job import Candidate, Job, Outcome, PackedJob, Verdict
 from mdplan.bot.joint import Joint, plan_jointly
 from mdplan.bot.loading import LoadedManifest
+from mdplan.bot.near_misses import NearMiss, near_miss_warnings
 from mdplan.bot.spool import Put, Spool
 from mdplan.bot.together import Alone, changed_names, find_together
 from mdplan.collector import collector_paused
@@ -60,6 +61,7 @@ class Found:
     problems: list[Diagnostic] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
     warnings: list[Diagnostic] = field(default_factory=list)
+    misses: list[NearMiss] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +108,7 @@ class Bot:
                     together = self._together(executor, packed, candidates, found)
             except BrokenExecutor:
                 return _refused((_BROKEN,), found)
+        found.warnings += near_miss_warnings(found.misses, self.job.loaded)
         with collector_paused():
             return self._joined(candidates, together, found, spool)
 
@@ -120,6 +123,7 @@ class Bot:
 
     def _take(self, outcome: Outcome, found: Found, spool: Spool) -> None:
         found.verdicts[outcome.verdict] += 1
+        found.misses += outcome.misses
         if outcome.verdict is Verdict.HOLDS:
             found.holding.append(outcome.path)
         elif outcome.verdict is Verdict.REFUSED:

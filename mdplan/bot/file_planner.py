@@ -1,10 +1,12 @@
 """Plans of single files, as any process can make them."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from threading import local
 
 from mdplan.batch import Batch
 from mdplan.bot.job import Candidate, Chunk, Job, Outcome, PackedJob, Verdict
+from mdplan.bot.near_misses import NearMiss, near_miss
 from mdplan.bot.once_read import OnceRead
 from mdplan.bot.selecting import Selected, Selecting
 from mdplan.bot.settled import is_settled
@@ -62,8 +64,7 @@ class FilePlanner:
         selected = self.selecting.select(candidate)
         if not isinstance(selected, Selected):
             return selected
-        _, left = self._planned(selected)
-        return left
+        return self._planned(selected).left
 
     def plan_batch(self, together: Sequence[Selected]) -> Planned | Problems:
         """The plan of several files as one batch; what was read for them before is read anew."""
@@ -82,14 +83,15 @@ class FilePlanner:
         return frozenset() if isinstance(read, Diagnostic) else names & linked_names(text_of_bytes(read.data))
 
     def _outcome(self, path: str, selected: Selected) -> Outcome:
-        planned, left = self._planned(selected)
+        found = self._planned(selected)
+        planned, left, misses = found.planned, found.left, found.misses
         if left is None:
-            return Outcome(path=path, verdict=Verdict.HOLDS)
+            return Outcome(path=path, verdict=Verdict.HOLDS, misses=misses)
         if not isinstance(planned, Planned):
             problems = tuple(self._placed(problem, left) for problem in planned)
-            return Outcome(path=path, verdict=Verdict.REFUSED, problems=problems)
+            return Outcome(path=path, verdict=Verdict.REFUSED, problems=problems, misses=misses)
         if planned.plan.is_no_op:
-            return Outcome(path=path, verdict=Verdict.HOLDS)
+            return Outcome(path=path, verdict=Verdict.HOLDS, misses=misses)
         return Outcome(
             path=path,
             verdict=Verdict.CHANGES,
@@ -97,33 +99,42 @@ class FilePlanner:
             diff=planned.diff,
             names=self._changed_names(planned),
             needs_others=any(edit.other_file is not None for edit in left.batch.files[0].edits),
+            misses=misses,
         )
 
-    def _planned(self, selected: Selected) -> tuple[Planned | Problems, Selected | None]:
-        """The plan of `selected`, and what of it does not hold yet: None where all of it does."""
+    def _planned(self, selected: Selected) -> "_Alone":
         planned = self._plan_alone(selected.batch)
         if isinstance(planned, Planned):
-            return planned, selected
+            return _Alone(planned, selected)
         settled = self._settled(selected, planned)
         if not settled:
-            return planned, selected
+            return _Alone(planned, selected)
         left = _without(selected, settled)
-        return (() if left is None else self._plan_alone(left.batch)), left
+        file = selected.batch.files[0]
+        misses = (
+            near_miss(file.edits[index], problem, selected.paths[index], file.file)
+            for index, problem in settled.items()
+        )
+        return _Alone(
+            () if left is None else self._plan_alone(left.batch),
+            left,
+            tuple(miss for miss in misses if miss is not None),
+        )
 
     def _plan_alone(self, batch: Batch) -> Planned | Problems:
         return self._planner.plan(batch.model_copy(update={"update_references": self._scope}))
 
-    def _settled(self, selected: Selected, problems: Problems) -> set[int]:
-        """Indexes of the edits of which `problems` say that nothing is left to do."""
+    def _settled(self, selected: Selected, problems: Problems) -> dict[int, Diagnostic]:
+        """Those of `problems` that say that nothing is left to do, by the index of the edit."""
         file = selected.batch.files[0]
         name = self.workspace.locate(file.file)
         outline = (
             name if isinstance(name, Diagnostic) else self.documents.open(name, file.encoding, file.format)
         )
         if isinstance(outline, Diagnostic):
-            return set()
+            return {}
         return {
-            problem.edit_index
+            problem.edit_index: problem
             for problem in problems
             if problem.edit_index is not None and is_settled(file.edits[problem.edit_index], problem, outline)
         }
@@ -150,6 +161,15 @@ class FilePlanner:
         if root not in self._linked:
             self._linked[root] = LinkedFiles.beside(file, self.documents)
         return self._linked[root]
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """The plan of one file, and what of it does not hold yet: None where all of it does."""
+
+    planned: Planned | Problems
+    left: Selected | None
+    misses: tuple[NearMiss, ...] = ()
 
 
 _of_thread = local()

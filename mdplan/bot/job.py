@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from mdplan.bot.loading import LoadedManifest
+from mdplan.bot.near_misses import NearMiss
 from mdplan.diagnostics import Problems
 from mdplan.plan import Plan
 from mdplan.settings import Settings
@@ -92,6 +93,7 @@ class Outcome:
 
     Of one that changes: its `plan`, which holds no file that stays as it is, and the exact `diff`. `names`
     are the page keys of files that links can name otherwise afterwards: then others have a word in it.
+    `misses` are sections that are nearly those that were to be deleted.
     """
 
     path: str
@@ -101,6 +103,7 @@ class Outcome:
     diff: bytes = b""
     names: frozenset[str] = frozenset()
     needs_others: bool = False
+    misses: tuple[NearMiss, ...] = ()
 
 
 Chunk = Sequence[Candidate]

@@ -17,6 +17,7 @@ from mdplan.engine import Engine
 from mdplan.storage.filesystem import FileSystem, Step
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.workspace import Workspace
+from mdplan.text.span import Position
 from tests.bot.big_tree import digests, make_tree
 from tests.bot.golden import HERE, applied, load, open_engine, planned
 
@@ -169,6 +170,35 @@ def test_plan_file_is_proven_before_it_is_applied(engine: Engine, root: Path, ma
     report = engine.apply(document)
     assert (report.ok, report.applied) == (True, True)
     assert planned(engine, manifest)[0].no_op
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("heading: Instalation", "has `Installation` at line 3, and so has another file"),
+        ("heading: '## Instalation'", "has `Installation` at line 3"),
+        ("headingPath: [Giude, Installation]", "no section `Giude / Installation` to delete, but `a.md` has"),
+        ("heading: Install", None),
+        ("heading: Step 2", None),
+        ("headingPath: [Other, Installation]", None),
+        ("anchor: instalation", None),
+    ],
+)
+def test_mistyped_heading_of_a_deletion_is_told_once(tmp_path: Path, asked: str, message: str | None) -> None:
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text("# Guide\n\n## Installation\n\n## Step 1\n")
+    manifest = tmp_path / "bot.yml"
+    manifest.write_text(f"files:\n  - glob: '*.md'\n    edits:\n      - {{op: delete_section, {asked}}}\n")
+
+    report = applied(Engine.open([tmp_path]), str(manifest))
+
+    assert (report.ok, report.no_op, report.files_hold) == (True, True, 2)
+    assert len(report.warnings) == (message is not None)
+    for warning in report.warnings:
+        assert message is not None
+        assert message in warning.message
+        assert (warning.code, warning.file) == (Code.SECTION_NOT_FOUND, str(manifest))
+        assert warning.place == Position(4, 9)
 
 
 def test_manifest_of_two_roots_is_refused(tmp_path: Path) -> None:
