@@ -7,15 +7,13 @@ has a scheme and never names a file, so it is none of them.
 import re
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
-from html import unescape
 from typing import Final
-from urllib.parse import unquote
 
 from mdplan.markdown.blocks import BlockKind
-from mdplan.markdown.html_attributes import HtmlAttribute
+from mdplan.markdown.html_attributes import HtmlAttribute, unescaped
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.targets import attributes_in, nodes_near
+from mdplan.markdown.targets import attributes_in, nodes_near, percent_decoded
 from mdplan.text.span import Span
 from mdplan.text.value import value
 
@@ -94,7 +92,7 @@ def understood(written: str, form: Form) -> str:
 
             return unescapeAll(written)
         case Form.QUOTED | Form.UNQUOTED:
-            return unescape(written)
+            return unescaped(written)
         case Form.WIKI:
             return written
 
@@ -155,7 +153,7 @@ def _split(outline: Outline, span: Span, href: str, form: Form, *, is_shown: boo
     return Destination(
         span=span,
         form=form,
-        path=path if form is Form.WIKI else unquote(path, errors="surrogateescape"),
+        path=path if form is Form.WIKI else percent_decoded(path, errors="surrogateescape"),
         fragment=fragment,
         path_span=Span(span.start, span.start + path_end),
         fragment_span=None if fragment_at is None else Span(span.start + fragment_at, span.end),

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from html import unescape
 from typing import Final
 
 from mdplan.text.span import Span
@@ -43,6 +42,16 @@ class HtmlAttribute:
     value_span: Span
 
 
+def unescaped(written: str) -> str:
+    """The value of an attribute that is `written` so: with its character references read."""
+    if "&" not in written:
+        return written
+    # The names of all characters take a while to load.
+    from html import unescape
+
+    return unescape(written)
+
+
 def html_attributes(text: str, span: Span) -> tuple[HtmlAttribute, ...]:
     """Attributes with values of all opening tags in `span` of `text`, in order.
 
@@ -69,7 +78,7 @@ def _attributes(text: str, span: Span) -> Iterator[HtmlAttribute]:
             yield HtmlAttribute(
                 tag=tag,
                 name=match["name"].lower(),
-                value=unescape(match[group]),
+                value=unescaped(match[group]),
                 value_span=Span(*match.span(group)),
             )
         if tag in _RAW_TEXT_ENDS:

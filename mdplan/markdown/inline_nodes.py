@@ -7,7 +7,6 @@ them into the source. What cannot be proven is undecided, never guessed.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
@@ -34,11 +33,12 @@ from mdplan.markdown.inline_recorder import MARKUP, record_nodes
 from mdplan.markdown.wiki_links import wiki_links
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 __all__ = ["InlineKind", "InlineMap", "InlineNode"]
 
 
-@dataclass(frozen=True)
+@value(frozen=True)
 class _Found:
     """What one block holds; spans in the source. `nodes` are in document order."""
 

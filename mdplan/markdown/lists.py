@@ -4,7 +4,6 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Final
@@ -54,7 +53,7 @@ class ListItem:
         return text_without_box(self.children[0]) if self.children else ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@value(frozen=True, kw_only=True)
 class MarkdownList:
     """One list. `index` (0-based) counts the lists that stand in no other list; nested ones have none.
 

@@ -1,6 +1,5 @@
 """A region as a value: text between a pair of marker comments."""
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from mdplan.text.span import Span
@@ -31,7 +30,7 @@ class Region:
         return Span(self.start.span.end, self.end.span.start)
 
 
-@dataclass(frozen=True)
+@value(frozen=True)
 class Regions:
     """All pairs in the order of their start, and the markers that miss the other half, in order."""
 

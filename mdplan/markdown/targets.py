@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from typing import Final
-from urllib.parse import unquote
 
 from mdplan.markdown.anchors import Anchor
 from mdplan.markdown.blocks import Block, BlockKind
@@ -56,7 +55,17 @@ def resolvable_targets(outline: Outline) -> frozenset[str]:
 
 def target_key(fragment: str) -> str:
     """`fragment` (without ``#``) as GitHub compares it: percent-decoded, without case and its own prefix."""
-    return unquote(fragment).lower().removeprefix("user-content-")
+    return percent_decoded(fragment).lower().removeprefix("user-content-")
+
+
+def percent_decoded(text: str, errors: str = "replace") -> str:
+    """`text` with its percent-encoded bytes as the UTF-8 that they are; `errors` says what of other bytes."""
+    if "%" not in text:
+        return text
+    # Most documents have none, and this takes longer to load than they take to be read.
+    from urllib.parse import unquote
+
+    return unquote(text, errors=errors)
 
 
 def is_resolved(fragment: str, targets: frozenset[str]) -> bool:

@@ -6,14 +6,14 @@ links, failpoints can kill the process before any operation, and tests can stand
 
 import errno
 import os
-import signal
 import stat
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from mdplan.text.value import value
 
 FAILPOINT_VARIABLE: Final = "MDPLAN_FAILPOINT"
 
@@ -59,7 +59,7 @@ class Step(StrEnum):
     CLOSE = "close"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Entry:
     """A name in a directory; what is neither a directory nor a regular file is `other`, links included."""
 
@@ -88,6 +88,8 @@ class FileSystem:
         if step is self._failpoint:
             self._countdown -= 1
             if self._countdown == 0:
+                import signal
+
                 os.kill(os.getpid(), signal.SIGKILL)
 
     def open_root(self, path: str) -> int:
@@ -192,9 +194,9 @@ class FileSystem:
         """Make `attributes` the file's extended attributes, removing what it inherited beyond them."""
         self.reach(Step.SET_ATTRIBUTES)
         present = self.attributes(descriptor)
-        for name, value in attributes.items():
-            if present.get(name) != value:
-                os.setxattr(descriptor, name, value)
+        for name, content in attributes.items():
+            if present.get(name) != content:
+                os.setxattr(descriptor, name, content)
         for name in present.keys() - attributes.keys():
             os.removexattr(descriptor, name)
 

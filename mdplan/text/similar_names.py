@@ -2,8 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from difflib import SequenceMatcher
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from difflib import SequenceMatcher
 
 _RUN: Final = 3
 _NEAREST: Final = 3
@@ -38,6 +40,8 @@ class NameIndex:
         """Up to three names that are like `wanted`, as a whole or in most of its parts; the best first."""
         if not 0 < len(wanted) <= _LONGEST:
             return []
+        from difflib import SequenceMatcher
+
         matcher = SequenceMatcher(b=wanted)
         runs = _runs(wanted)
         likeness = {name: _likeness(matcher, wanted, runs, name) for name in self._pool(wanted)}
@@ -80,7 +84,7 @@ def _runs(name: str) -> set[str]:
     return {padded[at : at + _RUN] for at in range(len(padded) - _RUN + 1)}
 
 
-def _likeness(matcher: SequenceMatcher[str], wanted: str, runs: set[str], name: str) -> float:
+def _likeness(matcher: "SequenceMatcher[str]", wanted: str, runs: set[str], name: str) -> float:
     """How like `name` is to `wanted`, which `matcher` holds and which has `runs`: from 0 to 1."""
     matcher.set_seq1(name)
     similarity = 0.0

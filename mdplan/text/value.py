@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 else:
 
     def value(
-        *, frozen: bool, slots: bool, order: bool = False, kw_only: bool = False
+        *, frozen: bool, slots: bool = False, order: bool = False, kw_only: bool = False
     ) -> Callable[[type[_Value]], type[_Value]]:
-        """A dataclass with slots that is frozen for type checkers alone.
+        """A dataclass that is frozen for type checkers alone; without `slots` it can keep what it found.
 
         Freezing it at run time, too, makes instances three times as costly to make: of an outline, whose
         blocks, sections and spans these are, that would be a quarter of the whole cost. And it becomes a
@@ -22,10 +22,9 @@ else:
         quarter of its start.
         """
         assert frozen
-        assert slots
 
         def define(written: type[_Value]) -> type[_Value]:
-            return _Later(written, order=order, kw_only=kw_only).cls
+            return _Later(written, slots=slots, order=order, kw_only=kw_only).cls
 
         return define
 
@@ -39,16 +38,17 @@ _ORDER: Final = ("__lt__", "__le__", "__gt__", "__ge__")
 class _Later:
     """A class `written` for a dataclass, which it becomes part by part as someone needs one.
 
-    `cls` is that class with slots.
+    `cls` is that class, with `slots` or without.
     """
 
-    def __init__(self, written: type, *, order: bool, kw_only: bool) -> None:
+    def __init__(self, written: type, *, slots: bool, order: bool, kw_only: bool) -> None:
         self._written = {**vars(written), "__qualname__": written.__qualname__}
         for name in ("__dict__", "__weakref__"):
             self._written.pop(name, None)
         self._order = order
         self._kw_only = kw_only
-        self.cls = type(written)(written.__name__, written.__bases__, self._slotted(written))
+        namespace = self._slotted(written) if slots else dict(self._written)
+        self.cls = type(written)(written.__name__, written.__bases__, namespace)
         self._methods = [
             name for name in (*_METHODS, *(_ORDER if order else ())) if name not in self._written
         ]
@@ -78,7 +78,7 @@ class _Later:
         is_init = name == "__init__"
         # A subclass without fields of its own has the same fields, and so the same methods. Without a
         # docstring it would get one, which takes longer than all else here.
-        same = type(self.cls)(self.cls.__name__, (self.cls,), {"__slots__": (), "__doc__": self.cls.__name__})
+        same = type(self.cls)(self.cls.__name__, (self.cls,), {"__doc__": self.cls.__name__})
         made: type = dataclasses.dataclass(
             init=is_init,
             repr=not is_init,

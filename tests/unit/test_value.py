@@ -1,6 +1,7 @@
 """Values are dataclasses, whose methods are made when they are first called."""
 
 import dataclasses
+import functools
 import pickle
 from collections.abc import Callable
 
@@ -33,6 +34,17 @@ class Child(Named):
         return "child"
 
 
+@value(frozen=True)
+class Text:
+    """A text that counts its letters once."""
+
+    letters: str = ""
+
+    @functools.cached_property
+    def size(self) -> int:
+        return len(self.letters)
+
+
 @pytest.mark.parametrize(
     ("what", "expected"),
     [
@@ -50,6 +62,9 @@ class Child(Named):
         (lambda: pickle.loads(pickle.dumps(Child(name="a", tags=("b",)))).tags, ("b",)),
         (lambda: hasattr(Place(1), "__dict__"), False),
         (lambda: Place.__match_args__, ("line", "col")),
+        (lambda: (Text("ab").size, Text().size), (2, 0)),
+        (lambda: Text("ab") == Text("ab"), True),
+        (lambda: [field.default for field in dataclasses.fields(Text)], [""]),
     ],
 )
 def test_value_is_what_a_frozen_dataclass_is(what: Callable[[], object], expected: object) -> None:
