@@ -8,7 +8,6 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.history import History, PastTransaction
 from mdplan.plan import PREFIX, Plan
 from mdplan.planning.plan_document import read_document, write_document
-from mdplan.planning.repetition import result_id, state_id
 from mdplan.storage.file_name import FileName
 from mdplan.storage.plan_store import PlanStore, StoredPlan
 from mdplan.storage.root import Root
@@ -54,18 +53,12 @@ class PlanLibrary:
         found = [(plan, root) for root, store in self._stores for plan in store.list_plans()]
         return sorted(found, key=lambda each: (-each[0].saved_at, each[0].plan_id))
 
-    def last_commit(self, state: Sequence[tuple[str, str | None]]) -> PastTransaction | None:
-        """The last transaction on the files of `state`, if they are as it left them.
-
-        `state` has the path of each file, as callers write it, and its SHA-256; None for no file.
-        """
-        names = [name for path, _ in state if isinstance(name := self._workspace.locate(path), FileName)]
-        if len(names) < len(state) or len({name.root for name in names}) != 1:
+    def last_commit_on(self, files: Sequence[str]) -> PastTransaction | None:
+        """The last transaction that changed one of `files`, paths of one root as callers write them."""
+        names = [name for path in files if isinstance(name := self._workspace.locate(path), FileName)]
+        if len(names) < len(files) or len({name.root for name in names}) != 1:
             return None
-        root = self._workspace.root_of(names[0])
-        past = self._history.last_on(root, {name.path for name in names})
-        plan = past.plan_now() if past is not None else None
-        return past if plan is not None and result_id(plan) == state_id(state) else None
+        return self._history.last_on(self._workspace.root_of(names[0]), {name.path for name in names})
 
     def last_commit_of(self, plan: Plan) -> PastTransaction | None:
         """The last transaction that committed `plan`."""

@@ -12,7 +12,7 @@ from mdplan.plan_report import PlanReport
 from mdplan.plan_request import PlanRequest
 from mdplan.planning.pinning import other_base
 from mdplan.planning.plan_document import is_document, read_document, write_document
-from mdplan.planning.repetition import is_same_request, may_repeat
+from mdplan.planning.repetition import is_same_request, may_repeat, result_id, state_id
 from mdplan.planning.replay import Replay, bases_of, is_applied, replay, stale_files
 from mdplan.planning.summary import report_fields
 from mdplan.report import refusal
@@ -68,10 +68,13 @@ class StoredPlans:
 
     def repeated(self, batch: Batch) -> Plan | None:
         """Plan of the last commit on the files of `batch`, if it was this batch and its result stands."""
-        state = self._documents.state_of(batch) if may_repeat(batch) else None
-        last = self._library.last_commit(state) if state else None
+        paths = [file.file for file in batch.files]
+        last = self._library.last_commit_on(paths) if may_repeat(batch) else None
         plan = last.plan() if last is not None else None
-        if plan is None or not is_same_request(plan, batch):
+        if last is None or plan is None or not is_same_request(plan, batch):
+            return None
+        now, state = last.plan_now(), self._documents.state_of(batch)
+        if now is None or state is None or result_id(now) != state_id(state):
             return None
         # Files that no edit names are not in that state.
         found = self._documents.found_of(plan)

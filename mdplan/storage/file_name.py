@@ -79,7 +79,7 @@ def component_problem(component: str) -> str | None:
         (":" in component, "`:` is not allowed in a name (drive letters, streams)"),
         (component.endswith((".", " ")), "a name ends in a dot or a space"),
         (folded.partition(".")[0].rstrip() in _DEVICES, "a name is that of a device (`con`, `aux`, …)"),
-        (any(map(_is_hidden, component)), "a name has a control or invisible character"),
+        (_has_hidden(component), "a name has a control or invisible character"),
     )
     return next((reason for holds, reason in reasons if holds), None)
 
@@ -87,6 +87,8 @@ def component_problem(component: str) -> str | None:
 def visible(path: str) -> str:
     """`path` for a message: invisible characters escaped, bounded in length, always valid Unicode."""
     cut = path if len(path) <= _SHOWN_CHARACTERS else path[: _SHOWN_CHARACTERS - 1] + "…"
+    if not _has_hidden(cut):
+        return cut
     return "".join(
         character.encode("unicode_escape").decode("ascii") if _is_hidden(character) else character
         for character in cut
@@ -102,6 +104,10 @@ def _problem_of_text(path: str) -> Diagnostic | None:
         (any("\ud800" <= character <= "\udfff" for character in path), "it is not valid Unicode", ""),
     )
     return next((_invalid(path, reason, hint) for holds, reason, hint in reasons if holds), None)
+
+
+def _has_hidden(text: str) -> bool:
+    return not text.isprintable() and any(map(_is_hidden, text))
 
 
 def _is_hidden(character: str) -> bool:

@@ -6,7 +6,7 @@ image that is not what its digest says is told, and never used.
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
@@ -75,7 +75,7 @@ def transactions(root: Root) -> Iterator[Transaction | Diagnostic]:
                 return
             journal = Journal(root, folders[0])
             images = Images(root.filesystem, folders[1], lasting=False) if folders[1] is not None else None
-            for name in reversed(journal.names(*_STATES)):
+            for name in journal.newest_first(*_STATES):
                 found = _read(journal, name)
                 yield _transaction(name, found, images) if isinstance(found, Record) else found
     except StorageRefused as refused:
@@ -116,13 +116,12 @@ def collect(
     except StorageRefused as refused:
         return tuple(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
     try:
-        names = state.journal.names()
-        settled = [name for name in names if name.state in _COLLECTED]
-        is_due = bool(names) and names[-1].sequence % _LOOKED_AT_EVERY == 0
-        if not is_due and len(settled) <= max_transactions + _LOOKED_AT_EVERY:
+        newest = state.journal.newest()
+        is_due = newest > 0 and newest % _LOOKED_AT_EVERY == 0
+        if not is_due and state.journal.count(*_COLLECTED) <= max_transactions + _LOOKED_AT_EVERY:
             return ()
         with refusing(root.show(STATE_FOLDER), "cleaning up the history of"):
-            _collect(state, names, max_transactions, max_bytes)
+            _collect(state, max_transactions, max_bytes)
     except StorageRefused as refused:
         return tuple(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
     finally:
@@ -130,13 +129,13 @@ def collect(
     return ()
 
 
-def _collect(state: RootState, names: Sequence[RecordName], max_transactions: int, max_bytes: int) -> None:
+def _collect(state: RootState, max_transactions: int, max_bytes: int) -> None:
     """Keep the newest records, as many as allowed, and the images that they or unsettled ones name."""
     filesystem = state.root.filesystem
     sizes = state.images.sizes()
     kept: set[str] = set()
     room, count = max_bytes, 0
-    for name in reversed(names):
+    for name in state.journal.newest_first():
         record = state.journal.read(name)
         digests = set() if isinstance(record, Diagnostic) else _digests(record) & sizes.keys()
         if name.state in _COLLECTED:

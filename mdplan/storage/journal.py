@@ -5,8 +5,9 @@ The one from `pending` to `done` is the commit point. What is settled stays as t
 """
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
@@ -16,6 +17,7 @@ from mdplan.storage.leaf import read_leaf
 from mdplan.storage.refusal import refusing
 from mdplan.storage.root import STATE_FOLDER, Root
 from mdplan.storage.state_folder import JOURNAL_FOLDER
+from mdplan.text.value import value
 
 _NAME: Final = re.compile(r"(\d{8,15})-([0-9a-f]{8,32})\.([a-z]+)")
 _LAST_SEQUENCE: Final = 10**15 - 1
@@ -43,7 +45,7 @@ class State(StrEnum):
 _STATES: Final = {state.value: state for state in State}
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class RecordName:
     """The name of a record's file. The sequence tells in which order transactions began."""
 
@@ -69,18 +71,23 @@ class Journal:
 
     def names(self, *states: State) -> list[RecordName]:
         """The names of all records in one of `states` (in any, when none is given), the oldest first."""
-        # Most records are settled, and most callers ask for others: those are told apart before all else.
-        endings = tuple(f".{state}" for state in states or State)
-        found = [_parsed(name) for name in self._listed() if name.endswith(endings)]
-        return sorted(
-            (name for name in found if name is not None), key=lambda name: (name.sequence, name.transaction)
-        )
+        found = list(self.newest_first(*states))
+        found.reverse()
+        return found
+
+    def newest_first(self, *states: State) -> Iterator[RecordName]:
+        """The same from the other end; a caller that needs but a few pays for those."""
+        # Longer numbers are larger ones, so names sort by their sequences.
+        by_sequence = sorted(self._ending(states), key=lambda name: (name.find("-"), name), reverse=True)
+        return (parsed for name in by_sequence if (parsed := _parsed(name)) is not None)
 
     def newest(self) -> int:
         """The sequence of the record that was begun last; 0 when there is none."""
-        # Longer numbers are larger ones, so names sort by their sequences.
-        by_sequence = sorted(self._listed(), key=lambda name: (name.find("-"), name), reverse=True)
-        return next((parsed.sequence for name in by_sequence if (parsed := _parsed(name))), 0)
+        return next((name.sequence for name in self.newest_first()), 0)
+
+    def count(self, *states: State) -> int:
+        """How many files there are that are called as records in one of `states` are."""
+        return len(self._ending(states))
 
     def read(self, name: RecordName) -> Record | Diagnostic:
         """The record called `name`. Errors: JOURNAL_CORRUPT; those of `read_leaf`."""
@@ -144,6 +151,11 @@ class Journal:
         """Wait until the states of all transactions are on the disk; False where folders cannot be synced."""
         with refusing(self.shown, "syncing the journal"):
             return self.root.filesystem.sync_directory(self.folder)
+
+    def _ending(self, states: tuple[State, ...]) -> list[str]:
+        """The files whose names end as those of records in `states` (in any, when there is none) do."""
+        endings = tuple(f".{state}" for state in states or State)
+        return [name for name in self._listed() if name.endswith(endings)]
 
     def _listed(self) -> set[str]:
         if self._names is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from mdplan.history_report import HistoryReport
 from mdplan.plan_report import PlanReport
@@ -25,7 +25,12 @@ def answer(report: AnyReport, text_of: Callable[[AnyReport], str], most: int = M
 
     What grows with a batch is cut to fit into `most` characters; what others report was made to fit before.
     """
-    wire = to_wire(report)
+    return _answer(report, to_wire(report), text_of, most)
+
+
+def _answer(
+    report: AnyReport, wire: dict[str, Any], text_of: Callable[[AnyReport], str], most: int
+) -> Answer:
     is_of_a_batch = isinstance(report, PlanReport | HistoryReport) or not report.ok
     return Answer(
         text=text_of(report) if report.ok else refusal_text(report),
@@ -36,6 +41,9 @@ def answer(report: AnyReport, text_of: Callable[[AnyReport], str], most: int = M
 
 def plan_answer(report: PlanReport, most: int = MOST_CHARACTERS) -> Answer:
     """Answer of a plan or an apply, its diff cut between hunks where it is too long."""
+    wire = to_wire(report)
+    if size_of(wire) <= most:
+        return _answer(report, wire, plan_text, most)
     return answer(with_short_diff(report, most), plan_text, most)
 
 
