@@ -130,6 +130,9 @@ class Pattern:
             return PatternProblem(PatternFailure.TIMEOUT, "it needs too much memory")
         # A pattern can ask to be searched backwards.
         matches.sort(key=lambda match: match.span())
+        if matches and matches[-1].start() == within.end and _begins_a_line(text, within.end):
+            # `^` and `$` match there too, but on the line behind the last one of `within`.
+            matches.pop()
         edges = [within.start, *(edge for match in matches for edge in match.span()), within.end]
         if any(left > right for left, right in pairwise(edges)):
             return PatternProblem(PatternFailure.INVALID, r"\K makes its matches overlap or leave the scope")
@@ -151,6 +154,10 @@ class Pattern:
             return PatternProblem(PatternFailure.INVALID, "it is nested too deep")
         except (regex.error, ValueError, OverflowError) as error:
             return PatternProblem(PatternFailure.INVALID, str(error))
+
+
+def _begins_a_line(text: str, offset: int) -> bool:
+    return offset < len(text) and text[offset - 1 : offset] == "\n"
 
 
 def _find_literal(pattern: str, text: str, within: Span) -> Iterator[Found]:
