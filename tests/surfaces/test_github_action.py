@@ -254,6 +254,40 @@ def test_modules_of_the_checkout_are_not_run(job: Job) -> None:
     assert job.bot("plan").outputs["exit-code"] == "0"
 
 
+# Stands for Python: it logs how it is called, and makes an environment of itself.
+PYTHON = """\
+#!/bin/sh
+printf '%s\\n' "$*" >> "$PYTHON_LOG"
+case "$*" in
+  "-m venv "*) mkdir -p "$3/$(dirname "$PYTHON_OF_ENVIRONMENT")" && cp "$0" "$3/$PYTHON_OF_ENVIRONMENT" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("inside", ["bin/python", "Scripts/python.exe"])
+@pytest.mark.parametrize("given", ["python", ""], ids=["of-the-input", "of-the-runner"])
+def test_mdplan_is_installed_into_an_environment_of_its_own(job: Job, inside: str, given: str) -> None:
+    program = job.runner / "bin" / (given or "python3")
+    program.parent.mkdir()
+    program.write_text(PYTHON, encoding="utf-8")
+    program.chmod(0o755)
+    done = job.step(
+        "install",
+        PATH=f"{program.parent}{os.pathsep}{os.environ['PATH']}",
+        BOT_PYTHON=str(program) if given else "",
+        PYTHON_LOG=str(job.runner / "calls"),
+        PYTHON_OF_ENVIRONMENT=inside,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    environment = job.runner / "mdplan-environment"
+    assert (job.runner / "output").read_text(encoding="utf-8") == f"python={environment / inside}\n"
+    assert (job.runner / "calls").read_text(encoding="utf-8").splitlines() == [
+        f"-m venv {environment}",
+        f"-m pip install --quiet --disable-pip-version-check {REPOSITORY}",
+    ]
+
+
 GH = """\
 #!/bin/sh
 printf '%s\\n' "$*" >> "$GH_LOG"
@@ -278,6 +312,30 @@ def test_one_comment_is_posted_and_then_updated(job: Job, found: str, changed: s
     assert ["--paginate" in log[0], log[0].count('startswith("<!-- mdplan-bot ')] == [True, 1]
     assert [re.sub(r".*--method (\w+ \S+) .*", r"\1", line) for line in log[1:]] == calls
     assert all(line.endswith("-F body=@comment.md") for line in log[1:])
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="jq, whose language gh speaks, is not installed")
+@pytest.mark.parametrize(
+    ("kind", "association", "body", "is_ours"),
+    [
+        ("Bot", "NONE", "<!-- mdplan-bot 0123456789abcdef -->\n## x", True),
+        ("User", "MEMBER", "<!-- mdplan-bot 0123456789abcdef -->", True),
+        ("User", "NONE", "<!-- mdplan-bot 0123456789abcdef -->", False),
+        ("Bot", "NONE", "<!-- mdplan-bot fedcba9876543210 -->", False),
+        ("Bot", "NONE", "> <!-- mdplan-bot 0123456789abcdef -->", False),
+    ],
+)
+def test_comment_of_a_stranger_is_not_ours(
+    job: Job, kind: str, association: str, body: str, is_ours: bool
+) -> None:
+    _, log = commented(job, found="", changed="false", code="0")
+    comment = {"id": 41, "user": {"type": kind}, "author_association": association, "body": body}
+    words = log[0].partition(" --jq ")
+    found = subprocess.run(
+        ["jq", words[2]], input=json.dumps([comment]), capture_output=True, text=True, check=True
+    )
+
+    assert found.stdout == ("41\n" if is_ours else "")
 
 
 def test_comment_that_cannot_be_posted_is_a_warning(job: Job) -> None:
