@@ -38,7 +38,7 @@ CONTENTS = {
         "How to": ["how-to/*"],
         "Reference": ["reference/operations", "reference/errors", "reference/semantics-rules", "reference/*"],
         "Explanation": ["explanation/architecture", "explanation/*", "adr/README"],
-        "Contributing": ["contributing/*"],
+        "Contributing": ["contributing/index", "contributing/*"],
     },
     "adr/README": {"Decisions": ["adr/*"]},
     "reference/operations": {"Operations": ["reference/operations/*"]},

@@ -160,7 +160,8 @@ The file is a mount point or being executed; or, with `--git`, the branch is che
 A link that resolved before the edits leads nowhere after them, or a link in new text resolves to nothing. With \
 `updateReferences` links are rewritten: see how to [keep links right](../../how-to/keep-links-right.md).""",
     Code.LARGE_DELETION: """\
-A file loses most of its lines. That may be meant, so it is only said.""",
+A file loses more than 100 lines, or more than half of its lines, that other text does not replace. That may be \
+meant, so it is only said.""",
     Code.OVERLAPPING_EDIT: """\
 In a sequential batch an edit changed text that an earlier edit of the batch had written.""",
     Code.UNDECIDED_NODE: """\
