@@ -1,6 +1,5 @@
 """Finding sections by heading path, section ID or anchor."""
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -281,5 +280,7 @@ def _likely(outline: Outline, name: str, path: Sequence[str]) -> list[Section]:
 
 
 def _shown(path: Sequence[str]) -> str:
+    import json
+
     text = json.dumps(list(path), ensure_ascii=False)
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
