@@ -1,9 +1,10 @@
 """What the golden cases of `tests/cases` show, read for the reference pages."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,40 +34,53 @@ class GoldenCases:
         path = self.cases.joinpath(*folder, "report.json")
         return json.loads(path.read_bytes()) if path.is_file() else None
 
-    def refusals_of(self, op: str) -> dict[str, str]:
-        """By code, the first message of the cases of an operation that carries it."""
-        found: dict[str, str] = {}
-        for _, diagnostic in _diagnostics_below(self.cases / "operations" / op):
-            if diagnostic.get("severity") != "warning":
-                found.setdefault(diagnostic["code"], diagnostic["message"])
-        return dict(sorted(found.items()))
-
     @cached_property
     def diagnostics(self) -> Mapping[str, Mapping[str, Any]]:
         """By code its first diagnostic: of its own case, else of any."""
-        found: dict[str, Mapping[str, Any]] = {}
-        for path, diagnostic in _diagnostics_below(self.cases / "diagnostics"):
-            if path.parent.name == diagnostic["code"]:
-                found.setdefault(diagnostic["code"], diagnostic)
-        for _, diagnostic in _diagnostics_below(self.cases):
-            found.setdefault(diagnostic["code"], diagnostic)
-        return found
+        own = (
+            (diagnostic["code"], diagnostic)
+            for parts, diagnostic in self._shown
+            if parts[:2] == ("diagnostics", diagnostic["code"])
+        )
+        every = ((diagnostic["code"], diagnostic) for _, diagnostic in self._shown)
+        return _firsts(chain(own, every))
 
     @cached_property
-    def operations_of(self) -> Mapping[str, tuple[str, ...]]:
+    def refusals(self) -> Mapping[str, Mapping[str, str]]:
+        """By operation, and then by code, the first message that carries it."""
+        found: dict[str, dict[str, str]] = {}
+        for (_, op, *_), diagnostic in self._of_operations():
+            if diagnostic.get("severity") != "warning":
+                found.setdefault(op, {}).setdefault(diagnostic["code"], diagnostic["message"])
+        return {op: dict(sorted(messages.items())) for op, messages in found.items()}
+
+    @cached_property
+    def operations(self) -> Mapping[str, tuple[str, ...]]:
         """By code the operations in whose cases it occurs."""
         found: dict[str, dict[str, None]] = {}
-        for path, diagnostic in _diagnostics_below(self.cases / "operations"):
-            op = path.relative_to(self.cases / "operations").parts[0]
+        for (_, op, *_), diagnostic in self._of_operations():
             found.setdefault(diagnostic["code"], {})[op] = None
         return {code: tuple(operations) for code, operations in found.items()}
 
+    def _of_operations(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+        return (shown for shown in self._shown if shown[0][0] == "operations")
 
-def _diagnostics_below(folder: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """Diagnostics with a message that cases below `folder` expect, each with the file where it stands."""
-    for path in sorted(folder.rglob("*.json")):
-        if path.name not in _REQUESTS:
-            yield from ((path, found) for found in _diagnostics(json.loads(path.read_bytes())))
+    @cached_property
+    def _shown(self) -> tuple[tuple[tuple[str, ...], Mapping[str, Any]], ...]:
+        """All diagnostics with a message that cases expect, each behind the parts of its file's path."""
+        return tuple(
+            (path.relative_to(self.cases).parts, diagnostic)
+            for path in sorted(self.cases.rglob("*.json"))
+            if path.name not in _REQUESTS
+            for diagnostic in _diagnostics(json.loads(path.read_bytes()))
+        )
+
+
+def _firsts(pairs: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Mapping[str, Any]]:
+    found: dict[str, Mapping[str, Any]] = {}
+    for code, diagnostic in pairs:
+        found.setdefault(code, diagnostic)
+    return found
 
 
 def _diagnostics(value: object) -> Iterator[Mapping[str, Any]]:

@@ -35,7 +35,7 @@ def operation_pages(golden: GoldenCases) -> dict[str, str]:
 
 
 def _operation_page(reference: OperationReference, golden: GoldenCases) -> str:
-    refusals = golden.refusals_of(reference.op).items()
+    refusals = golden.refusals.get(reference.op, {}).items()
     rows = ((f"[`{code}`]({_CODES}/{code}.md)", message) for code, message in refusals)
     return page(
         reference.op,

@@ -19,6 +19,12 @@ from mdplan.surfaces.mcp_server.introductions import INTRODUCTIONS, tool_names
 REPOSITORY = Path(__file__).parents[2]
 
 
+@pytest.fixture(scope="module")
+def files() -> dict[str, str]:
+    """What is generated."""
+    return codegen.generated_files()
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A repository of its own, with what is generated, and without golden cases."""
@@ -30,8 +36,8 @@ def test_generated_files_are_fresh() -> None:
     assert codegen.problems() == [], "run `make schemas`"
 
 
-def test_generated_files_are_the_same_each_time() -> None:
-    assert codegen.generated_files() == codegen.generated_files()
+def test_generated_files_are_the_same_each_time(files: dict[str, str]) -> None:
+    assert codegen.generated_files() == files
 
 
 def test_file_that_is_stale_missing_or_left_over_is_found(copy: Path) -> None:
@@ -74,8 +80,7 @@ def test_check_says_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert program.main(["--chekc"]) == 2
 
 
-def test_every_code_and_operation_has_its_page_and_its_row() -> None:
-    files = codegen.generated_files()
+def test_every_code_and_operation_has_its_page_and_its_row(files: dict[str, str]) -> None:
     pages = {f"docs/reference/operations/{op}.md" for op in OPERATIONS}
     pages |= {f"docs/reference/errors/{code}.md" for code in Code}
     index = files["docs/reference/operations.md"] + files["docs/reference/errors.md"]
@@ -84,9 +89,7 @@ def test_every_code_and_operation_has_its_page_and_its_row() -> None:
     assert [name for name in pages if f"]({name.removeprefix('docs/reference/')})" not in index] == []
 
 
-def test_every_code_has_a_meaning_and_a_message() -> None:
-    files = codegen.generated_files()
-
+def test_every_code_has_a_meaning_and_a_message(files: dict[str, str]) -> None:
     assert list(MEANINGS) == list(Code)
     assert [code for code in Code if f"\n{code}: " not in files[f"docs/reference/errors/{code}.md"]] == []
 
@@ -114,8 +117,7 @@ def test_messages_are_read_from_the_code(tmp_path: Path) -> None:
     assert found["WEAK_CAS"] == (("weak", ""),)
 
 
-def test_every_tool_of_every_toolset_has_its_schemas() -> None:
-    files = codegen.generated_files()
+def test_every_tool_of_every_toolset_has_its_schemas(files: dict[str, str]) -> None:
     tools = [json.loads(text) for name, text in files.items() if name.startswith("schemas/tools/")]
 
     assert [tool["name"] for tool in tools] == tool_names(list(INTRODUCTIONS))
