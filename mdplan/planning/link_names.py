@@ -11,17 +11,19 @@ from mdplan.markdown.destinations import is_external
 from mdplan.markdown.link_path import page_key
 from mdplan.markdown.targets import target_key
 
-# What stands before a destination, or the page of a wiki link.
-_OPENING: Final = re.compile(r"\][(:][\s>]*|\[\[")
-# A bare destination ends at white space, or before the next one: what else ends it is sorted out below.
-_DESTINATION: Final = re.compile(r"<(?P<angle>[^<>\r\n]*)|(?P<bare>(?:(?!\]\()[^\s<])+)")
-_PAGE: Final = re.compile(r"(?P<wiki>[^\[\]|\r\n]*)")
+# What stands before a destination, and what that may be: one may stand within what only looks like another's.
+# A bare one ends at white space, or before the next one: what else ends it is sorted out below.
+_OPENING: Final = r"\][(:][\s>]*+"
+_FOLLOWED_BY: Final = r"(?=<(?P<angle>[^<>\r\n]*+)|(?P<bare>(?:[^\s<\]]++|\](?!\())++))"
+_DESTINATION: Final = re.compile(_OPENING + _FOLLOWED_BY)
+_PAGE: Final = re.compile(r"\[\[(?=(?P<wiki>[^\[\]|\r\n]*+))")
 # Behind the sign of equality of an attribute.
 _VALUE: Final = re.compile(r"""\s*["']?(?P<html>[^"'<>\r\n]*)""")
 _LONGEST_NAME: Final = 6
 _FEW: Final = 8
 # What a fragment begins with; an escape or an entity can be its sign.
 _OWN: Final = frozenset("#&\\")
+_OWN_DESTINATION: Final = re.compile(rf"{_OPENING}(?=<?[#&\\]){_FOLLOWED_BY}")
 # Of a destination with one of these nobody knows what it means before it is parsed.
 _MEANS_MORE: Final = re.compile(r"[\\&%]")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -39,15 +41,19 @@ def linked_names(text: str) -> frozenset[str]:
 
 def may_link_to(text: str, names: frozenset[str]) -> bool:
     """Whether one of `names`, as `page_key` writes them, is among the `linked_names` of `text`."""
-    few = names if len(names) <= _FEW else ("",)
+    few = [f"/{name}" for name in names] if len(names) <= _FEW else [""]
     for match in _destinations(text):
         written = match[match.lastgroup or 0]
-        spelled = written.lower().replace(" ", "-")
+        spelled = f"/{written.lower().replace(' ', '-')}"
         # What is spelled plainly holds the name, and looking for it costs less than making one of it.
-        may_be_one = any(name in spelled for name in few) or _MEANS_MORE.search(written) is not None
+        may_be_one = any(name in spelled for name in few) or not _is_plain(written)
         if may_be_one and not names.isdisjoint(_names(match)):
             return True
     return False
+
+
+def _is_plain(written: str) -> bool:
+    return _MEANS_MORE.search(written) is None and not written[:1].isspace()
 
 
 def places_of_fragments(text: str, keys: Container[str]) -> Iterator[int]:
@@ -55,14 +61,14 @@ def places_of_fragments(text: str, keys: Container[str]) -> Iterator[int]:
 
     Fragments of several lines, which no heading has, are left out.
     """
-    for match in _destinations(text):
+    for match in _destinations(text, _OWN_DESTINATION):
         written = match[match.lastgroup or 0]
         if match.lastgroup == "wiki":
             is_meant = "#" in written
         else:
             is_meant = written[:1] in _OWN and any(_may_be_own(each, keys) for each in _readings(match))
         if is_meant:
-            yield match.start()
+            yield match.start(match.lastgroup or 0)
 
 
 def keys_in_html(text: str) -> frozenset[str]:
@@ -71,13 +77,10 @@ def keys_in_html(text: str) -> frozenset[str]:
     return frozenset(target_key(unescape(written)) for match in values for written in _readings(match))
 
 
-def _destinations(text: str) -> Iterator[re.Match[str]]:
-    """Everything that may be a destination: those of Markdown, then those of HTML."""
-    for opening in _OPENING.finditer(text):
-        # One may stand within what only looks like the destination of another.
-        found = (_PAGE if opening[0] == "[[" else _DESTINATION).match(text, opening.end())
-        if found is not None:
-            yield found
+def _destinations(text: str, of_markdown: re.Pattern[str] = _DESTINATION) -> Iterator[re.Match[str]]:
+    """Everything that may be a destination: those `of_markdown`, of wiki links, and of HTML."""
+    yield from of_markdown.finditer(text)
+    yield from _PAGE.finditer(text)
     yield from _attribute_values(text, ("href", "src", "poster"))
 
 
@@ -88,6 +91,7 @@ def _attribute_values(text: str, names: tuple[str, ...]) -> Iterator[re.Match[st
         end = at
         while end and text[end - 1].isspace():
             end -= 1
+        # Few signs of equality stand behind the end of such a name.
         if text[max(end - _LONGEST_NAME, 0) : end].lower().endswith(names):
             value = _VALUE.match(text, at + 1)
             assert value is not None
