@@ -16,8 +16,8 @@ _HEADING: Final = BlockKind.HEADING
 class HeadingText(NamedTuple):
     """What a heading says, wherever it stands.
 
-    `level`, `depth`, `markup` and `content` are those of its block. `rendered` is its text as `render_text` gives it, `title` the
-    same in one line, and `folded` as section IDs compare it.
+    `level`, `depth`, `markup` and `content` are those of its block. `rendered` is its text as `render_text`
+    gives it, `title` the same in one line, and `folded` as section IDs compare it.
     """
 
     level: int
@@ -89,4 +89,4 @@ class HeadingRows:
             (self.first_lines, other.first_lines, lines),
             (self.last_lines, other.last_lines, lines),
         ):
-            own += [place + distance for place in known[rows]] if distance else known[rows]
+            own.extend([place + distance for place in known[rows]] if distance else known[rows])

@@ -19,10 +19,10 @@ _BETWEEN_LOOKS: Final = 256
 class HeadingTree:
     """The tree of headings of the given texts. Everything goes by the number of a heading among all of them.
 
-    `tops` and `nested` are the numbers of top-level and nested headings. `indexes` count these, from 1: of a nested heading, those
-    before it. `parents` are numbers, None at the root; nested headings have no children. `closers` are the
-    headings at which sections end: the next top-level one of the same or a higher level, or the number of
-    all headings where there is none. `anchors` are those that the headings generate.
+    `tops` and `nested` are the numbers of top-level and nested headings. `indexes` count the former, from 1:
+    of a nested heading, those before it. `parents` are numbers, None at the root; nested headings have no
+    children. `closers` are the headings at which sections end: the next top-level one of the same or a higher
+    level, or the number of all headings where there is none. `anchors` are those that the headings generate.
     """
 
     def __init__(self, texts: Sequence[HeadingText]) -> None:
@@ -95,15 +95,20 @@ class HeadingTree:
 
     def with_digits(self, prefix: str) -> list[int]:
         """Headings whose section IDs begin with the hex digits `prefix`; nested ones behind others."""
-        first, end = bisect_left(self._digits, (prefix,)), bisect_left(self._digits, (prefix + "g",))
-        found = (number for _, number in self._digits[first:end])
+        name = ID_PREFIX + prefix
+        if name in self._by_id:
+            return [self._by_id[name]]
+        first, end = bisect_left(self._sorted_ids, name), bisect_left(self._sorted_ids, name + "g")
+        found = (self._by_id[section_id] for section_id in self._sorted_ids[first:end])
         return sorted(found, key=lambda number: (self.texts[number].depth > 0, number))
 
     @cached_property
-    def _digits(self) -> list[tuple[str, int]]:
-        """Digits of all section IDs, sorted, with the numbers of their headings."""
-        start = len(ID_PREFIX)
-        return sorted((self.section_id(number)[start:], number) for number in range(len(self.texts)))
+    def _by_id(self) -> dict[str, int]:
+        return {self.section_id(number): number for number in range(len(self.texts))}
+
+    @cached_property
+    def _sorted_ids(self) -> list[str]:
+        return sorted(self._by_id)
 
     @cached_property
     def by_heading(self) -> dict[tuple[str | None, str], list[int]]:

@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mdplan.document_format import DocumentFormat
@@ -43,8 +44,9 @@ class Outline:
 
     `sections` starts with the preamble and holds every top-level heading in order. `nested` holds headings
     inside of quotes and lists; `headings` has both in document order, and `in_order` the preamble before
-    them. Each section is made when it is looked at. `content_end` is where the last section ends: the end of the text, or the
-    start of a trailing run of link-reference and footnote definitions, which belongs to no section.
+    them. Each section is made when it is looked at. `content_end` is where the last section ends: the end of
+    the text, or the start of a trailing run of link-reference and footnote definitions, which belongs to no
+    section.
 
     INI and plain text have neither front matter nor blocks nor inline nodes: all of it is the preamble.
     """
@@ -78,9 +80,12 @@ class Outline:
         # Anchors that HTML names and where, which `targets` notes.
         self.explicit_anchors: tuple[tuple[str, Span], ...] | None = None
         body = Span(self.body_start, max(self.content_end, self.body_start))
-        rows, known = self.tree.heading_rows, before[0]._table.tree if before else None
-        tree = known if known and known.texts == rows.texts else HeadingTree(rows.texts)
-        self._table: SectionTable = SectionTable(rows, tree, source.lines, body)
+        rows, known = self.tree.heading_rows, before[0].heading_tree if before else None
+        self.heading_tree: HeadingTree = (
+            known if known and known.texts == rows.texts else HeadingTree(rows.texts)
+        )
+        tree = self.heading_tree
+        self._table = SectionTable(rows, tree, source.lines, body)
         self.sections = Sections(self._table, tree.tops, has_preamble=True)
         self.nested = Sections(self._table, tree.nested, has_preamble=False)
         self.headings = Sections(self._table, range(len(rows.texts)), has_preamble=False)
@@ -196,44 +201,44 @@ class Outline:
         """Sections whose IDs begin with the lower-case hex digits `prefix`, in document order."""
         preamble = self._table.preamble
         found = [preamble] if preamble.section_id.startswith(prefix, len(ID_PREFIX)) else []
-        return found + [self._table.section(number) for number in self._table.tree.with_digits(prefix)]
+        return found + [self._table.section(number) for number in self.heading_tree.with_digits(prefix)]
 
     def named(self, leaf: str, parent: str | None = None) -> tuple[Section, ...]:
         """Sections of the canonical heading `leaf`, below one of the canonical heading `parent` if given.
 
         The preamble has the empty one. Nested sections stand behind others.
         """
-        found = tuple(map(self._table.section, self._table.tree.by_heading.get((parent, leaf), ())))
+        found = tuple(map(self._table.section, self.heading_tree.by_heading.get((parent, leaf), ())))
         return (self._table.preamble, *found) if not leaf and parent is None else found
 
     def with_anchor(self, anchor: str) -> Section | None:
         """Section whose heading generates `anchor`."""
-        number = self._table.tree.by_anchor.get(anchor)
+        number = self.heading_tree.by_anchor.get(anchor)
         return None if number is None else self._table.section(number)
 
     @property
     def anchors(self) -> Sequence[str]:
         """Anchors that the `headings` generate; some may be empty."""
-        return self._table.tree.anchors
+        return self.heading_tree.anchors
 
     @property
     def repeated(self) -> list[Section]:
         """Sections of equal paths, all of them, in document order."""
-        return [self._table.section(number) for number in self._table.tree.repeated()]
+        return [self._table.section(number) for number in self.heading_tree.repeated()]
 
     @cached_property
     def heading_names(self) -> "NameIndex":
         """Canonical headings, among which the nearest is found."""
         from mdplan.text.similar_names import NameIndex
 
-        return NameIndex(leaf for parent, leaf in self._table.tree.by_heading if parent is None and leaf)
+        return NameIndex(leaf for parent, leaf in self.heading_tree.by_heading if parent is None and leaf)
 
     @cached_property
     def anchor_names(self) -> "NameIndex":
         """Anchors of headings, among which the nearest is found."""
         from mdplan.text.similar_names import NameIndex
 
-        return NameIndex(self._table.tree.by_anchor)
+        return NameIndex(self.heading_tree.by_anchor)
 
     def parent(self, section: Section) -> Section | None:
         """Section around `section`; None for the preamble."""
@@ -301,12 +306,16 @@ class Outline:
 
     def own_hashes(self) -> dict[str, str]:
         """Hash of each top-level section's own text, heading and body, by section ID."""
-        table = self._table
-        own: dict[str, str] = {table.preamble.section_id: self._sha256(table.preamble.span)[:_SHORT_HASH]}
-        for number in table.tree.tops:
-            span = Span(table.rows.starts[number], table.body_end(number))
-            own[table.tree.section_id(number)] = self._sha256(span)[:_SHORT_HASH]
-        return own
+        table, tops = self._table, self.heading_tree.tops
+        # Each ends where the next one starts.
+        end = table.body_end(tops[-1]) if tops else table.preamble.span.end
+        places = self.source.byte_offsets([*self._starts, end])
+        data = memoryview(self.source.data)
+        ids = (table.preamble.section_id, *map(self.heading_tree.section_id, tops))
+        return {
+            section_id: sha256_hex(data[start:stop])[:_SHORT_HASH]
+            for section_id, (start, stop) in zip(ids, pairwise(places), strict=True)
+        }
 
     def _sha256(self, span: Span) -> str:
         return sha256_hex(self.source.bytes_of(span))
@@ -314,7 +323,7 @@ class Outline:
     @cached_property
     def _starts(self) -> list[int]:
         starts = self._table.rows.starts
-        return [self._table.preamble.span.start, *(starts[number] for number in self._table.tree.tops)]
+        return [self._table.preamble.span.start, *(starts[number] for number in self.heading_tree.tops)]
 
     def _content_end(self) -> int:
         """Start of the trailing run of definitions, or the end of the text."""

@@ -127,7 +127,7 @@ class ScannedBlocks:
         return [self.lines.start(self._line(start)) for _, start, _ in self.stretches]
 
     def kept(self, blocks: Mapping[int, tuple[Block, ...]]) -> dict[int, tuple[Block, ...]]:
-        """Those of the `blocks` before the edits, by the index of their stretch, that stand before all edits."""
+        """Those of the `blocks` of before, by the index of their stretch, that stand before all edits."""
         run = self.rescan.runs[0] if self.rescan and self.rescan.runs else None
         if run is None or run.first:
             return {}

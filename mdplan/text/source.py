@@ -188,7 +188,7 @@ def visible(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def sha256_hex(data: bytes) -> str:
+def sha256_hex(data: bytes | memoryview) -> str:
     """SHA-256 of `data` as 64 lower-case hex digits."""
     return hashlib.sha256(data).hexdigest()
 
