@@ -149,8 +149,10 @@ class Engine:
         planned = self.planner.plan(batch, tick) if isinstance(batch, Batch) else batch
         if not isinstance(planned, Planned):
             return Draft(self.recovery.beside(refusal(PlanReport, planned)))
-        report = PlanReport(ok=True, stored=self._save(planned.plan), **planned.report_fields())
-        return Draft(self.recovery.beside(report), planned.diff, write_document(planned.plan))
+        document = write_document(planned.plan)
+        stored = self._save(planned.plan, document)
+        report = PlanReport(ok=True, stored=stored, **planned.report_fields())
+        return Draft(self.recovery.beside(report), planned.diff, document)
 
     def show(self, plan_id: str) -> PlanReport:
         """A stored plan with its diff, made anew from its bases.
@@ -385,8 +387,8 @@ class Engine:
         self._save(planned.plan)
         return planned.chosen
 
-    def _save(self, plan: Plan) -> bool:
-        return self.library.save(plan, self._root_of(plan), self._clock())
+    def _save(self, plan: Plan, document: bytes | None = None) -> bool:
+        return self.library.save(plan, self._root_of(plan), self._clock(), document)
 
     def _root_of(self, plan: Plan) -> Root:
         """Root of a plan whose files were located before."""

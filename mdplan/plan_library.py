@@ -29,10 +29,10 @@ class PlanLibrary:
         self._history = history
         self._workspace = workspace
 
-    def save(self, plan: Plan, root: Root, now: float) -> bool:
-        """Keep `plan`; False where nothing can be stored."""
+    def save(self, plan: Plan, root: Root, now: float, document: bytes | None = None) -> bool:
+        """Keep `plan`, or its `document` that was written before; False where nothing can be stored."""
         store = next(store for known, store in self._stores if known is root)
-        return store.save_plan(plan.plan_id, write_document(plan), now)
+        return store.save_plan(plan.plan_id, document or write_document(plan), now)
 
     def load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
         """The plan `plan_id`, and its root. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
