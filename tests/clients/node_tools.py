@@ -22,8 +22,10 @@ from tests.conftest import FULL
 
 # Others' releases can find more, so they move only when someone moves them.
 PACKAGES: Final = {
+    "@anthropic-ai/mcpb": "2.1.2",
     "@modelcontextprotocol/conformance": "0.1.16",
     "@modelcontextprotocol/inspector": "2.12.0",
+    "@modelcontextprotocol/sdk": "1.32.2",
 }
 _OLDEST_NODE: Final = 22
 _SECONDS: Final = 300
@@ -47,14 +49,28 @@ class NodeTools:
     ) -> "subprocess.CompletedProcess[str]":
         """Run a program of a package, which its `package.json` names."""
         folder = self.folder / "node_modules" / package
-        script = folder / json.loads((folder / "package.json").read_bytes())["bin"][program]
+        programs = json.loads((folder / "package.json").read_bytes())["bin"]
+        # A package with one program may name its script alone.
+        script = folder / (programs if isinstance(programs, str) else programs[program])
+        return self.run_script(script, arguments, cwd=cwd, environment=environment)
+
+    def run_script(
+        self,
+        script: Path,
+        arguments: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str] | None = None,
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run a script of ours or of a package; MDPLAN_NODE_PACKAGES is where it finds the packages."""
+        packages = {"MDPLAN_NODE_PACKAGES": str(self.folder)}
         return subprocess.run(
             [self.node, script, *arguments],
             cwd=cwd,
             capture_output=True,
             check=False,
             encoding="utf-8",
-            env={**os.environ, **(environment or {})},
+            env={**os.environ, **packages, **(environment or {})},
             stdin=subprocess.DEVNULL,
             timeout=_SECONDS,
         )
