@@ -5,6 +5,7 @@ import shlex
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
+from itertools import dropwhile
 
 import click
 
@@ -39,8 +40,11 @@ def _commands(line: str) -> Iterator[list[str]]:
 
 
 def fault_of(command: Sequence[str]) -> str | None:
-    """What is wrong with one command; of a program that no rule here knows, that it is unknown."""
-    name, *rest = command
+    """What is wrong with one command; of a program that no rule here knows, that it is unknown.
+
+    Variables of the environment may stand before it.
+    """
+    name, *rest = dropwhile(re.compile(r"\w+=").match, command)
     rule = _RULES.get(name.rpartition("/")[2])
     return f"nothing here knows `{name}`" if rule is None else rule(rest)
 
