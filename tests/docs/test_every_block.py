@@ -32,6 +32,7 @@ BY_THEIR_TEST = {
 }
 # Pages all of whose blocks are those of one test, which fails for a block that it does not know.
 BY_ONE_TEST = {
+    "docs/contributing/first-use.md": "tests/first_use/test_first_use.py",
     "docs/explanation/semantics.md": "tests/docs/test_semantics.py",
 }
 # Pages that are made from the code: what they show is what golden cases expect, which are run.

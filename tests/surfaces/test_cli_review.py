@@ -1,11 +1,5 @@
 """`mdplan review`: a person decides in a terminal, edit by edit."""
 
-import errno
-import os
-import pty
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,8 +11,8 @@ from mdplan.storage.decisions import Verdict
 from mdplan.surfaces.cli.console import Ink
 from mdplan.surfaces.cli.terminal_review import Choices, choose_edits
 from tests.surfaces.command_line import BATCH, GUIDE, RESULT, mdplan, plan_id_of
+from tests.surfaces.dialog import Dialog
 
-REPOSITORY = Path(__file__).parents[2]
 EDITS = [
     {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},
     {"op": "append_to_section", "headingPath": ["Install"], "markdown": "Restart."},
@@ -181,49 +175,6 @@ def test_rejected_plan_is_refused_with_the_reason(project: Path, reviewing: Revi
     assert "PLAN_REJECTED" in run.err
     assert "\x1b" not in run.err
     assert mdplan("apply", plan_id).code == 0, "nobody asked for approval"
-
-
-class Dialog:
-    """`mdplan` in a terminal of its own."""
-
-    def __init__(self, *arguments: str) -> None:
-        self.parent, child = pty.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "mdplan", *arguments],
-            stdin=child, stdout=child, stderr=child,
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY), "NO_COLOR": "1"},
-        )  # fmt: skip
-        os.close(child)
-        self.seen = ""
-
-    def expect(self, text: str) -> None:
-        """Read until `text` was shown."""
-        deadline = time.monotonic() + 30
-        at = len(self.seen)
-        while text not in self.seen[at:]:
-            assert time.monotonic() < deadline, self.seen
-            self._read()
-
-    def type(self, line: str) -> None:
-        os.write(self.parent, line.encode() + b"\n")
-
-    def end(self) -> int:
-        """Read to the end; the exit code."""
-        while self._read():
-            pass
-        os.close(self.parent)
-        return self.process.wait(30)
-
-    def _read(self) -> bool:
-        try:
-            data = os.read(self.parent, 4096)
-        except OSError as error:
-            # Linux says so when the other side is closed.
-            if error.errno != errno.EIO:
-                raise
-            return False
-        self.seen += data.decode().replace("\r\n", "\n")
-        return bool(data)
 
 
 def test_part_is_approved_and_applied_in_a_terminal(project: Path, reviewing: Reviewing) -> None:

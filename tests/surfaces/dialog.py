@@ -1,0 +1,53 @@
+"""`mdplan` in a terminal, which a test reads and types into."""
+
+import errno
+import os
+import pty
+import subprocess
+import sys
+import time
+
+from tests.conftest import REPOSITORY
+
+
+class Dialog:
+    """`mdplan` in a terminal of its own."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.parent, child = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "mdplan", *arguments],
+            stdin=child, stdout=child, stderr=child,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY), "NO_COLOR": "1"},
+        )  # fmt: skip
+        os.close(child)
+        self.seen = ""
+
+    def expect(self, text: str) -> None:
+        """Read until `text` was shown."""
+        deadline = time.monotonic() + 30
+        at = len(self.seen)
+        while text not in self.seen[at:]:
+            assert time.monotonic() < deadline, self.seen
+            self._read()
+
+    def type(self, line: str) -> None:
+        os.write(self.parent, line.encode() + b"\n")
+
+    def end(self) -> int:
+        """Read to the end; the exit code."""
+        while self._read():
+            pass
+        os.close(self.parent)
+        return self.process.wait(30)
+
+    def _read(self) -> bool:
+        try:
+            data = os.read(self.parent, 4096)
+        except OSError as error:
+            # Linux says so when the other side is closed.
+            if error.errno != errno.EIO:
+                raise
+            return False
+        self.seen += data.decode().replace("\r\n", "\n")
+        return bool(data)
