@@ -45,6 +45,33 @@ def test_check_apply_check() -> None:
     assert Path("a.md").read_text() == "# A\n\nRelease 2.0\n"
 
 
+def test_problem_of_many_files_is_told_once(project: Path) -> None:
+    for number in range(30):
+        (project / f"page-{number:02}.md").write_text("# Page\n", encoding="utf-8")
+    edit = "{op: append_to_section, heading: Gone, markdown: x}"
+    (project / "bot.yml").write_text(f"files: [{{glob: 'page-*', edits: [{edit}]}}]\n", encoding="utf-8")
+
+    run = mdplan("bot", "check", "bot.yml")
+
+    assert run.code == 3
+    assert run.err.count("SECTION_NOT_FOUND") == 1
+    assert "  at: page-00.md\n      page-01.md\n" in run.err
+    assert "      page-20.md\n      and 9 more\n" in run.err
+
+
+def test_problems_past_what_a_person_reads_are_counted(project: Path) -> None:
+    for number in range(130):
+        (project / f"page-{number:03}.md").write_bytes(b"\x00\x01")
+    (project / "bot.yml").write_text(
+        "files: [{glob: 'page-*', edits: [{op: append_to_file, markdown: x}]}]\n", encoding="utf-8"
+    )
+
+    run = mdplan("bot", "check", "bot.yml")
+
+    assert run.err.count("NOT_A_TEXT_FILE") == 100
+    assert "\nand 30 more; `--json` lists all of them\n" in run.err
+
+
 def test_plan_prints_the_diff_and_saves_the_plan(project: Path) -> None:
     run = mdplan("bot", "plan", "bot.yml")
 

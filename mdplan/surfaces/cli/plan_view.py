@@ -10,7 +10,7 @@ from mdplan.history_report import HistoryReport, RecoverReport
 from mdplan.plan_report import ApplyReport, PlanReport
 from mdplan.surfaces.cli.console import shown
 from mdplan.surfaces.cli.diff_view import diff_for_people
-from mdplan.surfaces.cli.report_view import counted, file_list, plan_size, problem_text
+from mdplan.surfaces.cli.report_view import counted, file_list, plan_size, problem_texts
 from mdplan.surfaces.cli.session import Session
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def write_diff(session: Session, exact: bytes) -> None:
 
 def print_warnings(session: Session, report: PlanReport | HistoryReport | RecoverReport) -> None:
     """Say what to look out for."""
-    for warning in report.warnings:
-        session.console.note(problem_text(warning, session.console.err))
+    for text in problem_texts(report.warnings, session.console.err):
+        session.console.note(text)
 
 
 def print_summary(session: Session, report: PlanReport, document: Path | None = None) -> None:

@@ -1,7 +1,7 @@
 """Problems and plans in words, for people."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from mdplan.diagnostics import Candidate, Diagnostic, Severity
@@ -9,18 +9,40 @@ from mdplan.plan_report import FileReport, PlanReport
 from mdplan.surfaces.cli.console import Ink, shown
 
 _FILES_LISTED = 20
+_PROBLEMS_LISTED: Final = 100
 # Hints name what an agent would call; here it has the name of a command.
 _TOOL: Final = re.compile(r"\bmd_(stat|read|search|validate|apply|history)\b")
 
 
-def problem_text(problem: Diagnostic, ink: Ink) -> str:
-    """`problem` as an error or a warning: what, where, the next step, and the places that were meant."""
+def problem_texts(problems: Iterable[Diagnostic], ink: Ink) -> Iterator[str]:
+    """`problems` as `problem_text` says them: what many files share once, and no more than a person reads."""
+    shared: dict[object, list[Diagnostic]] = {}
+    for number, problem in enumerate(problems):
+        is_shared = problem.place is None and problem.edit_index is None and not problem.candidates
+        what = (problem.severity, problem.code, problem.message, problem.hint) if is_shared else number
+        shared.setdefault(what, []).append(problem)
+    listed = list(shared.values())
+    for same in listed[:_PROBLEMS_LISTED]:
+        yield problem_text(same[0], ink, [each.file for each in same[1:] if each.file is not None])
+    more = sum(map(len, listed[_PROBLEMS_LISTED:]))
+    if more:
+        yield f"and {more} more; `--json` lists all of them"
+
+
+def problem_text(problem: Diagnostic, ink: Ink, other_files: Sequence[str] = ()) -> str:
+    """`problem` as an error or a warning: what, where, the next step, and the places that were meant.
+
+    `other_files` have it, too.
+    """
     colour = "red" if problem.severity is Severity.ERROR else "yellow"
     title = f"{ink.bold(problem.severity, colour)}: {ink.bold(problem.code)}"
     lines = [f"{title}: {shown(problem.message)}"]
     place = _place(problem)
     if place:
         lines.append(f"  {ink.paint('at:', 'cyan')} {place}")
+    lines += [f"      {shown(file)}" for file in other_files[:_FILES_LISTED]]
+    if len(other_files) > _FILES_LISTED:
+        lines.append(f"      and {len(other_files) - _FILES_LISTED} more")
     if problem.hint:
         hint = _TOOL.sub(r"`mdplan \1`", problem.hint)
         lines.append(f"  {ink.paint('hint:', 'cyan')} {shown(hint)}")

@@ -113,10 +113,10 @@ class Session:
         return file if names_a_root else os.path.abspath(file)  # noqa: PTH100 (links stay)
 
     def _tell_problems(self, problems: Problems) -> None:
-        from mdplan.surfaces.cli.report_view import problem_text
+        from mdplan.surfaces.cli.report_view import problem_texts
 
-        for problem in problems:
-            self.console.problem(problem_text(problem, self.console.err))
+        for text in problem_texts(problems, self.console.err):
+            self.console.problem(text)
 
     def command_line(self, *arguments: str) -> str:
         """A command of the same roots that can be pasted into a shell."""
