@@ -33,7 +33,7 @@ test-all: lint ## lint, then all tests, the slow ones and more random examples t
 	@if command -v npm > /dev/null; \
 	then npm install --prefix tests/browser --no-package-lock --no-audit --no-fund --loglevel=error; fi
 	@echo '== all tests'
-	@MDPLAN_FULL=1 $(PYTEST)
+	@MDPLAN_FULL=1 $(PYTEST) --timeout=3600
 
 lint: $(STAMP) ## formatting, ruff, mypy and who may import whom
 	@echo '== formatting'
