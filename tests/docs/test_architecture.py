@@ -15,6 +15,14 @@ def test_paths_on_the_page_exist() -> None:
     assert [path for path in paths if not list(REPOSITORY.glob(path))] == []
 
 
+def test_products_of_the_stages_are_classes() -> None:
+    line = PAGE[PAGE.index("```text\n") : PAGE.index("```\n\n")]
+    products = re.findall(r"\b[A-Z]\w+", line)
+
+    assert products[:3] == ["Source", "Outline", "Batch"]
+    assert [name for name in products if not re.search(rf"^class {name}\b", CODE, re.MULTILINE)] == []
+
+
 def test_every_package_is_on_the_page() -> None:
     packages = sorted(path.parent.name for path in (REPOSITORY / "mdplan").glob("*/__init__.py"))
 
@@ -30,4 +38,21 @@ def test_functions_and_classes_on_the_page_exist() -> None:
         name
         for name in names
         if name not in fields and not name.isupper() and not re.search(rf"\b(?:def|class) {name}\b", CODE)
+    ] == []
+
+
+def test_each_invariant_is_held_by_tests_that_exist() -> None:
+    table = PAGE[PAGE.index("## Invariants") : PAGE.index("## How an edit finds its place")]
+    rows = [
+        line for line in table.split("\n") if line.startswith("| ") and not line.startswith("| Invariant")
+    ]
+    held = [re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", row) for row in rows]
+
+    assert len(rows) > 20
+    assert [row for row, tests in zip(rows, held, strict=True) if not tests] == []
+    assert [
+        f"{path}::{name}"
+        for tests in held
+        for path, name in tests
+        if not re.search(rf"^def {name}\b", (REPOSITORY / path).read_text(encoding="utf-8"), re.MULTILINE)
     ] == []

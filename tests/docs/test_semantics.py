@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.docs.pages import blocks_of
 from tests.docs.semantics import Example, examples_of, outcome_of
 
 PAGE = (REPOSITORY / "docs" / "explanation" / "semantics.md").read_text(encoding="utf-8")
@@ -25,3 +26,13 @@ def test_ten_documents_have_ten_examples_each() -> None:
     counts = Counter(example.document.shown for example in EXAMPLES)
 
     assert list(counts.values()) == [10] * 10
+
+
+def test_every_block_is_part_of_an_example() -> None:
+    path = REPOSITORY / "docs" / "explanation" / "semantics.md"
+    kinds = Counter(block.info[0] if block.info else "" for block in blocks_of(path))
+    shown = Counter(
+        kind for each in EXAMPLES for kind, text in (("diff", each.diff), ("text", each.said)) if text
+    )
+
+    assert kinds == {"markdown": 10, "json": len(EXAMPLES), **shown}
