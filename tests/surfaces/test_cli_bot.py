@@ -45,6 +45,24 @@ def test_check_apply_check() -> None:
     assert Path("a.md").read_text() == "# A\n\nRelease 2.0\n"
 
 
+@pytest.mark.parametrize(
+    ("verb", "options", "code"),
+    [
+        ("plan", (), 0),
+        ("check", (), 1),
+        ("plan", ("--output", "no/plan.json"), 6),
+        ("check", ("--keep-going",), 3),
+    ],
+)
+def test_last_event_has_the_exit_code(project: Path, verb: str, options: tuple[str, ...], code: int) -> None:
+    if code == 3:
+        (project / "c.md").write_bytes(b"\x00 1.0")
+    run = mdplan("bot", verb, "bot.yml", "--progress", "jsonl", *options)
+
+    events = [json.loads(line) for line in run.err.split("\n") if line.startswith("{")]
+    assert (run.code, events[-1]) == (code, {"event": "ended", "exit": code})
+
+
 def test_problem_of_many_files_is_told_once(project: Path) -> None:
     for number in range(30):
         (project / f"page-{number:02}.md").write_text("# Page\n", encoding="utf-8")

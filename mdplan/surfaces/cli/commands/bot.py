@@ -124,9 +124,10 @@ def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noq
     if isinstance(loaded, tuple):
         return session.refuse(*loaded)
     with _proposed(session, loaded, how, given["ref"], keeps=True) as proposal:
-        how.tell("ended", {"exit": 0})
         document = proposal.document() if output is not None else b""
         problems = write_document(document, output) if output is not None and document else ()
+        code = problems[0].code.exit if problems else _exit(proposal.report)
+        how.tell("ended", {"exit": int(code)})
         if problems:
             return session.refuse(*problems)
         if session.console.diff_is_for_people:
@@ -134,7 +135,7 @@ def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noq
         elif not session.console.as_json:
             for part in proposal.diff():
                 session.console.data(part)
-        code = session.finish(proposal.report)
+        session.finish(proposal.report)
         if proposal.report.ok or proposal.plan is not None:
             written = output if document else None
             if given["ref"] is None:
@@ -142,7 +143,7 @@ def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noq
             else:
                 print_planned_on_commit(session, proposal.report, given["manifest"], given["ref"], written)
             _print_counts(session, proposal.report)
-        return Exit.REFUSED if _went_on(proposal.report) else code
+        return code
 
 
 @bot.command()
@@ -158,12 +159,9 @@ def check(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
         return session.refuse(*loaded)
     with _proposed(session, loaded, how, given["ref"], keeps=False) as proposal:
         report = proposal.report
-        how.tell("ended", {"exit": 0})
-        code = session.finish(report)
-        if _went_on(report):
-            code = Exit.REFUSED
-        elif report.ok and not report.no_op:
-            code = Exit.WOULD_CHANGE
+        code = Exit.WOULD_CHANGE if report.ok and not report.no_op else _exit(report)
+        how.tell("ended", {"exit": int(code)})
+        session.finish(report)
         if report.ok or proposal.plan is not None:
             _print_checked(session, report)
         return code
@@ -196,14 +194,15 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     if isinstance(loaded, tuple):
         return session.refuse(*loaded)
     report = _applied(session, loaded, how, given["ref"], wanted)
-    how.tell("ended", {"exit": 0})
+    code = _exit(report) if report.applied else _exit_of_error(report)
+    how.tell("ended", {"exit": int(code)})
     print_recovered(session, report)
-    code = session.finish(report)
+    session.finish(report)
     if report.ok or report.applied:
         print_applied(session, report)
         print_commit(session, report)
         _print_counts(session, report)
-    return Exit.REFUSED if _went_on(report) and report.applied else code
+    return code
 
 
 def _proposed(
@@ -252,6 +251,15 @@ def _how(session: Session, given: dict[str, Any]) -> "How":
             coloured=session.console.err.on,
         ),
     )
+
+
+def _exit(report: BotReport) -> Exit:
+    """How a command that commits nothing ends: REFUSED where there is a plan beside problems."""
+    return Exit.REFUSED if _went_on(report) else _exit_of_error(report)
+
+
+def _exit_of_error(report: BotReport) -> Exit:
+    return report.error.code.exit if report.error is not None else Exit.DONE
 
 
 def _went_on(report: BotReport) -> bool:
