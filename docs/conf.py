@@ -4,7 +4,12 @@
 the tables of contents, is added here, so that a new page appears by itself.
 """
 
+import os
 from pathlib import Path
+
+from docutils import nodes
+from sphinx.addnodes import download_reference, pending_xref
+from sphinx.application import Sphinx
 
 from mdplan import __version__
 
@@ -48,7 +53,7 @@ CONTENTS = {
 HERE = Path(__file__).parent
 
 
-def add_contents(app: object, page: str, text: list[str]) -> None:
+def add_contents(app: Sphinx, page: str, text: list[str]) -> None:
     """Put the tables of contents of `page` behind its `text`; Sphinx shows them beside the page."""
     del app
     for caption, globs in CONTENTS.get(page, {}).items():
@@ -56,6 +61,16 @@ def add_contents(app: object, page: str, text: list[str]) -> None:
         text[0] += f"\n\n```{{toctree}}\n:hidden:\n:glob:\n:caption: {caption}\n\n{listed}\n```\n"
 
 
-def setup(app: object) -> None:
-    """Tell Sphinx of what is done here."""
-    app.connect("source-read", add_contents)  # type: ignore[attr-defined]
+def take_files_along(app: Sphinx, document: nodes.document) -> None:
+    """Make of links to Markdown that is no page links to copies, as other files have them."""
+    for link in list(document.findall(pending_xref)):
+        path = HERE / f"{link['reftarget']}.md"
+        if link["reftarget"] not in app.env.found_docs and path.is_file():
+            target = f"/{os.path.relpath(path, HERE)}"
+            link.replace_self(download_reference("", "", *link.children, reftarget=target))
+
+
+def setup(app: Sphinx) -> None:
+    """Tell Sphinx of what is done here: the latter before it looks which files to copy."""
+    app.connect("source-read", add_contents)
+    app.connect("doctree-read", take_files_along, priority=100)
