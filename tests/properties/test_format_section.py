@@ -18,7 +18,7 @@ from tests.properties.markdown_documents import documents
 
 pytest.importorskip("mdformat", reason="mdformat is not installed: format_section is not tested")
 
-MANY = settings(max_examples=5000 if FULL else 150)
+MANY = settings(max_examples=1500 if FULL else 150)
 
 
 @st.composite
