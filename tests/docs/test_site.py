@@ -39,17 +39,38 @@ class Links(HTMLParser):
                 self.loaded.append(value)
 
 
+def build(pages: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Build the site of `pages` into `folder`, as `make docs` does."""
+    pytest.importorskip("sphinx", reason="Sphinx is not installed: pip install --group docs")
+    command = [sys.executable, "-m", "sphinx", "-qnW", "--keep-going", "-c", DOCS, "-d", folder / "state"]
+    return subprocess.run(
+        [*command, pages, folder / "html"], cwd=REPOSITORY, capture_output=True, text=True, check=False
+    )
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the site, built as `make docs` builds it."""
-    pytest.importorskip("sphinx", reason="Sphinx is not installed: pip install --group docs")
+    """The folder of the site."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-qnW", "--keep-going", "-d", folder / "state"]
-    built = subprocess.run(
-        [*command, DOCS, folder / "html"], cwd=REPOSITORY, capture_output=True, text=True, check=False
-    )
+    built = build(DOCS, folder)
     assert (built.returncode, built.stderr) == (0, "")
     return folder / "html"
+
+
+def test_dead_links_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "index.md").write_text(
+        "# A\n\n[b](gone.md) [c](#nowhere) [d](index.md#no) [a](#a)\n"
+    )
+
+    built = build(tmp_path / "pages", tmp_path)
+
+    assert built.returncode != 0
+    assert [dead for dead in ("gone.md", "nowhere", "'no'", "'a'") if dead in built.stderr] == [
+        "gone.md",
+        "nowhere",
+        "'no'",
+    ]
 
 
 def reached(site: Path) -> set[str]:
