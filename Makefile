@@ -35,7 +35,7 @@ test-all: lint ## lint, then all tests, the slow ones and more random examples t
 	@echo '== all tests'
 	@MDPLAN_FULL=1 $(PYTEST) --timeout=3600
 
-lint: $(STAMP) ## formatting, ruff, mypy and who may import whom
+lint: $(STAMP) ## formatting, ruff, mypy, who may import whom, and our own documents
 	@echo '== formatting'
 	@$(BIN)/ruff format --check
 	@echo '== ruff'
@@ -44,6 +44,8 @@ lint: $(STAMP) ## formatting, ruff, mypy and who may import whom
 	@$(BIN)/mypy
 	@echo '== imports'
 	@$(BIN)/lint-imports --no-logo
+	@echo '== documents'
+	@$(BIN)/mdplan bot check .ci/documents.yaml --root .
 
 format: $(STAMP) ## format the code and mend what ruff can mend safely
 	@$(BIN)/ruff check --fix-only

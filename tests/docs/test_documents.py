@@ -1,0 +1,79 @@
+"""Our own documents are as `.ci/documents.yaml` wants them, and one that is not is told."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mdplan.diagnostics import Exit
+from tests.conftest import REPOSITORY
+from tests.surfaces.command_line import Run, mdplan
+
+MANIFEST = REPOSITORY / ".ci" / "documents.yaml"
+# File, what is replaced there, and by what: each makes another line of the manifest untrue.
+WRONG = {
+    "blank at a line end": ("CHANGELOG.md", r"(?m)^## \[Unreleased\]$", "## [Unreleased] "),
+    "another spelling": ("docs/how-to/review-plans.md", r"\Z", "\nMDPlan does it.\n"),
+    "stale table of contents": ("docs/contributing/first-use.md", r"(?m)^## Tick a task$", "## Tick it"),
+    "how-to without its title": ("docs/how-to/review-plans.md", r"\A# How to ", "# "),
+    "page without a heading": ("docs/explanation/architecture.md", r"\A# ", ""),
+    "decision without reasons": ("docs/adr/0002-layers.md", r"\*\*Why\.\*\*", "Why."),
+    "command that is not listed": ("README.md", r"(?m)^\| `mdplan stat .*\n", ""),
+    "other meaning of an exit code": ("README.md", r"(?m)^\| 3 \| refused \|$", "| 3 | odd |"),
+    "changelog without its next version": ("CHANGELOG.md", r"(?m)^## \[Unreleased\]$", "## Later"),
+}
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of all that the manifest is about."""
+    folder = tmp_path_factory.mktemp("documents")
+    for name in ("README.md", "CHANGELOG.md"):
+        shutil.copy(REPOSITORY / name, folder)
+    ignored = shutil.ignore_patterns("reference", "samples", "__pycache__")
+    shutil.copytree(REPOSITORY / "docs", folder / "docs", ignore=ignored)
+    return folder
+
+
+def check(folder: Path) -> Run:
+    return mdplan("bot", "check", str(MANIFEST), "--root", str(folder), "--jobs", "1", "--json")
+
+
+def test_our_documents_are_as_they_should_be(documents: Path) -> None:
+    run = check(documents)
+
+    assert run.code == Exit.DONE, run.out.decode() + run.err
+
+
+@pytest.mark.parametrize("fault", WRONG)
+def test_document_that_was_put_wrong_is_named(fault: str, documents: Path) -> None:
+    name, pattern, replacement = WRONG[fault]
+    text = (documents / name).read_text(encoding="utf-8")
+    wrong = re.sub(pattern, replacement, text, count=1)
+    assert wrong != text
+    (documents / name).write_text(wrong, encoding="utf-8")
+    run = check(documents)
+    (documents / name).write_text(text, encoding="utf-8")
+
+    assert run.code == Exit.WOULD_CHANGE
+    assert [file["file"] for file in run.json["files"] if file["changed"]] == [name]
+
+
+def test_manifest_names_all_commands_and_exit_codes() -> None:
+    listed = yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))["vars"]
+    told = mdplan("--help").out.decode().partition("Commands:\n")[2]
+    commands = re.findall(r"^  ([a-z]+) ", told, re.MULTILINE)
+
+    assert sorted(re.findall(r"`mdplan (\w+)", " ".join(listed["commands"]))) == sorted(commands)
+    assert [int(each["code"]) for each in listed["exits"]] == list(Exit)
+
+
+def test_lint_checks_the_documents() -> None:
+    shown = subprocess.run(
+        ["make", "--dry-run", "lint"], capture_output=True, check=True, cwd=REPOSITORY, encoding="utf-8"
+    )
+
+    assert "mdplan bot check .ci/documents.yaml" in shown.stdout
