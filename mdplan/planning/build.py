@@ -148,10 +148,13 @@ def result_source(
     source = file.outline.source
     by_default = source.bom or (source.encoding == "utf-8" and file.requested.encoding is None)
     data = splice(source.data, byte_edits)
-    result = Source.decode(data, None if by_default else source.encoding)
     # Pieces of UTF-8 without a mark are UTF-8: only a mark that an edit writes would be read as another text.
     is_proven = source.encoding == "utf-8" and not (source.bom or source.invalid_bytes)
-    if not isinstance(result, Source) or (is_proven and by_default and not result.bom):
+    known = Source.known(data, edits.apply(source.text)) if is_proven and by_default else None
+    if known is not None:
+        return known
+    result = Source.decode(data, None if by_default else source.encoding)
+    if not isinstance(result, Source):
         return result
     if result.text != edits.apply(source.text):
         return DecodeProblem(DecodeFailure.NOT_TEXT, "its bytes would be read as another text")
