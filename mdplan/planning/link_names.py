@@ -91,7 +91,6 @@ def _attribute_values(text: str, names: tuple[str, ...]) -> Iterator[re.Match[st
         end = at
         while end and text[end - 1].isspace():
             end -= 1
-        # Few signs of equality stand behind the end of such a name.
         if text[max(end - _LONGEST_NAME, 0) : end].lower().endswith(names):
             value = _VALUE.match(text, at + 1)
             assert value is not None
