@@ -19,6 +19,9 @@ class BlockParts(Protocol):
     def starts(self) -> Sequence[int]:
         """Where the first block of each part starts, as an offset in the text."""
 
+    def __len__(self) -> int:
+        """How many there are."""
+
     def blocks(self, part: int) -> tuple[Block, ...]:
         """All blocks of the part with this index, at least one; the same objects are not asked for twice."""
 
@@ -199,7 +202,7 @@ class BlockTree:
 
     @property
     def _count(self) -> int:
-        return len(self._parts.starts)
+        return len(self._parts)
 
     def _blocks_of(self, part: int) -> tuple[Block, ...]:
         blocks = self._blocks.get(part)
@@ -242,6 +245,9 @@ class _KnownBlocks:
     def __init__(self, blocks: tuple[Block, ...]) -> None:
         self.starts = [blocks[0].span.start] if blocks else []
         self._blocks = blocks
+
+    def __len__(self) -> int:
+        return len(self.starts)
 
     def blocks(self, part: int) -> tuple[Block, ...]:
         assert part == 0

@@ -1,7 +1,7 @@
 """Blocks of what the scanner found, each made when somebody asks for it."""
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -109,17 +109,6 @@ class ScannedBlocks:
         return known.is_complete and has_one_line_end and is_behind
 
     @cached_property
-    def _first_lines(self) -> list[int]:
-        """Number of the first line of each stretch: for all of them at once, no place of a line is needed."""
-        numbers: list[int] = []
-        number, at, count = self._lines_before, 0, self._text.count
-        for _, start, _ in self.stretches:
-            number += count("\n", at, start + 1)
-            at = start + 1
-            numbers.append(number)
-        return numbers
-
-    @cached_property
     def starts(self) -> list[int]:
         """Offset in the text at which each stretch starts."""
         if self.has_one_line_end:
@@ -166,19 +155,23 @@ class ScannedBlocks:
     def _add_headings(
         self, rows: HeadingRows, parts: range, blocks: MutableMapping[int, tuple[Block, ...]]
     ) -> None:
-        text, stretches = self._text, self.stretches
+        text, count = self._text, self._text.count
+        knows_lines, number, at = self._unified.is_indexed, self._lines_before, 0
         for part in parts:
-            form, start, end = stretches[part]
-            if form is _ATX:
-                if not len(rows.texts) % _BETWEEN_LOOKS:
-                    look_at_time()
-                said = heading_text(*_read_atx(text[start + 1 : end]))
-                rows.add(said, *self._places(start, end), self._first_line(part))
-            elif form is _SETEXT or form is _UNKNOWN:
+            form, start, end = self.stretches[part]
+            if form is not _ATX and form is not _SETEXT and form is not _UNKNOWN:
+                continue
+            if not len(rows.texts) % _BETWEEN_LOOKS:
                 look_at_time()
-                if part not in blocks:
-                    blocks[part] = self.blocks(part)
-                rows.add_blocks(block for block in blocks[part] if block.kind is _HEADING)
+            # To count lines from one to the next costs less than to find out where all lines are.
+            number = self._line(start) if knows_lines else number + count("\n", at, start + 1)
+            at = start + 1
+            if form is _ATX:
+                rows.add(heading_text(*_read_atx(text[at:end])), *self._places(start, end), number)
+                continue
+            if part not in blocks:
+                blocks[part] = self.blocks(part, number)
+            rows.add_blocks(block for block in blocks[part] if block.kind is _HEADING)
 
     def holding(self, kind: BlockKind) -> Iterator[int]:
         """Indexes of the stretches that can hold a block of `kind`, in order; the others hold none."""
@@ -197,13 +190,17 @@ class ScannedBlocks:
         _, start, end = self.stretches[part]
         return sign.search(self._text, start, end) is not None
 
-    def blocks(self, part: int) -> tuple[Block, ...]:
-        """All blocks of the stretch with this index."""
+    def __len__(self) -> int:
+        return len(self.stretches)
+
+    def blocks(self, part: int, first_line: int | None = None) -> tuple[Block, ...]:
+        """All blocks of the stretch with this index, which starts at `first_line`, if that is known."""
         form, start, end = self.stretches[part]
+        first_line = self._line(start) if first_line is None else first_line
         found: Iterable[Block]
         match form:
             case Form.ATX:
-                return (self._atx(part, start, end),)
+                return (self._atx(first_line, start, end),)
             case Form.SETEXT:
                 found = (self._setext(start, end),)
             case Form.RULE:
@@ -217,12 +214,11 @@ class ScannedBlocks:
             case Form.TEXT:
                 found = self._text_blocks(start, end)
             case Form.CONTAINERS | Form.UNKNOWN:
-                found = self._passed_whole(part, start, end)
+                found = self._passed_whole(first_line, start, end)
         return tuple(found)
 
-    def _atx(self, part: int, start: int, end: int) -> Block:
+    def _atx(self, number: int, start: int, end: int) -> Block:
         level, depth, markup, content = _read_atx(self._text[start + 1 : end])
-        number = self._first_line(part)
         return Block(
             kind=_HEADING,
             first_line=number,
@@ -298,11 +294,11 @@ class ScannedBlocks:
             else:
                 yield self._plain(BlockKind.PARAGRAPH, first, last, text[first:last].strip(TRIMMED))
 
-    def _passed_whole(self, part: int, start: int, end: int) -> tuple[Block, ...]:
+    def _passed_whole(self, first_line: int, start: int, end: int) -> tuple[Block, ...]:
         """The same of a whole stretch, for which no place of another line is needed."""
         if not self.has_one_line_end:
             return self._passed(start, end)
-        before, text = self._first_line(part) - 1, self._text[start + 1 : end + 1]
+        before, text = first_line - 1, self._text[start + 1 : end + 1]
         lines = LinesOfPart(text, start + self.body_start, before, count=self._last_line, length=self._length)
         return pass_blocks(text, lines, before).blocks
 
@@ -310,13 +306,9 @@ class ScannedBlocks:
         """Blocks of these lines by the reference pass."""
         return pass_blocks(self._text[start + 1 : end + 1], self.lines, self._line(start) - 1).blocks
 
-    def _first_line(self, part: int) -> int:
-        """Number of the first line of a stretch."""
-        return self._line(self.stretches[part][1]) if self._unified.is_indexed else self._first_lines[part]
-
     def _line(self, offset: int) -> int:
         """Number of the line that holds the code point at `offset`."""
-        return min(bisect_right(self._unified.starts, offset + self.body_start), self._last_line)
+        return min(self._unified.line_at(offset + self.body_start), self._last_line)
 
     def _span(self, start: int, end: int) -> Span:
         """Span of these lines in the text that was given."""

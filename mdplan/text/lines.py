@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _LF = re.compile(r"\n")
+_NEAR = 4096
 
 
 class LineIndex:
@@ -68,6 +69,10 @@ class LineIndex:
         """Line that holds the code point at `offset`; the end of the text counts to the last line."""
         if self._starts is None and offset >= self._length - 1:
             return max(self.count, 1)
+        if self._starts is None and offset >= self._length - _NEAR and "\r" not in self._text:
+            # The end of a text is asked for more often than all else: then its lines are counted from there.
+            behind = self._text.count("\n", offset) - self._text.endswith("\n")
+            return self.count - behind
         return max(bisect_right(self.starts, offset), 1)
 
     def start(self, line: int) -> int:
