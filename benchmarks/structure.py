@@ -13,6 +13,7 @@ from rivals import Missing, Rival, Worker
 from mdplan.collector import collector_paused
 from mdplan.markdown.blocks import parse_blocks
 from mdplan.markdown.outline import Outline
+from mdplan.markdown.section import Section
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
 
@@ -75,6 +76,7 @@ def against_rivals(what: str, text: str, bars: dict[str, float], rival: Rival | 
     data = text.encode()
     actions = {
         "outline": cpu(lambda: outline(data)),
+        "tree": cpu(lambda: parsed(data)),
         "structure": cpu(lambda: structure(text)),
         "hash": cpu(lambda: hashlib.sha256(data).digest()),
     }
@@ -90,6 +92,10 @@ def against_rivals(what: str, text: str, bars: dict[str, float], rival: Rival | 
                     costs = against(name, {name: worker.timed(name), **actions})
                     yield Measure(what=f"{what} against {shown}", ratio=costs["outline"], bar=bars.get(name))
                     if name == "block":
+                        yield Measure(
+                            what="its tree of headings, before anybody looks at a section",
+                            ratio=costs["tree"],
+                        )
                         yield Measure(
                             what="its blocks at the root and its headings alone", ratio=costs["structure"]
                         )
@@ -126,7 +132,13 @@ def structure(text: str) -> object:
     return parse_blocks(text, LineIndex(text)).headings
 
 
-def outline(data: bytes) -> Outline:
+def outline(data: bytes) -> list[Section]:
+    """All sections, which are made when they are looked at."""
+    with collector_paused():
+        return list(parsed(data).in_order)
+
+
+def parsed(data: bytes) -> Outline:
     """As the engine makes it: without collections of garbage in between."""
     with collector_paused():
         source = Source.decode(data)
