@@ -36,7 +36,6 @@ def rows_of(table: TableSource) -> list[list[str]]:
         ("a | b", ["a", "b"], (False, False)),
         ("|a", ["a"], (True, False)),
         ("a|", ["a"], (False, True)),
-        ("|", [], (True, True)),
         ("||", [""], (True, True)),
         ("| a \\| b | `c \\| d` |", ["a | b", "`c | d`"], (True, True)),
         ("a\\|", ["a|"], (False, False)),
