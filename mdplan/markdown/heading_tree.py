@@ -23,6 +23,7 @@ class HeadingTree:
     of a nested heading, those before it. `parents` are numbers, None at the root; nested headings have no
     children. `closers` are the headings at which sections end: the next top-level one of the same or a higher
     level, or the number of all headings where there is none. `anchors` are those that the headings generate.
+    `ordinals` (1-based) count the headings of equal paths.
     """
 
     def __init__(self, texts: Sequence[HeadingText]) -> None:
@@ -38,9 +39,11 @@ class HeadingTree:
         self.anchors = list(heading_anchors([text.rendered for text in texts]))
         # Folded titles of the path, in one string, as section IDs compare them.
         self._names: list[str] = []
-        self._ordinals: list[int] = []
+        self.ordinals: list[int] = []
         self._repeats: dict[str, int] = {}
         self._ids: dict[int, SectionId] = {}
+        # Of headings that have others below them.
+        self._paths: dict[int, tuple[str, ...]] = {}
         self._read()
 
     def _read(self) -> None:
@@ -58,33 +61,30 @@ class HeadingTree:
             whole = name if parent is None else f"{names[parent]}\x1f{name}"
             if depth:
                 self.nested.append(number)
-                self._ordinals.append(0)
+                self.ordinals.append(0)
             else:
                 open_headings.append(number)
                 repeats[whole] = ordinal = repeats.get(whole, 0) + 1
-                self._ordinals.append(ordinal)
+                self.ordinals.append(ordinal)
             self.indexes.append(len(self.tops))
             self.parents.append(parent)
             names.append(whole)
         # Top-level headings are counted before nested ones, so that a quoted look-alike changes no ID.
         for number in self.nested:
-            repeats[names[number]] = self._ordinals[number] = repeats.get(names[number], 0) + 1
+            repeats[names[number]] = self.ordinals[number] = repeats.get(names[number], 0) + 1
 
     def path(self, number: int) -> tuple[str, ...]:
         """Titles from the outermost heading to this one."""
-        titles: list[str] = []
-        here: int | None = number
-        while here is not None:
-            titles.append(self.texts[here].title)
-            here = self.parents[here]
-        return tuple(reversed(titles))
-
-    def ordinal(self, number: int) -> int:
-        """Which one it is of those of equal paths, from 1."""
-        return self._ordinals[number]
+        parent, title = self.parents[number], self.texts[number].title
+        if parent is None:
+            return (title,)
+        above = self._paths.get(parent)
+        if above is None:
+            self._paths[parent] = above = self.path(parent)
+        return (*above, title)
 
     def repeats(self, number: int) -> int:
-        """How many there are of these."""
+        """How many headings have the same path."""
         return self._repeats[self._names[number]]
 
     def repeated(self) -> list[int]:
@@ -134,7 +134,7 @@ class HeadingTree:
         """ID of its section; made once."""
         found = self._ids.get(number)
         if found is None:
-            self._ids[number] = found = id_of_name(self._names[number], self._ordinals[number])
+            self._ids[number] = found = id_of_name(self._names[number], self.ordinals[number])
         return found
 
     def follower(self, number: int) -> int:

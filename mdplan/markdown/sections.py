@@ -69,17 +69,17 @@ class SectionTable:
 
     def _make(self, number: int) -> Section:
         rows, tree = self.rows, self.tree
-        text = tree.texts[number]
+        text, parent = rows.texts[number], tree.parents[number]
         start, heading_end = rows.starts[number], rows.ends[number]
         end = body_end = heading_end
-        last_line, parent = rows.last_lines[number], tree.parents[number]
+        last_line = rows.last_lines[number]
         if not text.depth:
             # A section ends where a heading starts, or where all of them do.
-            closer = tree.closers[number]
-            end = max(self._end_at(closer), heading_end)
-            body_end = max(min(end, self.body_end(number)), heading_end)
-            is_last = closer == len(tree.texts)
-            last_line = max(self._last_line if is_last else rows.first_lines[closer] - 1, last_line)
+            closer, body_end = tree.closers[number], self.body_end(number)
+            if closer < len(rows.starts):
+                end, last_line = rows.starts[closer], rows.first_lines[closer] - 1
+            else:
+                end, last_line = max(self._body.end, end), max(self._last_line, last_line)
         return Section(
             index=0 if text.depth else tree.indexes[number],
             level=text.level,
@@ -87,7 +87,7 @@ class SectionTable:
             title=text.title,
             path=tree.path(number),
             section_id=tree.section_id(number),
-            ordinal=tree.ordinal(number),
+            ordinal=tree.ordinals[number],
             repeats=tree.repeats(number),
             anchor=tree.anchors[number],
             span=Span(start, end),
