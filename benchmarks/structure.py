@@ -129,7 +129,7 @@ def structure_of(text: str) -> Callable[[], object]:
 
 
 def structure(text: str) -> object:
-    return parse_blocks(text, LineIndex(text)).headings
+    return parse_blocks(text, LineIndex(text)).heading_rows
 
 
 def outline(data: bytes) -> list[Section]:
