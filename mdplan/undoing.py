@@ -1,6 +1,6 @@
 """Transactions of the history as plans: what takes them back, and the diff of what they did."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -72,10 +72,9 @@ class Undoing:
         Errors: NOT_UNDOABLE for every file that the history lacks something of; STALE_BASE, FILE_EXISTS,
         FILE_NOT_FOUND where files moved on; those of reading.
         """
-        undone = self._undone(past)
-        if not isinstance(undone, list):
-            return undone
-        plan = undo_plan(past.id, undone)
+        plan = _plan_of(past, self._undone(past))
+        if not isinstance(plan, Plan):
+            return plan
         found = self._documents.found_of(plan)
         if not isinstance(found, list):
             return found
@@ -84,11 +83,14 @@ class Undoing:
         stale = stale_files(plan, found)
         if not stale:
             return PlannedUndo(plan, bases_of(plan, found))
-        carried = _carried(undone, found) if rebases else tuple(map(_with_way_out, stale))
-        if isinstance(carried, list):
-            plan = undo_plan(past.id, carried)
-            return PlannedUndo(plan, bases_of(plan, found), rebased=True)
-        return carried
+        if not rebases:
+            return tuple(map(_with_way_out, stale))
+        carried = _plan_of(past, map(_carried, self._undone(past), found))
+        return (
+            PlannedUndo(carried, bases_of(carried, found), rebased=True)
+            if isinstance(carried, Plan)
+            else carried
+        )
 
     def is_redo(self, past: PastTransaction) -> bool:
         """Whether taking back `past` is a redo: it is an undo, and not one that was a redo itself."""
@@ -131,22 +133,19 @@ class Undoing:
         problems = tuple(base for base in bases if isinstance(base, Diagnostic))
         return problems or CommittedPlan(plan, [base for base in bases if isinstance(base, Source)])
 
-    def _undone(self, past: PastTransaction) -> list[UndoneFile] | Problems:
+    def _undone(self, past: PastTransaction) -> Iterator[UndoneFile | Problems]:
+        """What takes back each file that `past` changed, one by one: the texts of all take much room."""
         plan = past.plan_now()
         if plan is None or plan.is_no_op or not past.is_committed:
-            return (_without_plan(past),)
-        files: list[UndoneFile] = []
-        problems: list[Diagnostic] = []
+            yield (_without_plan(past),)
+            return
         for change in plan.files:
-            if change.is_no_op:
-                continue
-            before = before_image(past.root, change.base_sha256) if change.base_sha256 is not None else None
-            undone = undo_file(change, before)
-            if isinstance(undone, UndoneFile):
-                files.append(undone)
-            else:
-                problems.append(undone)
-        return tuple(problems) or files
+            if not change.is_no_op:
+                before = (
+                    before_image(past.root, change.base_sha256) if change.base_sha256 is not None else None
+                )
+                undone = undo_file(change, before)
+                yield undone if isinstance(undone, UndoneFile) else (undone,)
 
     def _base(self, past: PastTransaction, change: FileChange) -> Source | Diagnostic:
         if change.base_sha256 is None:
@@ -158,25 +157,34 @@ class Undoing:
         return not_undoable(change.path, "its content from before the transaction is not in the history")
 
 
-def _carried(undone: Sequence[UndoneFile], found: Sequence[FoundFile]) -> list[UndoneFile] | Problems:
-    """`undone` on files as `found`; all problems where that is not possible."""
-    files: list[UndoneFile] = []
+def _plan_of(past: PastTransaction, files: Iterable[UndoneFile | Problems]) -> Plan | Problems:
+    """The plan of `files`; all problems where some cannot be undone."""
     problems: list[Diagnostic] = []
-    for file, now in zip(undone, found, strict=True):
-        change = file.change
-        if now.renamed_sha256 is None and now.sha256 == change.base_sha256:
-            files.append(file)
-        elif (source := now.read()) is None or change.base_sha256 is None or now.renamed_sha256 is not None:
-            problem = stale_file(change, now)
-            assert problem is not None, "it is not the base"
-            problems.append(problem)
-        else:
-            carried = carry_undone(file, source)
-            if isinstance(carried, UndoneFile):
-                files.append(carried)
+
+    def possible() -> Iterator[UndoneFile]:
+        for file in files:
+            if isinstance(file, UndoneFile):
+                yield file
             else:
-                problems += carried
-    return tuple(problems) or files
+                problems.extend(file)
+
+    plan = undo_plan(past.id, possible())
+    return tuple(problems) or plan
+
+
+def _carried(undone: UndoneFile | Problems, now: FoundFile) -> UndoneFile | Problems:
+    """`undone` on the file as it is `now`."""
+    if not isinstance(undone, UndoneFile):
+        return undone
+    change = undone.change
+    if now.renamed_sha256 is None and now.sha256 == change.base_sha256:
+        return undone
+    source = now.read()
+    if source is not None and change.base_sha256 is not None and now.renamed_sha256 is None:
+        return carry_undone(undone, source)
+    problem = stale_file(change, now)
+    assert problem is not None, "it is not the base"
+    return (problem,)
 
 
 def _with_way_out(problem: Diagnostic) -> Diagnostic:

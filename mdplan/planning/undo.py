@@ -5,7 +5,7 @@ refused when a file moved on. What was asked for is one edit for each file, `und
 a batch can hold; so a part of it cannot be accepted alone. Its own transaction can be undone in turn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -94,17 +94,22 @@ def carry_undone(undone: UndoneFile, current: Source) -> UndoneFile | Problems:
     carried = replace(
         change, base_sha256=current.sha256, result_sha256=sha256_hex(result), edits=edits, base_sections={}
     )
-    return UndoneFile(_counted(carried, current), current)
+    return UndoneFile(carried, current)
 
 
-def undo_plan(transaction: str, files: Sequence[UndoneFile]) -> Plan:
-    """The plan that takes back what `transaction` did to `files`."""
+def undo_plan(transaction: str, files: Iterable[UndoneFile]) -> Plan:
+    """The plan that takes back what `transaction` did to `files`, whose texts are not held together."""
+    changes: list[FileChange] = []
+    results: list[EditResult] = []
+    for index, file in enumerate(files):
+        changes.append(_counted(file.change, file.source))
+        results.append(_result(index, file))
     return Plan.of(
-        files=[_counted(file.change, file.source) for file in files],
-        requested=[({"op": OP, "transaction": transaction},) for _ in files],
+        files=changes,
+        requested=[({"op": OP, "transaction": transaction},) for _ in changes],
         options={},
-        effects=tuple(() for _ in files),
-        results=tuple(_result(index, file) for index, file in enumerate(files)),
+        effects=tuple(() for _ in changes),
+        results=tuple(results),
         warnings=(),
     )
 
