@@ -32,6 +32,9 @@ class Lying:
         self.holding = self._honest.holding
         self.shows = self._honest.shows
 
+    def __len__(self) -> int:
+        return len(self._honest)
+
     def blocks(self, part: int) -> tuple[Block, ...]:
         first, *others = self._honest.blocks(part)
         return (replace(first, last_line=99) if part == self._part else first, *others)
