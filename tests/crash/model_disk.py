@@ -334,6 +334,9 @@ class ModelDisk(FileSystem):
             # Two names of one file: the system leaves both.
             return
         if displaced is not None:
+            if displaced in names and folder in numbered(names, displaced):
+                # The folder that holds the source, or one above it.
+                raise failure(errno.ENOTEMPTY, target)
             if number in names and displaced not in names:
                 raise failure(errno.ENOTDIR, target)
             if number not in names and displaced in names:

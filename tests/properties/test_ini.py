@@ -5,7 +5,7 @@ import io
 import re
 from typing import TypeAlias
 
-from hypothesis import assume, event, given, note, settings
+from hypothesis import assume, event, example, given, note, settings
 from hypothesis import strategies as st
 
 from mdplan.document_format import DocumentFormat
@@ -13,6 +13,8 @@ from mdplan.markdown.outline import Outline
 from mdplan.operation import Resolution
 from mdplan.operations import OPERATIONS
 from mdplan.plaintext.ini_outline import IniOutline
+from mdplan.planning.line_joins import without_joins
+from mdplan.planning.parts import Part
 from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.source import Source
@@ -105,7 +107,8 @@ def result_of(text: str, edit: Edit) -> str | None:
         event(f"{edit['op']}: {resolution[0].code}")
         return None
     event(f"{edit['op']}: {'changed' if resolution.edits else 'no change'}")
-    edits = EditList.of(resolution.edits)
+    parts = without_joins(text, [Part(each, ()) for each in resolution.edits])
+    edits = EditList.of([part.edit for part in parts])
     assert isinstance(edits, EditList)
     result = edits.apply(text)
     note(repr(result))
@@ -152,6 +155,7 @@ def test_edit_of_a_key_changes_exactly_that_key(drawn: tuple[str, Edit]) -> None
 
 @MANY
 @given(texts_and_edits("set_ini_key", "set_ini_key", "delete_ini_key"))
+@example(("[a]\n\r\rkey = 1\n\n", {"op": "delete_ini_key", "section": "a", "occurrence": None, "key": "key"}))
 def test_lines_that_an_edit_does_not_name_stay(drawn: tuple[str, Edit]) -> None:
     text, edit = drawn
     result = result_of(text, edit)
