@@ -44,31 +44,15 @@ class Trial:
     second: tuple[str, str, int] | None = None
 
 
+def a_word(what: str, before: bytes) -> Trial:
+    """One word of `before`, which is `GUIDE` but for bytes that are to stay."""
+    return Trial(what, before, before.replace(b"nightly", b"stable"), "nightly", "stable", 3)
+
+
 TRIALS = (
-    Trial(
-        "a word, in a file with CRLF",
-        GUIDE.replace(b"\n", b"\r\n"),
-        GUIDE.replace(b"nightly", b"stable").replace(b"\n", b"\r\n"),
-        "nightly",
-        "stable",
-        3,
-    ),
-    Trial(
-        "a word, in a file whose line ends are mixed",
-        GUIDE.replace(b"Use it.\n", b"Use it.\r\n"),
-        GUIDE.replace(b"nightly", b"stable").replace(b"Use it.\n", b"Use it.\r\n"),
-        "nightly",
-        "stable",
-        3,
-    ),
-    Trial(
-        "a word, behind a byte order mark",
-        BOM + GUIDE,
-        BOM + GUIDE.replace(b"nightly", b"stable"),
-        "nightly",
-        "stable",
-        3,
-    ),
+    a_word("a word, in a file with CRLF", GUIDE.replace(b"\n", b"\r\n")),
+    a_word("a word, in a file whose line ends are mixed", GUIDE.replace(b"Use it.\n", b"Use it.\r\n")),
+    a_word("a word, behind a byte order mark", BOM + GUIDE),
     Trial(
         "a word of the last line, which has no newline",
         GUIDE[:-1],
@@ -77,14 +61,7 @@ TRIALS = (
         "Read it.",
         7,
     ),
-    Trial(
-        "a word, with a byte elsewhere that is no UTF-8",
-        GUIDE.replace(b"Use it", b"Caf\xe9"),
-        GUIDE.replace(b"nightly", b"stable").replace(b"Use it", b"Caf\xe9"),
-        "nightly",
-        "stable",
-        3,
-    ),
+    a_word("a word, with a byte elsewhere that is no UTF-8", GUIDE.replace(b"Use it", b"Caf\xe9")),
     Trial(
         "a line below `## Use`, which stands in code too",
         FENCED,

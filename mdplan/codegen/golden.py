@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 # The case of each operation whose one edit is the example of its model.
 EXAMPLE: Final = "what-the-reference-shows"
@@ -86,7 +86,7 @@ def _firsts(pairs: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Mapping
 def _diagnostics(value: object) -> Iterator[Mapping[str, Any]]:
     match value:
         case {"code": str(), "message": str()}:
-            yield value  # type: ignore[misc]
+            yield cast("Mapping[str, Any]", value)
         case dict():
             for item in value.values():
                 yield from _diagnostics(item)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.review_server import EDITS, GUIDE, review_server
+from tests.browser.review_server import EDITS, GUIDE, ReviewServer, review_server
 from tests.surfaces.mcp_calls import Calls, calls_to, process
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def test_agent_applies_what_a_person_approved_and_is_told_why(
     browser: "Browser", root: Path, decide: Decide, has_script: bool
 ) -> None:
     with agent(root) as calls, review_server(root) as server:
-        plan_id = calls.call("md_validate", {"file": "guide.md", "edits": EDITS}).data["planId"]
+        plan_id = plan(calls)
         refused = calls.call("md_apply", {"planId": plan_id})
         assert "APPROVAL_REQUIRED" in refused.text
         context = browser.new_context(java_script_enabled=has_script)
@@ -95,18 +95,29 @@ window.fetch = async (...given) => {
 """
 
 
+def plan(calls: Calls) -> str:
+    """ID of the plan of all edits."""
+    return calls.call("md_validate", {"file": "guide.md", "edits": EDITS}).data["planId"]
+
+
+def opened(browser: "Browser", server: ReviewServer, plan_id: str, script: str = "") -> "Page":
+    """The page of a plan, in a browser of its own that runs `script` before the page's own."""
+    page = browser.new_context().new_page()
+    page.add_init_script(script)
+    page.goto(server.link)
+    page.wait_for_url(server.url())
+    page.goto(server.url(f"plan/{plan_id}"))
+    return page
+
+
 def test_approval_waits_for_marks_that_are_on_their_way(browser: "Browser", root: Path) -> None:
     with agent(root) as calls, review_server(root) as server:
-        plan_id = calls.call("md_validate", {"file": "guide.md", "edits": EDITS}).data["planId"]
-        page = browser.new_page()
-        page.add_init_script(SLOW_NETWORK)
-        page.goto(server.link)
-        page.wait_for_url(server.url())
-        page.goto(server.url(f"plan/{plan_id}"))
+        plan_id = plan(calls)
+        page = opened(browser, server, plan_id, SLOW_NETWORK)
         for key in ("j", "j", "r", *COMMENT, "Escape", "d", "Tab", "Enter"):
             page.keyboard.press(key)
         page.get_by_text("Without edit 1.").wait_for()
-        page.close()
+        page.context.close()
         told = calls.call("md_apply", {"planId": plan_id})
     assert "PLAN_REJECTED" in told.text
     assert COMMENT in told.text
@@ -116,11 +127,8 @@ def test_approval_is_not_taken_for_other_verdicts_than_the_page_showed(
     browser: "Browser", root: Path
 ) -> None:
     with agent(root) as calls, review_server(root) as server:
-        plan_id = calls.call("md_validate", {"file": "guide.md", "edits": EDITS}).data["planId"]
-        page = browser.new_context().new_page()
-        page.goto(server.link)
-        page.wait_for_url(server.url())
-        page.goto(server.url(f"plan/{plan_id}"))
+        plan_id = plan(calls)
+        page = opened(browser, server, plan_id)
         other = page.context.new_page()
         other.goto(server.url(f"plan/{plan_id}"))
         other.locator("[data-edit='1']").get_by_role("button", name="Reject").click()
@@ -134,16 +142,13 @@ def test_approval_is_not_taken_for_other_verdicts_than_the_page_showed(
 
 def test_mark_that_cannot_be_saved_stops_the_decision(browser: "Browser", root: Path) -> None:
     with agent(root) as calls, review_server(root) as server:
-        plan_id = calls.call("md_validate", {"file": "guide.md", "edits": EDITS}).data["planId"]
-        page = browser.new_page()
-        page.goto(server.link)
-        page.wait_for_url(server.url())
-        page.goto(server.url(f"plan/{plan_id}"))
+        plan_id = plan(calls)
+        page = opened(browser, server, plan_id)
         page.route("**/edit/1?*", lambda route: route.abort())
         page.locator("[data-edit='1']").get_by_role("button", name="Reject").click()
         page.get_by_role("button", name="Approve", exact=True).click()
         page.get_by_text("A mark was not saved, so nothing was decided.").wait_for()
-        page.close()
+        page.context.close()
         assert "APPROVAL_REQUIRED" in calls.call("md_apply", {"planId": plan_id}).text
 
 
@@ -172,7 +177,7 @@ def test_new_plan_and_a_decision_elsewhere_appear_without_loading_again(
         page = context.new_page()
         page.goto(server.link)
         page.get_by_text("No plan waits here.").wait_for()
-        plan_id = calls.call("md_validate", {"file": "guide.md", "edits": EDITS}).data["planId"]
+        plan_id = plan(calls)
         page.get_by_role("link", name="3 edits in guide.md").wait_for()
         assert page.locator("#live").inner_text() == "A new plan"
 
