@@ -1,23 +1,36 @@
 """`mdplan` and `python -m mdplan`: the command line, joined with the server, of which it knows nothing."""
 
 import gc
-from typing import Final, NoReturn
+import os
+import sys
+from typing import TYPE_CHECKING, Final, NoReturn
 
-import click
+from mdplan.surfaces.cli.ending import NAME, exit_code
+from mdplan.surfaces.cli.looking import plain_call
 
-from mdplan.surfaces.cli.group import NAME, LazyCommand
-from mdplan.surfaces.cli.program import build_program
+if TYPE_CHECKING:
+    import click
 
 _NEW_OBJECTS: Final = 50_000
 
 
-def _serve() -> click.Command:
+def load_program() -> "click.Group":
+    """All commands, as click has them."""
+    from mdplan.surfaces.cli.group import LazyCommand
+    from mdplan.surfaces.cli.program import build_program
+
+    return build_program({"serve": LazyCommand("Serve agents over MCP.", _serve)})
+
+
+def _serve() -> "click.Command":
     from mdplan.surfaces.mcp_server.command import serve
 
     return serve
 
 
-program = build_program({"serve": LazyCommand("Serve agents over MCP.", _serve)})
+def _answer() -> object:
+    call = plain_call(sys.argv[1:], os.environ)
+    return call() if call else load_program().main(prog_name=NAME)
 
 
 def main() -> NoReturn:
@@ -26,10 +39,9 @@ def main() -> NoReturn:
     # hundred new objects, as is usual, and once more at the end takes a tenth of the time of a short one.
     gc.set_threshold(_NEW_OBJECTS, 20, 20)
     try:
-        program.main(prog_name=NAME)
+        sys.exit(exit_code(_answer))
     finally:
         gc.freeze()
-    raise AssertionError("the program ends the process")
 
 
 if __name__ == "__main__":

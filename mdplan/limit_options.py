@@ -4,17 +4,12 @@ Here stands no value that a command works with: what is not given is left to `Se
 the engine, so that a command starts fast.
 """
 
-import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Final
 
-import click
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+from mdplan.text.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LimitOption:
     """One limit: `--max-lines NUMBER`, or MDPLAN_MAX_LINES.
 
@@ -39,9 +34,14 @@ class LimitOption:
         """The variable of the environment."""
         return f"MDPLAN_{self.parameter.upper()}"
 
+    @property
+    def is_duration(self) -> bool:
+        """Whether it is a time, of which there are fractions."""
+        return self.metavar in _DURATIONS
+
 
 _MIB: Final = 1024 * 1024
-_TIMES: Final = frozenset({"SECONDS", "DAYS"})
+_DURATIONS: Final = frozenset({"SECONDS", "DAYS"})
 
 FILES: Final = (
     LimitOption("max-file-bytes", "max_file_bytes", 16 * _MIB, "BYTES", "Size of a file, before and after."),
@@ -94,36 +94,6 @@ REPORTS: Final = (
         least=5_000,
     ),
 )
-
-
-def limit_options(limits: Iterable[LimitOption]) -> Callable[[Decorated], Decorated]:
-    """Give a command the options of `limits`; what is not given, there or in the environment, is None."""
-
-    def decorate(function: Decorated) -> Decorated:
-        for limit in reversed(tuple(limits)):
-            function = click.option(
-                f"--{limit.name}",
-                type=_type_of(limit),
-                envvar=limit.variable,
-                metavar=limit.metavar,
-                callback=_is_finite,
-                help=f"{limit.summary}  [{limit.variable}; default: {in_words(limit.default)}]",
-            )(function)
-        return function
-
-    return decorate
-
-
-def _is_finite(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter("it is not a finite number.", context, parameter)
-    return value
-
-
-def _type_of(limit: LimitOption) -> click.IntRange | click.FloatRange:
-    if limit.metavar in _TIMES:
-        return click.FloatRange(min=0, min_open=True)
-    return click.IntRange(min=limit.least)
 
 
 def in_words(number: float) -> str:

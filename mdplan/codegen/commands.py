@@ -7,7 +7,8 @@ from typing import Final
 import click
 
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
-from mdplan.surfaces.cli.group import NAME, LazyCommand
+from mdplan.surfaces.cli.ending import NAME
+from mdplan.surfaces.cli.group import LazyCommand
 from mdplan.surfaces.cli.program import build_program
 from mdplan.surfaces.mcp_server.command import serve
 

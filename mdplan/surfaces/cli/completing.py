@@ -76,12 +76,6 @@ def schema_names(
     return [_item(name) for name in reports if name.startswith(incomplete)]
 
 
-def folders(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Folders, as the shell finds them."""
-    del context, parameter
-    return [_item(incomplete, type="dir")]
-
-
 def _item(text: str, **more: str) -> "CompletionItem":
     from click.shell_completion import CompletionItem
 

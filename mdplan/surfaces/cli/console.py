@@ -5,8 +5,6 @@ import sys
 from collections.abc import Mapping
 from typing import Final, TextIO
 
-import click
-
 from mdplan.text.value import value
 from mdplan.text.visible_text import escaped, escaped_but_for_colours, escaped_json
 
@@ -19,15 +17,15 @@ class Ink:
 
     def paint(self, text: str, colour: str) -> str:
         """`text` in `colour`."""
-        return click.style(text, fg=colour) if self.on else text
+        return _styled(text, colour) if self.on else text
 
     def paint_mark(self, text: str, colour: str) -> str:
         """`text` in reversed `colour`, which stands out of a line that has that colour."""
-        return click.style(text, fg=colour, reverse=True) if self.on else text
+        return _styled(text, colour, reverse=True) if self.on else text
 
     def bold(self, text: str, colour: str | None = None) -> str:
         """`text` in bold."""
-        return click.style(text, fg=colour, bold=True) if self.on else text
+        return _styled(text, colour, bold=True) if self.on else text
 
 
 NO_INK: Final = Ink(on=False)
@@ -111,6 +109,13 @@ def tell(text: str, ink: Ink = NO_INK) -> None:
         _write(sys.stderr, _encoded(sys.stderr, text + "\n", ink))
     except OSError:
         mute(sys.stderr)
+
+
+def _styled(text: str, fg: str | None, *, bold: bool | None = None, reverse: bool | None = None) -> str:
+    # Loaded for colours alone: commands that only look have hardly any.
+    import click
+
+    return click.style(text, fg=fg, bold=bold, reverse=reverse)
 
 
 def shown(text: str) -> str:

@@ -1,19 +1,16 @@
-"""`mdplan` itself: its commands, loaded when they run, and what a process owes its caller at the end."""
+"""`mdplan` as click has it: its commands, loaded when they run."""
 
 import io
-import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
 import click
 
-from mdplan import __version__
 from mdplan.diagnostics import Exit
-from mdplan.surfaces.cli.console import mute, tell
+from mdplan.surfaces.cli.console import tell
+from mdplan.surfaces.cli.ending import exit_code
 from mdplan.text.value import value
-
-NAME: Final = "mdplan"
 
 
 @value(frozen=True, slots=True)
@@ -51,33 +48,17 @@ class CommandGroup(click.Group):
     def main(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 (click's signature)
         """Run, and leave the process with an exit code."""
         options["standalone_mode"] = False
-        sys.exit(_exit_code(lambda: super(CommandGroup, self).main(*arguments, **options)))
+        sys.exit(exit_code(lambda: self._answer(*arguments, **options)))
 
-
-def _exit_code(run: Callable[[], object]) -> int:
-    try:
-        code = run()
-        return int(code) if isinstance(code, int) else Exit.DONE
-    except click.ClickException as problem:
-        tell(_told(problem))
-        return Exit.INVALID
-    except (click.Abort, KeyboardInterrupt):
-        tell("interrupted")
-        return Exit.INTERRUPTED
-    except OSError as error:
-        # The engine returns what storage meets, so this is about the standard streams: a full disk, mostly.
-        _raise_if_debugging()
-        mute(sys.stdout)
-        tell(f"error: IO_ERROR: {error.strerror or type(error).__name__}")
-        return Exit.ENVIRONMENT
-    except Exception as bug:  # noqa: BLE001 (the last line of defence)
-        _raise_if_debugging()
-        tell(
-            f"mdplan met a bug in itself: {type(bug).__name__} in {_place(bug)} (mdplan {__version__}).\n"
-            "Please report this line to its authors, with the command that you ran. "
-            "MDPLAN_DEBUG=1 shows where it happened; that may contain text of your files."
-        )
-        return Exit.BUG
+    def _answer(self, *arguments: Any, **options: Any) -> object:  # noqa: ANN401 (as above)
+        try:
+            return super().main(*arguments, **options)
+        except click.ClickException as problem:
+            tell(_told(problem))
+            return Exit.INVALID
+        except click.Abort:
+            tell("interrupted")
+            return Exit.INTERRUPTED
 
 
 def _told(problem: click.ClickException) -> str:
@@ -85,18 +66,3 @@ def _told(problem: click.ClickException) -> str:
     told = io.StringIO()
     problem.show(file=told)
     return told.getvalue().removesuffix("\n")
-
-
-def _raise_if_debugging() -> None:
-    if os.environ.get("MDPLAN_DEBUG") == "1":
-        raise  # noqa: PLE0704 (called from `except` alone)
-
-
-def _place(bug: Exception) -> str:
-    """Module and line where `bug` was raised."""
-    trace = bug.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return "an unknown place"
-    return f"{trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno}"

@@ -7,7 +7,9 @@ from typing import Final
 import click
 
 from mdplan import __version__
-from mdplan.surfaces.cli.group import NAME, CommandGroup, LazyCommand
+from mdplan.surfaces.cli.ending import NAME
+from mdplan.surfaces.cli.group import CommandGroup, LazyCommand
+from mdplan.surfaces.cli.looking import load_looking
 
 _HELP: Final = """Plan edits of Markdown and text files, look at the diff, and apply exactly that.
 
@@ -27,10 +29,14 @@ def _of_module(module: str, attribute: str, summary: str) -> LazyCommand:
     )
 
 
+def _looking(name: str, summary: str) -> LazyCommand:
+    return LazyCommand(summary, lambda: load_looking(name).with_click())
+
+
 COMMANDS: Final[Mapping[str, LazyCommand]] = {
-    "stat": _of_module("stat", "stat", "Show the structure of a file or folder."),
-    "read": _of_module("read", "read", "Print a section, lines or another part of a file."),
-    "search": _of_module("search", "search", "Find text in files, by section."),
+    "stat": _looking("stat", "Show the structure of a file or folder."),
+    "read": _looking("read", "Print a section, lines or another part of a file."),
+    "search": _looking("search", "Find text in files, by section."),
     "validate": _of_module("validate", "validate", "Say all that is wrong with a batch."),
     "plan": _of_module("plan", "plan", "Show what a batch would change, and save it as a plan."),
     "apply": _of_module("apply", "apply", "Commit a plan, or a batch that is pinned."),

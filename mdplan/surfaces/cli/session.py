@@ -6,13 +6,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import click
-
 from mdplan.diagnostics import Diagnostic, Exit, Problems
-from mdplan.limit_options import LimitOption, limit_options
+from mdplan.limit_options import LimitOption
 from mdplan.report import Report, refusal, to_wire
-from mdplan.surfaces.cli.completing import folders
 from mdplan.surfaces.cli.console import Console
+from mdplan.surfaces.parameters import OneOf, Option, Parameter, Text, limit_parameter
 from mdplan.text.value import value
 
 if TYPE_CHECKING:
@@ -20,30 +18,30 @@ if TYPE_CHECKING:
     from mdplan.outlined_files import OutlinedFiles
     from mdplan.storage.workspace import Workspace
 
-_OPTIONS: Final = (
-    click.option(
+# What all of these commands take.
+_SHARED: Final = (
+    Option(
         "--root",
-        "roots",
-        multiple=True,
+        Text("folders"),
+        name="roots",
+        repeated=True,
         metavar="[NAME=]FOLDER",
-        shell_complete=folders,
         help="Folder whose files may be touched; may be repeated. Default: the nearest folder upwards with a "
         ".mdplan, else the top of the git checkout, else the current folder.",
     ),
-    click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match; repeatable."),
-    click.option("--deny", multiple=True, metavar="GLOB", help="Touch no files that match; repeatable."),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."),
-    click.option(
+    Option("--allow", repeated=True, metavar="GLOB", help="Touch only files that match; repeatable."),
+    Option("--deny", repeated=True, metavar="GLOB", help="Touch no files that match; repeatable."),
+    Option("--json", None, name="as_json", help="Print one JSON object and nothing else."),
+    Option(
         "--color",
-        type=click.Choice(["auto", "always", "never"]),
+        OneOf(("auto", "always", "never")),
         default="auto",
-        show_default=True,
         help="When to colour; auto obeys the terminal, NO_COLOR and FORCE_COLOR.",
     ),
 )
 
 # What people are told beside a plan; the answer to `stat` has nothing beside it.
-_QUIET: Final = click.option("--quiet", "-q", is_flag=True, help="Print no summaries and no warnings.")
+_QUIET: Final = Option("--quiet", None, short="-q", help="Print no summaries and no warnings.")
 
 # Options that a `Session` has as they are.
 _OF_SESSIONS: Final = ("roots", "allow", "deny")
@@ -126,39 +124,66 @@ class Session:
         return shlex.join(["mdplan", *arguments, *roots])
 
 
+@value(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a command does in a `Session`: the report that it prints as JSON, and the limits that it may meet.
+
+    One that `tells_people` more than the report says can be told to be quiet.
+    """
+
+    function: Callable[..., Exit]
+    shape: type[Report]
+    limits: tuple[LimitOption, ...]
+    tells_people: bool = False
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What the command takes besides its own."""
+        quiet = (_QUIET,) if self.tells_people else ()
+        return (*_SHARED, *quiet, *map(limit_parameter, self.limits))
+
+    @property
+    def callback(self) -> Callable[..., Exit]:
+        """`run` as a function, with the name and the docstring of the command's own: click's help text."""
+
+        @functools.wraps(self.function)
+        def callback(**given: object) -> Exit:
+            return self.run(**given)
+
+        return callback
+
+    def run(self, **given: Any) -> Exit:  # noqa: ANN401 (of many types)
+        """Do it with what was `given` of all parameters, by their names."""
+        from mdplan.storage.refusal import StorageRefused
+
+        console = Console.of(
+            given.pop("color"),
+            os.environ,
+            as_json=given.pop("as_json"),
+            quiet=given.pop("quiet", False),
+        )
+        shared = {name: given.pop(name) for name in _OF_SESSIONS}
+        limits = {limit: given.pop(limit.parameter) for limit in self.limits}
+        session = Session(console=console, shape=self.shape, limits=limits, **shared)
+        try:
+            return self.function(session, **given)
+        except StorageRefused as refused:
+            return session.refuse(*refused.problems)
+
+
 def engine_command(
     shape: type[Report], *limits: Sequence[LimitOption], tells_people: bool = False
 ) -> Callable[[Callable[..., Exit]], Callable[..., Exit]]:
-    """Give a command the shared options, and its function the `Session` that they make, as first argument.
-
-    `shape` is the report that the command prints as JSON; `limits` are those that its work may meet.
-    With `tells_people` it says more than the report, and can be told to be quiet.
-    """
-    options_of_limits = tuple(itertools.chain(*limits))
+    """Give a command of click what `Work` says, and its function the `Session` as first argument."""
+    from mdplan.surfaces.click_parameters import with_parameters
 
     def decorate(function: Callable[..., Exit]) -> Callable[..., Exit]:
-        @functools.wraps(function)
-        def run(**given: Any) -> Exit:  # noqa: ANN401 (what click makes of the options)
-            from mdplan.storage.refusal import StorageRefused
-
-            console = Console.of(
-                given.pop("color"),
-                os.environ,
-                as_json=given.pop("as_json"),
-                quiet=given.pop("quiet", False),
-            )
-            shared = {name: given.pop(name) for name in _OF_SESSIONS}
-            given_limits = {limit: given.pop(limit.parameter) for limit in options_of_limits}
-            session = Session(console=console, shape=shape, limits=given_limits, **shared)
-            try:
-                return function(session, **given)
-            except StorageRefused as refused:
-                return session.refuse(*refused.problems)
-
-        options = (*_OPTIONS, _QUIET) if tells_people else _OPTIONS
-        run = limit_options(options_of_limits)(run)
-        for option in reversed(options):
-            run = option(run)
-        return run
+        work = Work(
+            function=function,
+            shape=shape,
+            limits=tuple(itertools.chain(*limits)),
+            tells_people=tells_people,
+        )
+        return with_parameters(work.parameters)(work.callback)
 
     return decorate

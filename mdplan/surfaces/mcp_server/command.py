@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from mdplan.diagnostics import Exit
-from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS, limit_options
+from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
+from mdplan.surfaces.click_parameters import limit_options
 from mdplan.surfaces.http_options import read_http_options, with_http_options
 from mdplan.surfaces.mcp_server.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names
 from mdplan.surfaces.mcp_server.tool import Offer
