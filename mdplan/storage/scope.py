@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _GLOBS_SHOWN: Final = 5
 _MAX_STARS: Final = 3
 _MAX_DOUBLE_STARS: Final = 2
+_AS_GIT: Final = "write it as in a `.gitignore`, for example `docs/**/*.md`"
+_ONE_EACH: Final = "give a glob for each, for example `*.md` and `*.txt`"
+_BRACES: Final = re.compile(r"\{[^{}/]*,[^{}/]*\}")
 
 
 @value(frozen=True, slots=True)
@@ -60,7 +63,13 @@ def compiled(globs: Sequence[str]) -> "GitIgnoreSpec":
 
 
 def glob_problem(glob: str) -> Diagnostic | None:
-    """INVALID_ARGUMENT when `glob` is none, or one that can match nothing (a comment, half a bracket)."""
+    """INVALID_ARGUMENT when `glob` is none, or one that can match nothing (a comment, half a bracket).
+
+    Also for braces: other tools expand them and git does not, so that `--deny "*.{key,pem}"` would deny nothing.
+    """
+    braces = _BRACES.search(glob)
+    if braces is not None:
+        return _invalid(glob, f"has `{visible(braces[0])}`, and braces are not expanded", _ONE_EACH)
     try:
         patterns = compiled([glob]).patterns
     except (ValueError, re.error):
@@ -82,8 +91,7 @@ def cost_problem(glob: str) -> Diagnostic | None:
     return None
 
 
-def _invalid(glob: str, reason: str) -> Diagnostic:
-    hint = "write it as in a `.gitignore`, for example `docs/**/*.md`"
+def _invalid(glob: str, reason: str, hint: str = _AS_GIT) -> Diagnostic:
     return Diagnostic(code=Code.INVALID_ARGUMENT, message=f"`{visible(glob)}` {reason}", hint=hint)
 
 

@@ -246,7 +246,7 @@ def test_last_matching_glob_decides(tmp_path: Path) -> None:
         assert workspace.locate("drafts/public.md") == FileName("", "drafts/public.md")
 
 
-@pytest.mark.parametrize("glob", ["", "  ", "# x", "[", "a\\", "[z-a]", "!"])
+@pytest.mark.parametrize("glob", ["", "  ", "# x", "[", "a\\", "[z-a]", "!", "*.{key,pem}"])
 def test_glob_that_matches_nothing_is_refused_as_rule(tmp_path: Path, glob: str) -> None:
     with pytest.raises(StorageRefused) as refused:
         Workspace.open([tmp_path], deny=[glob])
