@@ -65,7 +65,7 @@ def compiled(globs: Sequence[str]) -> "GitIgnoreSpec":
 def glob_problem(glob: str) -> Diagnostic | None:
     """INVALID_ARGUMENT when `glob` is none, or one that can match nothing (a comment, half a bracket).
 
-    Also for braces: other tools expand them and git does not, so that `--deny "*.{key,pem}"` would deny nothing.
+    Also for braces: other tools expand them and git does not, so `--deny "*.{key,pem}"` would deny nothing.
     """
     braces = _BRACES.search(glob)
     if braces is not None:
