@@ -22,6 +22,8 @@ def inline_difference(text: str) -> str | None:
             found, expected = getattr(pieces, name)(span), getattr(whole, name)(span)
             if found != expected and (name == "nodes_in" or not pieces.undecided_in(span)):
                 return f"{name} {span}: {found} and not {expected}"
+        if pieces.is_plain(span) and (whole.nodes_in(span) or whole.undecided_in(span)):
+            return f"{span} is not plain"
     return None
 
 

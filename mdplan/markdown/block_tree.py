@@ -34,6 +34,9 @@ class BlockParts(Protocol):
     def shows(self, part: int, sign: re.Pattern[str]) -> bool:
         """Whether `sign` may be found in the lines of that part; False is certain."""
 
+    def has_containers(self, part: int) -> bool:
+        """Whether that part holds lists and quotes without headings alone, by the reference pass."""
+
 
 class BlockTree:
     """All blocks in document order, containers before what they hold.
@@ -181,24 +184,21 @@ class BlockTree:
         """Whether the blocks come from the scanner, and not from the reference pass."""
         return not isinstance(self._parts, _KnownBlocks)
 
-    def neighbourhoods(self, spans: Iterable[Span]) -> Iterator[tuple[tuple[Block, ...], int | None]]:
-        """Blocks of the parts that hold something of `spans`, and of those beside them.
+    def parts_in(self, span: Span) -> range:
+        """Indexes of the parts that hold something of `span`, or touch it."""
+        return self._parts_in(span, span.end + 1)
 
-        Each part is in one of them at most. With each comes the start of the block behind it; None where
-        there is none. Spans and neighbourhoods are in document order.
-        """
-        found: list[tuple[int, int]] = []
-        for span in spans:
-            parts = self._parts_in(span, span.end + 1)
-            first, stop = max(parts.start - 1, 0), min(parts.stop + 1, self._count)
-            if found and first <= found[-1][1]:
-                first, before = found.pop()
-                stop = max(stop, before)
-            found.append((first, stop))
-        for first, stop in found:
-            if first < stop:
-                behind = self._parts.starts[stop] if stop < self._count else None
-                yield self._blocks_between(first, stop), behind
+    def blocks_of(self, part: int) -> tuple[Block, ...]:
+        """All blocks of the part with this index."""
+        return self._blocks_of(part)
+
+    def has_unmade_containers(self, part: int) -> bool:
+        """Whether that part holds nothing but lists and quotes without headings, not looked into so far."""
+        return part not in self._blocks and self._parts.has_containers(part)
+
+    def adopt(self, part: int, blocks: tuple[Block, ...]) -> None:
+        """Take `blocks` for those of that part: they come from the reference pass, as its own would."""
+        self._blocks.setdefault(part, blocks)
 
     @property
     def _count(self) -> int:
@@ -261,6 +261,9 @@ class _KnownBlocks:
 
     def shows(self, _part: int, _sign: re.Pattern[str]) -> bool:
         return True
+
+    def has_containers(self, _part: int) -> bool:
+        return False
 
     def holding(self, kind: BlockKind) -> Iterator[int]:
         if any(block.kind is kind for block in self._blocks):

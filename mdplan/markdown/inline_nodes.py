@@ -9,7 +9,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import accumulate
+from typing import Final
 
+from mdplan.markdown.block import Block, BlockKind
 from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.inline_blocks import (
     BlockShape,
@@ -29,13 +31,20 @@ from mdplan.markdown.inline_columns import (
 from mdplan.markdown.inline_node import InlineKind, InlineNode, document_order
 from mdplan.markdown.inline_parts import read_target
 from mdplan.markdown.inline_pieces import InlinePieces
-from mdplan.markdown.inline_recorder import MARKUP, record_nodes
+from mdplan.markdown.inline_recorder import MARKUP, Recording, record_nodes, record_without_labels
 from mdplan.markdown.wiki_links import wiki_links
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 from mdplan.text.value import value
 
 __all__ = ["InlineKind", "InlineMap", "InlineNode"]
+
+_BLANK_LINE: Final = "\n\n"
+_FOOTNOTE: Final = "[^"
+# So far a blank line is looked for: texts without any are not searched again and again.
+_NEAR: Final = 2_000
+_WITH_CONTENT: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
+_WITH_COLUMNS: Final = frozenset({BlockKind.TABLE, BlockKind.DEFINITION})
 
 
 @value(frozen=True)
@@ -61,6 +70,9 @@ class _Found:
         return list(accumulate((node.span.end for node in self.nodes), max))
 
 
+_NOTHING: Final = _Found()
+
+
 class InlineMap:
     """Inline nodes of one document, parsed block by block when they are asked for.
 
@@ -78,9 +90,11 @@ class InlineMap:
         self._text = text
         self._lines = lines
         self._source = SourceLines(text, lines)
+        self._tree = tree
         self._pieces = InlinePieces(text, lines, body_start, tree)
         self._blocks: dict[int, InlineBlocks] = {}
         self._found: dict[tuple[int, int], _Found] = {}
+        self._found_in_leaves: dict[int, _Found] = {}
 
     @property
     def definitions(self) -> Mapping[str, object]:
@@ -91,6 +105,35 @@ class InlineMap:
     def _environment(self) -> dict[str, object]:
         environments = (self._blocks_of(piece).environment for piece in self._pieces.defining)
         return merged_environments(environments)
+
+    def is_plain(self, span: Span) -> bool:
+        """Whether nothing can touch `span`, neither a node nor what is undecided; False is not certain.
+
+        Inline content ends at a blank line, so nothing has to be parsed where no mark stands around `span`.
+        """
+        text, start, end = self._text, max(span.start - _NEAR, 0), span.end + _NEAR
+        first = text.rfind(_BLANK_LINE, start, span.start)
+        behind = text.find(_BLANK_LINE, span.end, end)
+        if (first < 0 and start) or (behind < 0 and end < len(text)):
+            return False
+        first, behind = max(first, start), behind if behind >= 0 else len(text)
+        return MARKUP.search(text, first, behind) is None and self._keeps_within_limits(span)
+
+    def _keeps_within_limits(self, span: Span) -> bool:
+        """Whether no text around `span` can be nested too deep, or stand in a footnote: False is not certain.
+
+        What was scanned is not, but for footnotes in each other, which the scanner does not know.
+        """
+        if self._tree is None or not self._tree.is_scanned:
+            return False
+        if not self._has_footnotes:
+            return True
+        pieces = map(self._pieces.span, self._pieces.touching(span))
+        return not any(self._text.find(_FOOTNOTE, piece.start, piece.end) >= 0 for piece in pieces)
+
+    @cached_property
+    def _has_footnotes(self) -> bool:
+        return _FOOTNOTE in self._text
 
     def nodes_in(self, span: Span) -> tuple[InlineNode, ...]:
         """Nodes that share a code point with `span`, or hold it if it is empty, in document order.
@@ -105,13 +148,36 @@ class InlineMap:
         They are single nodes, lines of whole blocks, or all lines behind the nesting limit.
         """
         undecided = [each for found in self._found_in(span) for each in found.undecided]
-        for piece in self._pieces.touching(span):
-            unparsed = self._blocks_of(piece).unparsed_from
-            if unparsed is not None:
-                undecided.append(self._lines.span(unparsed, self._lines.count))
+        if not self._keeps_within_limits(span):
+            for piece in self._pieces.touching(span):
+                unparsed = self._blocks_of(piece).unparsed_from
+                if unparsed is not None:
+                    undecided.append(self._lines.span(unparsed, self._lines.count))
         return tuple(each for each in undecided if each.overlaps(span))
 
     def _found_in(self, span: Span) -> Iterator[_Found]:
+        leaves = self._leaves_in(span)
+        if leaves is None:
+            yield from self._found_in_pieces(span)
+            return
+        for leaf in leaves:
+            found = self._found_in_leaves.get(leaf.span.start)
+            if found is None:
+                found = self._in_contents(_inline_block(leaf)) if leaf.kind in _WITH_CONTENT else _NOTHING
+                self._found_in_leaves[leaf.span.start] = found
+            yield found
+
+    def _leaves_in(self, span: Span) -> tuple[Block, ...] | None:
+        """The leaf blocks that touch `span`, where nothing else has to be known of them; else None.
+
+        Of tables and definitions it is the columns, of footnotes and deep nesting where they end.
+        """
+        if self._tree is None or not self._keeps_within_limits(span):
+            return None
+        leaves = tuple(self._tree.leaves_in(span))
+        return None if any(leaf.kind in _WITH_COLUMNS for leaf in leaves) else leaves
+
+    def _found_in_pieces(self, span: Span) -> Iterator[_Found]:
         first = self._lines.line_at(span.start)
         last = self._lines.line_at(max(span.start, span.end - 1))
         for piece in self._pieces.touching(span):
@@ -159,9 +225,7 @@ class InlineMap:
             if columns is None:
                 return self._undecided_block(block)
             try:
-                # Labels count where there are brackets; telling what they mean takes all definitions.
-                environment = self._environment if "[" in content else {}
-                recorded = record_nodes(content, environment)
+                recorded = self._recorded(content)
             except RecursionError:
                 return self._undecided_block(block)
             wiki = wiki_links(content, recorded.nodes, recorded.undecided)
@@ -170,6 +234,11 @@ class InlineMap:
             undecided += map(columns.span, recorded.undecided)
         return _Found(tuple(nodes), tuple(undecided))
 
+    def _recorded(self, content: str) -> Recording:
+        """The nodes of `content`. Telling what labels mean takes all definitions, and few need it."""
+        recorded = record_without_labels(content) if _FOOTNOTE not in content else None
+        return record_nodes(content, self._environment) if recorded is None else recorded
+
     def _columns(self, block: InlineBlock) -> Iterable[ContentColumns | None]:
         if block.shape is BlockShape.ROW:
             return row_columns(block.contents, block.first_line, block.columns[0], self._source)
@@ -177,6 +246,19 @@ class InlineMap:
         if block.shape is BlockShape.HEADING:
             return (heading_columns(content, block.first_line, self._source),)
         return (paragraph_columns(content, block.first_line, block.last_line, self._source),)
+
+
+def _inline_block(leaf: Block) -> InlineBlock:
+    """A paragraph or heading of the tree as one with inline content."""
+    is_atx = leaf.kind is BlockKind.HEADING and leaf.markup.startswith("#")
+    is_setext = leaf.kind is BlockKind.HEADING and not is_atx
+    return InlineBlock(
+        shape=BlockShape.HEADING if is_atx else BlockShape.PARAGRAPH,
+        first_line=leaf.first_line,
+        # Without its underline.
+        last_line=leaf.last_line - is_setext,
+        contents=(leaf.content,),
+    )
 
 
 def _definition(block: InlineBlock, source: SourceLines) -> InlineNode | None:

@@ -60,6 +60,31 @@ class Recording:
 
 
 @timed
+def record_without_labels(content: str) -> Recording | None:
+    """As `record_nodes`, of content without footnotes; None where it depends on what labels mean."""
+    try:
+        return record_nodes(content, _Unasked())
+    except _LabelAsked:
+        return None
+
+
+class _LabelAsked(Exception):  # noqa: N818 - It is no error.
+    """The parser asks what labels mean."""
+
+
+class _Unasked(dict[str, object]):
+    """An environment that nobody may ask for definitions."""
+
+    def copy(self) -> "_Unasked":
+        return _Unasked(self)
+
+    def __contains__(self, key: object) -> bool:
+        if key == "references":
+            raise _LabelAsked
+        return super().__contains__(key)
+
+
+@timed
 def record_nodes(content: str, environment: dict[str, object]) -> Recording:
     """Inline nodes of `content`, sorted; `environment` is that of the block pass (definitions).
 
@@ -68,7 +93,9 @@ def record_nodes(content: str, environment: dict[str, object]) -> Recording:
     """
     recording = Recording()
     parser = _recording_parser()
-    parser.inline.parse(content, parser, {**environment, "recording": recording}, [])
+    known = environment.copy()
+    known["recording"] = recording
+    parser.inline.parse(content, parser, known, [])
     recording.nodes.sort(key=document_order)
     return recording
 

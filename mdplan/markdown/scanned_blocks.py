@@ -190,6 +190,10 @@ class ScannedBlocks:
         _, start, end = self.stretches[part]
         return sign.search(self._text, start, end) is not None
 
+    def has_containers(self, part: int) -> bool:
+        """Whether the stretch with this index holds lists and quotes without headings alone."""
+        return self.stretches[part][0] is Form.CONTAINERS
+
     def __len__(self) -> int:
         return len(self.stretches)
 

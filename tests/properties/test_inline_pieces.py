@@ -54,7 +54,12 @@ def test_only_what_a_question_touches_is_parsed(monkeypatch: pytest.MonkeyPatch)
         return original(body, lines_before)
 
     monkeypatch.setattr(inline_nodes, "parse_inline_blocks", noting)
-    outline = Outline(Source.from_text("# A\n\n`a` [a]\n\n" * 50 + "# B\n\n[a]: /u\n"))
+    text = "# A\n\n`a` [a](/u)\n\n[a]\n\n" * 50 + "# B\n\n| `b` |\n| --- |\n\n# C\n\n[a]: /u\n"
+    outline = Outline(Source.from_text(text))
 
-    assert len(outline.inline.nodes_in(Span(5, 8))) == 1
-    assert parsed == ["`a` [a]\n\n", "[a]: /u\n"]
+    assert len(outline.inline.nodes_in(Span(5, 15))) == 2
+    assert parsed == []
+    assert len(outline.inline.nodes_in(Span(18, 19))) == 1
+    assert parsed == ["[a]: /u\n"]
+    assert len(outline.inline.nodes_in(Span(text.index("`b`"), text.index("`b`") + 1))) == 1
+    assert parsed == ["[a]: /u\n", "| `b` |\n| --- |\n\n"]

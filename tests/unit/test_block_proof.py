@@ -31,6 +31,7 @@ class Lying:
         self.starts = self._honest.starts
         self.holding = self._honest.holding
         self.shows = self._honest.shows
+        self.has_containers = self._honest.has_containers
 
     def __len__(self) -> int:
         return len(self._honest)
