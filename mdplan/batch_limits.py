@@ -1,10 +1,11 @@
 """How much one batch may hold."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from mdplan.text.value import value
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@value(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How much one batch may hold; `glob_files` is how many files one glob of it may stand for.
 

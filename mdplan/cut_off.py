@@ -1,12 +1,11 @@
 """Commits that were cut off, as those see them who only look."""
 
-from dataclasses import replace
-
 from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.state_folder import has_journal
 from mdplan.storage.workspace import Workspace
+from mdplan.text.value import replace
 
 
 def cut_off(workspace: Workspace) -> list[Diagnostic]:

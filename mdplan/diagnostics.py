@@ -1,12 +1,11 @@
 """What can be wrong, as values: a code, what and where, and the next step."""
 
-from dataclasses import replace
 from enum import IntEnum, StrEnum
 from typing import Final, Self
 
 from mdplan.text.near_miss import NearMiss
 from mdplan.text.span import Position
-from mdplan.text.value import value
+from mdplan.text.value import replace, value
 
 
 class Exit(IntEnum):

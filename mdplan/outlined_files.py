@@ -1,7 +1,6 @@
 """The files of a workspace, read and parsed: what looking needs, and all else is built on."""
 
 from collections.abc import Callable
-from dataclasses import field
 from time import thread_time
 from typing import Self, TypeVar
 
@@ -17,7 +16,7 @@ from mdplan.settings import Settings
 from mdplan.storage.file_name import FileName
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source
-from mdplan.text.value import value
+from mdplan.text.value import field, value
 
 _Found = TypeVar("_Found")
 

@@ -4,15 +4,14 @@ The shapes are one for each verb, for success and refusal alike. On the wire nam
 values are left out, and every string is valid Unicode.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Severity
 from mdplan.text.source import visible
-from mdplan.text.value import value
+from mdplan.text.value import field_names, value
 from mdplan.wire_names import camel_case
 
 
@@ -53,10 +52,12 @@ def to_wire(value: object) -> Any:  # noqa: ANN401 (any JSON)
         return visible(str(value)) if not value.isascii() else str(value)
     if value is None or isinstance(value, bool | int | float | Enum):
         return value.value if isinstance(value, Enum) else value
-    if is_dataclass(value):
+    shape: Any = type(value)  # To mypy a class has no hash.
+    names = _names(shape)
+    if names is not None:
         return {
             wire_name: to_wire(item)
-            for name, wire_name in _names(value.__class__)
+            for name, wire_name in names
             if (item := getattr(value, name)) is not None and (item != "" or name != "hint")
         }
     if isinstance(value, Mapping):
@@ -66,6 +67,7 @@ def to_wire(value: object) -> Any:  # noqa: ANN401 (any JSON)
 
 
 @cache
-def _names(shape: Hashable) -> tuple[tuple[str, str], ...]:
-    """Names of the fields of a dataclass, and what they are called on the wire."""
-    return tuple((field.name, camel_case(field.name)) for field in fields(cast(Any, shape)))
+def _names(shape: type) -> tuple[tuple[str, str], ...] | None:
+    """Names of the fields of a dataclass, and what they are called on the wire; None for what is none."""
+    names = field_names(shape)
+    return None if names is None else tuple((name, camel_case(name)) for name in names)

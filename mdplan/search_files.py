@@ -1,7 +1,6 @@
 """`search`: where a pattern stands in files."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from mdplan.storage.file_name import FileName
 from mdplan.text.line_end_view import LineEndView
 from mdplan.text.pattern import PatternProblem
 from mdplan.text.span import Span
+from mdplan.text.value import replace
 from mdplan.tick import Tick, unheard
 
 _PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE})

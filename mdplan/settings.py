@@ -1,7 +1,6 @@
 """Limits and choices of one engine."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mdplan.batch_limits import DEFAULT_LIMITS, Limits
@@ -9,9 +8,10 @@ from mdplan.document_limits import FRONT_MATTER_CHARACTERS, PARSE_SECONDS, Docum
 from mdplan.limit_options import LimitOption
 from mdplan.storage.durability import Durability
 from mdplan.text.pattern import TIME_LIMIT_SECONDS
+from mdplan.text.value import replace, value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Limits and choices of one engine. Times are in seconds, sizes in bytes.
 
@@ -51,10 +51,10 @@ class Settings:
         """The same with limits as options gave them; None where one was not given."""
         changed: dict[str, Any] = {}
         batch: dict[str, Any] = {}
-        for limit, value in given.items():
+        for limit, number in given.items():
             outer, _, inner = limit.setting.rpartition(".")
-            if value is not None:
-                (batch if outer else changed)[inner] = value
+            if number is not None:
+                (batch if outer else changed)[inner] = number
         return replace(self, batch=replace(self.batch, **batch), **changed)
 
 

@@ -1,7 +1,6 @@
 """`stat`: the structure of files, which is looked at and not changed."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from mdplan.cut_off import cut_off
@@ -14,6 +13,7 @@ from mdplan.report import refusal
 from mdplan.stat_report import BrokenLink, StatReport
 from mdplan.storage.root import Root
 from mdplan.text.span import Span
+from mdplan.text.value import replace
 
 
 def stat_files(files: OutlinedFiles, request: StatRequest | Mapping[str, Any]) -> StatReport:

@@ -1,14 +1,13 @@
 """A workspace in which a file is read once, whoever asks for it, until it is forgotten."""
 
 from collections.abc import Callable
-from dataclasses import field
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.storage.file_name import FileName
 from mdplan.storage.leaf import FileBytes
 from mdplan.storage.workspace import Workspace
-from mdplan.text.value import value
+from mdplan.text.value import field, value
 
 _MOST_KEPT: Final = 16
 

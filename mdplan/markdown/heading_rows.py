@@ -1,7 +1,6 @@
 """The headings of a document in columns, of which outlines have thousands before anybody looks at one."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from mdplan.markdown.block import Block, BlockKind
@@ -36,18 +35,20 @@ def heading_text(level: int, depth: int, markup: str, content: str) -> HeadingTe
     return HeadingText(level, depth, markup, content, rendered, title, folded(title))
 
 
-@dataclass(slots=True)
 class HeadingRows:
     """Headings of every depth, in document order. It grows while it is made, and then never changes.
 
     `starts` and `ends` are those of their lines, with line ends; lines are 1-based and inclusive.
     """
 
-    texts: list[HeadingText] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    first_lines: list[int] = field(default_factory=list)
-    last_lines: list[int] = field(default_factory=list)
+    __slots__ = ("ends", "first_lines", "last_lines", "starts", "texts")
+
+    def __init__(self) -> None:
+        self.texts: list[HeadingText] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.first_lines: list[int] = []
+        self.last_lines: list[int] = []
 
     def block(self, number: int) -> Block:
         """The heading with this number, as the tree of blocks has it."""

@@ -1,11 +1,10 @@
 """Inline nodes as values: what they are and where their parts stand."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from enum import StrEnum
 
 from mdplan.text.span import Span
-from mdplan.text.value import value
+from mdplan.text.value import replace, value
 
 
 class InlineKind(StrEnum):

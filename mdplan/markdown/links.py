@@ -14,7 +14,7 @@ from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.targets import attributes_in, is_resolved, nodes_near, resolvable_targets, whole
 from mdplan.text.span import Span
-from mdplan.text.value import value
+from mdplan.text.value import field_names, value
 
 __all__ = [
     "Definition",
@@ -82,7 +82,7 @@ def count_links(outline: Outline, span: Span | None = None) -> LinkCount:
     area = span or whole(outline)
     kinds = Counter(_kind_of(node) for node in nodes_near(outline, area, _LINK_SIGN))
     return LinkCount(
-        **{name: kinds[name] for name in LinkCount.__dataclass_fields__ if name != "html"},
+        **{name: kinds[name] for name in field_names(LinkCount) or () if name != "html"},
         html=sum(1 for each in attributes_in(outline, area) if (each.tag, each.name) == ("a", "href")),
     )
 

@@ -8,7 +8,6 @@ is parsed late, such as inline content, is parsed wherever somebody asks for it.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import wraps
 from itertools import count
 from typing import Final, ParamSpec, TypeVar
@@ -25,14 +24,13 @@ class ParseTimeout(Exception):  # noqa: N818 - The name of its code.
     """Parsing took longer than it may."""
 
 
-@dataclass(slots=True)
 class _Limit:
     """Of `seconds` on `clock`, `spent` are gone but for those since the parser `started` that runs now."""
 
-    clock: Callable[[], float]
-    seconds: float
-    spent: float = 0.0
-    started: float | None = None
+    def __init__(self, clock: Callable[[], float], seconds: float) -> None:
+        self.clock, self.seconds = clock, seconds
+        self.spent = 0.0
+        self.started: float | None = None
 
 
 _limit: Final[ContextVar[_Limit | None]] = ContextVar("parse_time", default=None)

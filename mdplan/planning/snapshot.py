@@ -1,11 +1,10 @@
 """The files of one batch as the planner saw them."""
 
 from collections.abc import Mapping
-from dataclasses import field
 
 from mdplan.batch import FileEdits
 from mdplan.markdown.outline import Outline
-from mdplan.text.value import value
+from mdplan.text.value import field, value
 
 
 @value(frozen=True, slots=True, kw_only=True)

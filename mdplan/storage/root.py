@@ -3,7 +3,6 @@
 import errno
 import os
 from collections.abc import Callable
-from dataclasses import field, replace
 from typing import Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -13,7 +12,7 @@ from mdplan.storage.leaf import FileBytes, look_at, read_leaf, write_refusal
 from mdplan.storage.nearby import link_target, similar_names
 from mdplan.storage.refusal import of_error, refusing
 from mdplan.storage.scope import Scope
-from mdplan.text.value import value
+from mdplan.text.value import field, replace, value
 
 STATE_FOLDER: Final = ".mdplan"
 Found = TypeVar("Found")

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, Self
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -14,7 +13,7 @@ from mdplan.storage.listing import files_below
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.scope import Scope, compiled, cost_problem, glob_problem
-from mdplan.text.value import value
+from mdplan.text.value import replace, value
 
 # One letter before a colon is a drive.
 _ROOT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]+")

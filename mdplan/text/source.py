@@ -7,14 +7,13 @@ import codecs
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
-from mdplan.text.value import value
+from mdplan.text.value import field, value
 
 if TYPE_CHECKING:
     from mdplan.text.edit import EditList
@@ -60,7 +59,7 @@ class EncodeProblem:
     character: str | None
 
 
-@dataclass(frozen=True)
+@value(frozen=True)
 class Source:
     """Decoded text of one file and its bytes.
 

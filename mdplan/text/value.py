@@ -1,13 +1,18 @@
-"""Frozen dataclasses that cost little: to make by the thousand, and to define by the hundred."""
+"""Values: dataclasses that cost little, to define by the hundred and to make by the thousand.
 
-import dataclasses
+`value`, `field` and `replace` are written and typed as those of `dataclasses`, which is not loaded for them:
+it loads half a compiler, to look at signatures. Who asks its functions about a value gets an answer.
+"""
+
+import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, get_origin
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 _Value = TypeVar("_Value")
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as value
+    from dataclasses import field, replace
 else:
 
     def value(
@@ -16,102 +21,184 @@ else:
         """A dataclass that is frozen for type checkers alone; without `slots` it can keep what it found.
 
         Freezing it at run time, too, makes instances three times as costly to make: of an outline, whose
-        blocks, sections and spans these are, that would be a quarter of the whole cost. And it becomes a
-        dataclass when it is first used: a process that looks at one file defines a hundred values and makes
-        instances of a third of them; to look at the fields of all and to write their methods would be a
-        quarter of its start.
+        blocks, sections and spans these are, that would be a quarter of the whole cost.
         """
         assert frozen
 
         def define(written: type[_Value]) -> type[_Value]:
-            return _Later(written, slots=slots, order=order, kw_only=kw_only).cls
+            own = _own_fields(written, kw_only=kw_only)
+            cls = _slotted(written, own) if slots else _unslotted(written, own)
+            inherited = getattr(cls, "__value_fields__", {})
+            cls.__value_fields__ = {**inherited, **own}
+            for name in ("__dataclass_fields__", "__dataclass_params__"):
+                setattr(cls, name, _AsDataclass(cls, name))
+            _add_methods(cls, order=order)
+            return cls
 
         return define
 
+    def field(
+        *,
+        default: object = ...,
+        default_factory: Callable[[], object] | None = None,
+        repr: bool = True,  # noqa: A002 (as in `dataclasses`)
+        compare: bool = True,
+    ) -> "_Field":
+        """More about a field than its type; what the words mean is told by `dataclasses.field`."""
+        return _Field(default, default_factory, is_shown=repr, is_compared=compare)
 
-# What a dataclass tells of its fields.
-_OF_FIELDS: Final = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
-_METHODS: Final = ("__init__", "__repr__", "__eq__", "__hash__")
-_ORDER: Final = ("__lt__", "__le__", "__gt__", "__ge__")
-
-
-class _Later:
-    """A class `written` for a dataclass, which it becomes part by part as someone needs one.
-
-    `cls` is that class, with `slots` or without.
-    """
-
-    def __init__(self, written: type, *, slots: bool, order: bool, kw_only: bool) -> None:
-        self._written = {**vars(written), "__qualname__": written.__qualname__}
-        for name in ("__dict__", "__weakref__"):
-            self._written.pop(name, None)
-        self._order = order
-        self._kw_only = kw_only
-        namespace = self._slotted(written) if slots else dict(self._written)
-        self.cls = type(written)(written.__name__, written.__bases__, namespace)
-        self._methods = [
-            name for name in (*_METHODS, *(_ORDER if order else ())) if name not in self._written
-        ]
-        for name in _OF_FIELDS:
-            setattr(self.cls, name, _Attribute(self, name))
-        for name in self._methods:
-            setattr(self.cls, name, _first_call(self, name))
-
-    def _slotted(self, written: type) -> dict[str, Any]:
-        """What is written, with slots for those fields for which no base has any."""
-        annotations = self._written.get("__annotations__", {})
-        names = [name for name, kind in annotations.items() if ClassVar not in (kind, get_origin(kind))]
-        inherited = {slot for base in written.__mro__ for slot in vars(base).get("__slots__", ())}
-        rest = {name: item for name, item in self._written.items() if name not in names}
-        return {**rest, "__slots__": tuple(name for name in names if name not in inherited)}
-
-    def make_fields(self) -> None:
-        """Look at the fields: someone asks for them, or an instance is made."""
-        # Each time of a copy, so that two threads that come here together make the same.
-        copy: type = type(self.cls)(self.cls.__name__, self.cls.__bases__, dict(self._written))
-        made: type = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=self._kw_only)(copy)
-        for name in _OF_FIELDS:
-            setattr(self.cls, name, vars(made)[name])
-
-    def make_method(self, name: str) -> None:
-        """Make the method `name`: that which makes instances alone, or all others, which few classes need."""
-        is_init = name == "__init__"
-        # A subclass without fields of its own has the same fields, and so the same methods. Without a
-        # docstring it would get one, which takes longer than all else here.
-        same = type(self.cls)(self.cls.__name__, (self.cls,), {"__doc__": self.cls.__name__})
-        made: type = dataclasses.dataclass(
-            init=is_init,
-            repr=not is_init,
-            eq=not is_init,
-            unsafe_hash=not is_init and "__hash__" in self._methods,
-            order=not is_init and self._order,
-        )(same)
-        for each in self._methods:
-            if is_init == (each == "__init__"):
-                setattr(self.cls, each, vars(made)[each])
+    def replace(instance: _Value, /, **changes: object) -> _Value:
+        """A copy of the value `instance` in which these fields have changed."""
+        names = type(instance).__value_fields__
+        return type(instance)(**{name: getattr(instance, name) for name in names} | changes)
 
 
-class _Attribute:
-    """An attribute of a class that is there once its fields were looked at."""
-
-    def __init__(self, later: _Later, name: str) -> None:
-        self._later = later
-        self._name = name
-
-    def __get__(self, instance: object, owner: type) -> Any:  # noqa: ANN401 (of any attribute)
-        if isinstance(vars(self._later.cls)[self._name], _Attribute):
-            self._later.make_fields()
-        return getattr(owner, self._name)
+def field_names(shape: type) -> tuple[str, ...] | None:
+    """Names of the fields of a class of values, or of another dataclass; None where it is neither."""
+    fields = getattr(shape, "__value_fields__", None) or getattr(shape, "__dataclass_fields__", None)
+    return None if fields is None else tuple(fields)
 
 
-def _first_call(later: _Later, name: str) -> Callable[..., Any]:
-    """The method `name` until it is called."""
+class _Field:
+    """One field of a class. Where `default` is an ellipsis and there is no `factory`, it has to be given."""
 
-    def method(self: object, *arguments: object, **named: object) -> Any:  # noqa: ANN401 (of any method)
-        later.make_method(name)
-        return getattr(later.cls, name)(self, *arguments, **named)
+    __slots__ = ("default", "factory", "is_compared", "is_shown", "kind", "kw_only")
 
-    return method
+    def __init__(
+        self,
+        default: object = ...,
+        factory: Callable[[], object] | None = None,
+        *,
+        is_shown: bool = True,
+        is_compared: bool = True,
+    ) -> None:
+        self.default, self.factory = default, factory
+        self.is_shown, self.is_compared = is_shown, is_compared
+        # What the class says, when it has the field.
+        self.kind: Any = None
+        self.kw_only = False
 
 
-__all__ = ["value"]
+def _own_fields(written: type, *, kw_only: bool) -> dict[str, _Field]:
+    fields = {}
+    for name, kind in written.__annotations__.items():
+        default = vars(written).get(name, ...)
+        each = fields[name] = default if isinstance(default, _Field) else _Field(default)
+        each.kind, each.kw_only = kind, kw_only
+    return fields
+
+
+def _slotted(written: type, own: dict[str, _Field]) -> type:
+    """The class again, with slots for those fields for which no base has any."""
+    left_out = {"__dict__", "__weakref__", *own}
+    namespace = {name: item for name, item in vars(written).items() if name not in left_out}
+    inherited = {slot for base in written.__mro__ for slot in vars(base).get("__slots__", ())}
+    namespace["__slots__"] = tuple(name for name in own if name not in inherited)
+    namespace["__qualname__"] = written.__qualname__
+    return type(written)(written.__name__, written.__bases__, namespace)
+
+
+def _unslotted(written: type, own: dict[str, _Field]) -> type:
+    """The class itself, with the default of each field, and not with what was said about it."""
+    for name, each in own.items():
+        if each.default is not ...:
+            setattr(written, name, each.default)
+        elif name in vars(written):
+            delattr(written, name)
+    return written
+
+
+_COMPARISONS: Final = (operator.lt, operator.le, operator.gt, operator.ge)
+
+
+def _add_methods(cls: Any, *, order: bool) -> None:  # noqa: ANN401 (of a class that is made here)
+    """Give `cls` the methods of a value, but for those that it has itself."""
+    fields = cls.__value_fields__
+    positional = tuple(name for name, each in fields.items() if not each.kw_only)
+    setattr(cls, "__match_args__", positional)  # noqa: B010 (mypy has it for a tuple of literals)
+    compared = [name for name, each in fields.items() if each.is_compared]
+    content = operator.attrgetter(*compared) if compared else (lambda _: ())
+
+    def comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+        def method(self: object, other: object) -> bool:
+            same_kind = other.__class__ is self.__class__
+            return compare(content(self), content(other)) if same_kind else NotImplemented
+
+        return method
+
+    def method_hash(self: object) -> int:
+        return hash(content(self))
+
+    methods: dict[str, Callable[..., Any]] = {
+        "__init__": _init_when_called(cls),
+        "__repr__": _shown,
+        "__eq__": comparison(operator.eq),
+        "__hash__": method_hash,
+    }
+    if order:
+        methods |= {f"__{compare.__name__}__": comparison(compare) for compare in _COMPARISONS}
+    for name, method in methods.items():
+        # A class with its own comparison has None for its hash.
+        if vars(cls).get(name) is None:
+            setattr(cls, name, method)
+
+
+def _shown(self: Any) -> str:  # noqa: ANN401 (a value)
+    fields = type(self).__value_fields__.items()
+    shown = (f"{name}={getattr(self, name)!r}" for name, each in fields if each.is_shown)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _init_when_called(cls: Any) -> Callable[..., None]:  # noqa: ANN401 (a class of values)
+    """`__init__` of `cls`, written when it is called: a process makes values of a third of its classes."""
+
+    def init(self: object, /, *arguments: object, **named: object) -> None:
+        cls.__init__ = _written_init(cls)
+        cls.__init__(self, *arguments, **named)
+
+    return init
+
+
+def _written_init(cls: Any) -> Callable[..., None]:  # noqa: ANN401 (as above)
+    fields: dict[str, _Field] = cls.__value_fields__
+    known: dict[str, Any] = {}
+    positional, named, body = ["self"], list[str](), list[str]()
+    for name, each in fields.items():
+        known |= {f"default_{name}": each.default, f"make_{name}": each.factory}
+        is_required = each.default is ... and each.factory is None
+        (named if each.kw_only else positional).append(name if is_required else f"{name}=default_{name}")
+        made = f"make_{name}() if {name} is ... else {name}" if each.factory else name
+        body.append(f"self.{name} = {made}")
+    if hasattr(cls, "__post_init__"):
+        body.append("self.__post_init__()")
+    parameters = ", ".join([*positional, "*", *named] if named else positional)
+    exec(f"def __init__({parameters}):\n  " + "\n  ".join(body or ["pass"]), known)  # noqa: S102 (of our names)
+    init: Callable[..., None] = known["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    return init
+
+
+class _AsDataclass:
+    """What `dataclasses` wants to know of a class of values, told when it is asked."""
+
+    def __init__(self, cls: Any, name: str) -> None:  # noqa: ANN401 (as above)
+        self._cls, self._name = cls, name
+
+    def __get__(self, instance: object, owner: type) -> object:
+        import dataclasses
+
+        fields = []
+        for name, each in self._cls.__value_fields__.items():
+            more: dict[str, Any] = {"compare": each.is_compared, "kw_only": each.kw_only}
+            if each.factory is not None:
+                more["default_factory"] = each.factory
+            elif each.default is not ...:
+                more["default"] = each.default
+            fields.append((name, each.kind, dataclasses.field(repr=each.is_shown, **more)))
+        namespace = {"__module__": self._cls.__module__}
+        made = dataclasses.make_dataclass(self._cls.__name__, fields, namespace=namespace)
+        setattr(self._cls, self._name, getattr(made, self._name))
+        return getattr(made, self._name)
+
+
+__all__ = ["field", "field_names", "replace", "value"]

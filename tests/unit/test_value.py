@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mdplan.text.value import value
+from mdplan.text.value import field, value
 
 
 @value(frozen=True, slots=True, order=True)
@@ -20,7 +20,7 @@ class Place:
 class Named:
     name: str
     tags: tuple[str, ...] = ()
-    note: dict[str, str] = dataclasses.field(default_factory=dict, repr=False, compare=False)
+    note: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         assert self.name, "a name"
