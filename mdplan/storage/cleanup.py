@@ -1,5 +1,6 @@
 """After the commit point: the displaced files go into the history. Whatever fails here is a warning."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
@@ -22,12 +23,29 @@ class Cleaned:
 
 def clean_up(state: RootState, record: Record) -> Cleaned:
     """Move what `record`, which is committed, displaced into the history; it may be done more than once."""
+    places, problems = places_of(state.folders, state.exchange, record)
+    return _clean(state, record, [(place, (place.temporary, place.aside)) for place in places], problems)
+
+
+def clean_up_after(state: RootState, record: Record, places: Iterable[Place]) -> Cleaned:
+    """The same right after the commit of `record`, whose `places` are known, and what each of them has."""
+    left = [(place, (place.displaced,)) for place in places if place.entry.base is not None]
+    return _clean(state, record, left, [])
+
+
+def _clean(
+    state: RootState,
+    record: Record,
+    left: Iterable[tuple[Place, tuple[str, ...]]],
+    warnings: list[Diagnostic],
+) -> Cleaned:
+    """Clean up the names that are `left` at each place."""
     something, complete = False, True
-    places, warnings = places_of(state.folders, state.exchange, record)
-    for place in places:
-        for name in (place.temporary, place.aside):
+    for place, names in left:
+        for name in names:
             try:
-                content = place.whole_content(name)
+                seen = place.seen(name)
+                content = seen.content
                 if content is None:
                     continue
                 something = True
@@ -35,7 +53,7 @@ def clean_up(state: RootState, record: Record) -> Cleaned:
                     complete = False
                     warnings.append(_changed(place, name, kept=is_digest(content)))
                 if is_digest(content):
-                    state.images.take(place.folder, name, content)
+                    state.images.take(place.folder, name, content, seen.status)
             except OSError as error:
                 complete = False
                 warnings.append(stayed(of_error(error, place.shown, "keeping the old content of"), name))

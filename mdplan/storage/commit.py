@@ -12,7 +12,7 @@ from typing import Any
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity, warning
 from mdplan.storage.bases import Base, check_again, find_bases
-from mdplan.storage.cleanup import clean_up
+from mdplan.storage.cleanup import clean_up_after
 from mdplan.storage.durability import Durability
 from mdplan.storage.journal import RecordName, State
 from mdplan.storage.journal_record import MAX_RECORD_BYTES, TRANSACTION, Record, encode_note
@@ -243,7 +243,7 @@ def _confirm(staged: Staged) -> None:
 def _finished(staged: Staged, record: Record, done: RecordName, synced: set[str], cas: Guard) -> CommitFacts:
     """Clean up; nothing that fails now makes the commit a failure."""
     state = staged.state
-    cleaned = clean_up(state, record)
+    cleaned = clean_up_after(state, record, [target.place for target in staged.targets])
     warnings = [*cleaned.warnings]
     if not cleaned.complete:
         warnings.append(_not_undoable())

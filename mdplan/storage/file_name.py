@@ -5,6 +5,7 @@ The rules are those of every system at once, so that a batch that is accepted he
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -25,6 +26,7 @@ _DEVICES: Final = frozenset(
 # does not look like what it is.
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 _SHOWN_CHARACTERS: Final = 200
+_REMEMBERED_CHARACTERS: Final = 200
 
 
 @value(frozen=True, slots=True, order=True)
@@ -48,6 +50,10 @@ def canonical_path(path: str) -> str | Diagnostic:
     Refused with PATH_OUTSIDE_ROOT are absolute paths and `..` components, with PATH_INVALID what some system
     reads as something else than a file of that name. `~`, `$` and `%` are ordinary characters.
     """
+    return _remembered(path) if len(path) <= _REMEMBERED_CHARACTERS else _checked(path)
+
+
+def _checked(path: str) -> str | Diagnostic:
     problem = _problem_of_text(path)
     if problem is not None:
         return problem
@@ -64,6 +70,10 @@ def canonical_path(path: str) -> str | Diagnostic:
         if reason is not None:
             return _invalid(path, reason)
     return "/".join(kept)
+
+
+# Every stage of a batch checks the paths of its files anew, as each trusts no other with that.
+_remembered: Final = lru_cache(maxsize=4096)(_checked)
 
 
 def component_problem(component: str) -> str | None:

@@ -23,6 +23,8 @@ _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _DIRECTORY: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _LEAF: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | _NO_FOLLOW
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
+# Without waiting for a FIFO, or for a program that holds a lease.
+_LOCK: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | _NO_FOLLOW
 _READ_AT_ONCE: Final = 1 << 20
 # What a file system says on which a file can have no second name, or no further one.
 NO_LINK: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
@@ -99,6 +101,16 @@ class FileSystem:
             raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
         return os.open(path, _DIRECTORY)
 
+    def status_at(self, path: str) -> os.stat_result:
+        """The status of what the absolute `path` leads to, whose links are followed."""
+        self.reach(Step.STATUS)
+        return os.stat(path)
+
+    def is_there(self, path: str) -> bool:
+        """Whether the absolute `path`, whose links are followed, leads to anything that can be seen."""
+        self.reach(Step.STATUS)
+        return os.access(path, os.F_OK)
+
     def open_directory(self, directory: int, name: str) -> int:
         """Open the directory `name`; a link in its place is ENOTDIR or ELOOP."""
         self.reach(Step.OPEN_DIRECTORY)
@@ -108,6 +120,11 @@ class FileSystem:
         """Open `name` for reading without waiting for a FIFO's writer; a link in its place is ELOOP."""
         self.reach(Step.OPEN_FILE)
         return os.open(name, _LEAF, dir_fd=directory)
+
+    def open_lock(self, directory: int, name: str) -> int:
+        """Open `name` to take the lock of it, made for its owner alone if missing; a link is ELOOP."""
+        self.reach(Step.OPEN_FILE)
+        return os.open(name, _LOCK, 0o600, dir_fd=directory)
 
     def status(self, descriptor: int) -> os.stat_result:
         """The status of an open file or directory."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.file_name import component_problem
 from mdplan.storage.refusal import of_error, refusing
 from mdplan.storage.root import Root
 
@@ -17,14 +18,19 @@ class Folders:
 
     def __init__(self, root: Root) -> None:
         self.root = root
-        self._opened: dict[str, int] = {}
+        # The root's own descriptor is not ours to close.
+        self._opened: dict[str, int] = {"": root.descriptor}
 
     def open(self, path: str) -> int | Diagnostic:
         """The folder `path`, through no link; it stays open. Errors: those of `Root.open_folder`."""
         if path not in self._opened:
-            opened = self.root.open_folder(path)
-            if isinstance(opened, Diagnostic):
-                return opened
+            opened = self._below_an_open_one(path)
+            if opened is None:
+                # From the root down, which also tells what is in the way.
+                walked = self.root.open_folder(path)
+                if isinstance(walked, Diagnostic):
+                    return walked
+                opened = walked
             self._opened[path] = opened
         return self._opened[path]
 
@@ -90,9 +96,19 @@ class Folders:
 
     def close(self) -> None:
         """Close all folders."""
-        for folder in self._opened.values():
-            self.root.filesystem.release(folder)
-        self._opened.clear()
+        for path, folder in self._opened.items():
+            if path:
+                self.root.filesystem.release(folder)
+        self._opened = {"": self.root.descriptor}
+
+    def _below_an_open_one(self, path: str) -> int | None:
+        """The folder `path`, opened in the one above it; None where that is not open, or that fails."""
+        above, _, name = path.rpartition("/")
+        if above not in self._opened or component_problem(name) is not None:
+            return None
+        with suppress(OSError):
+            return self.root.filesystem.open_directory(self._opened[above], name)
+        return None
 
 
 def folder_of(path: str) -> str:

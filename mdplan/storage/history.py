@@ -6,7 +6,7 @@ image that is not what its digest says is told, and never used.
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
@@ -107,8 +107,9 @@ def collect(
     """Forget the oldest transactions beyond a number, and beyond a size in bytes of all that is kept.
 
     A transaction that still waits for something is never forgotten, nor the last one that was committed. The
-    number is looked at every time, all the rest only with every 16th transaction, so it may be called after
-    every commit. What could not be removed is a warning.
+    number is looked at every time, the sizes with every 16th transaction, and records are read only when
+    something has to go, so it may be called after every commit. What no record names goes then, too. What
+    could not be removed is a warning.
     """
     root = lock.root
     try:
@@ -121,7 +122,9 @@ def collect(
         if not is_due and state.journal.count(*_COLLECTED) <= max_transactions + _LOOKED_AT_EVERY:
             return ()
         with refusing(root.show(STATE_FOLDER), "cleaning up the history of"):
-            _collect(state, max_transactions, max_bytes)
+            sizes = state.images.sizes()
+            if state.journal.count(*_COLLECTED) > max_transactions or _size(state, sizes) > max_bytes:
+                _collect(state, sizes, max_transactions, max_bytes)
     except StorageRefused as refused:
         return tuple(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
     finally:
@@ -129,10 +132,16 @@ def collect(
     return ()
 
 
-def _collect(state: RootState, max_transactions: int, max_bytes: int) -> None:
+def _size(state: RootState, sizes: Mapping[str, int]) -> int:
+    """How many bytes all images, whose `sizes` are given, and all records have."""
+    disk, journal = state.root.filesystem, state.journal
+    records = (disk.status_of(journal.folder, str(name)).st_size for name in journal.newest_first())
+    return sum(sizes.values()) + sum(records)
+
+
+def _collect(state: RootState, sizes: Mapping[str, int], max_transactions: int, max_bytes: int) -> None:
     """Keep the newest records, as many as allowed, and the images that they or unsettled ones name."""
     filesystem = state.root.filesystem
-    sizes = state.images.sizes()
     kept: set[str] = set()
     room, count = max_bytes, 0
     for name in state.journal.newest_first():

@@ -22,13 +22,14 @@ class Images:
         self._filesystem = filesystem
         self._lasting = lasting
 
-    def take(self, folder: int, name: str, digest: str) -> None:
+    def take(self, folder: int, name: str, digest: str, status: os.stat_result | None = None) -> None:
         """Move the file `name`, whose content has that digest, out of the open `folder` and keep it.
 
-        A file that has other names stays where they are. From another device it is copied.
+        A file that has other names stays where they are. From another device it is copied. `status` is that
+        of the file, where it was seen just before.
         """
         disk = self._filesystem
-        status = disk.status_of(folder, name)
+        status = status or disk.status_of(folder, name)
         if status.st_nlink > 1:
             disk.unlink(folder, name)
             return

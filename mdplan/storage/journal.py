@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
+from itertools import chain
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -43,6 +44,10 @@ class State(StrEnum):
 
 
 _STATES: Final = {state.value: state for state in State}
+_BY_ENDING: Final = {f".{state}": state for state in State}
+_KEPT: Final = f".{State.KEPT}"
+# How many a sequence has at least.
+_DIGITS: Final = 8
 
 
 @value(frozen=True, slots=True)
@@ -67,7 +72,8 @@ class Journal:
         self.root = root
         self.folder = folder
         self.shown = root.show(f"{STATE_FOLDER}/{JOURNAL_FOLDER}")
-        self._names: set[str] | None = None
+        self._names: dict[State, set[str]] | None = None
+        self._newest: int | None = None
 
     def names(self, *states: State) -> list[RecordName]:
         """The names of all records in one of `states` (in any, when none is given), the oldest first."""
@@ -77,17 +83,25 @@ class Journal:
 
     def newest_first(self, *states: State) -> Iterator[RecordName]:
         """The same from the other end; a caller that needs but a few pays for those."""
-        # Longer numbers are larger ones, so names sort by their sequences.
-        by_sequence = sorted(self._ending(states), key=lambda name: (name.find("-"), name), reverse=True)
+        by_sequence = sorted(self._in(states), key=_age, reverse=True)
         return (parsed for name in by_sequence if (parsed := _parsed(name)) is not None)
 
     def newest(self) -> int:
         """The sequence of the record that was begun last; 0 when there is none."""
-        return next((name.sequence for name in self.newest_first()), 0)
+        if self._newest is None:
+            names = list(self._in(()))
+            # Names with sequences of one length sort as they are; only very long journals have others.
+            is_plain = all(name.startswith("-", _DIGITS) for name in names)
+            # What sorts last may be no record at all.
+            last = _parsed(max(names, key=None if is_plain else _age, default="")) or next(
+                self.newest_first(), None
+            )
+            self._newest = 0 if last is None else last.sequence
+        return self._newest
 
     def count(self, *states: State) -> int:
         """How many files there are that are called as records in one of `states` are."""
-        return len(self._ending(states))
+        return sum(len(self._listed()[state]) for state in states)
 
     def read(self, name: RecordName) -> Record | Diagnostic:
         """The record called `name`. Errors: JOURNAL_CORRUPT; those of `read_leaf`."""
@@ -120,7 +134,8 @@ class Journal:
                 filesystem.release(descriptor)
                 raise
             filesystem.close(descriptor)
-        self._listed().add(str(name))
+        self._listed()[State.NEW].add(str(name))
+        self._newest = name.sequence
         return name
 
     def advance(self, name: RecordName, state: State) -> RecordName:
@@ -128,8 +143,8 @@ class Journal:
         moved = replace(name, state=state)
         with refusing(self.shown, "writing the journal"):
             self.root.filesystem.rename(self.folder, str(name), str(moved))
-        self._listed().discard(str(name))
-        self._listed().add(str(moved))
+        self._listed()[name.state].discard(str(name))
+        self._listed()[state].add(str(moved))
         return moved
 
     def holds(self, name: RecordName) -> bool:
@@ -145,23 +160,38 @@ class Journal:
         """Forget a transaction; nothing happens when it is forgotten already."""
         with refusing(self.shown, "cleaning up the journal"), suppress(FileNotFoundError):
             self.root.filesystem.unlink(self.folder, str(name))
-        self._listed().discard(str(name))
+        self._listed()[name.state].discard(str(name))
+        self._newest = None
 
     def sync(self) -> bool:
         """Wait until the states of all transactions are on the disk; False where folders cannot be synced."""
         with refusing(self.shown, "syncing the journal"):
             return self.root.filesystem.sync_directory(self.folder)
 
-    def _ending(self, states: tuple[State, ...]) -> list[str]:
+    def _in(self, states: tuple[State, ...]) -> Iterator[str]:
         """The files whose names end as those of records in `states` (in any, when there is none) do."""
-        endings = tuple(f".{state}" for state in states or State)
-        return [name for name in self._listed() if name.endswith(endings)]
+        listed = self._listed()
+        return chain.from_iterable(listed[state] for state in states or State)
 
-    def _listed(self) -> set[str]:
+    def _listed(self) -> dict[State, set[str]]:
+        """The names of all files that end in a state, by that."""
         if self._names is None:
             with refusing(self.shown, "reading the journal"):
-                self._names = set(self.root.filesystem.list_files(self.folder))
+                names = self.root.filesystem.list_files(self.folder)
+            found: dict[State, set[str]] = {state: set() for state in State}
+            # Nearly all are settled, and those take the short way.
+            found[State.KEPT] = {name for name in names if name.endswith(_KEPT)}
+            for name in set(names) - found[State.KEPT]:
+                state = _BY_ENDING.get(name[name.rfind(".") :])
+                if state is not None:
+                    found[state].add(name)
+            self._names = found
         return self._names
+
+
+def _age(name: str) -> tuple[int, str]:
+    """A key by which the names of records sort by their sequences: longer numbers are larger ones."""
+    return name.find("-"), name
 
 
 def _parsed(name: str) -> RecordName | None:

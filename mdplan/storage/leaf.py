@@ -5,13 +5,14 @@ import hashlib
 import os
 import stat
 import sys
+from dataclasses import field
 from typing import Final, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.file_name import TEMPORARY_NAME
 from mdplan.storage.filesystem import FileSystem
 from mdplan.storage.refusal import of_error
-from mdplan.text.value import field, value
+from mdplan.text.value import value
 
 _KINDS: Final = (
     (stat.S_ISDIR, "a folder"),
@@ -76,12 +77,20 @@ def read_leaf(
             problem = _kind_problem(status, shown) or _size_problem(status.st_size, shown, max_bytes)
             if problem is not None:
                 return problem
-            data = filesystem.read(descriptor, max_bytes + 1)
+            data = _read_whole(filesystem, descriptor, status.st_size, max_bytes + 1)
         finally:
             filesystem.release(descriptor)
     except OSError as error:
         return of_error(error, shown, "reading")
     return _size_problem(len(data), shown, max_bytes) or FileBytes(data, status)
+
+
+@value(frozen=True, slots=True)
+class Seen:
+    """What is at a name, as `content_of` tells it; and its status, if anything was there to be looked at."""
+
+    content: str | None
+    status: os.stat_result | None = None
 
 
 def content_of(filesystem: FileSystem, folder: int, leaf: str, at_most: int) -> str | None:
@@ -90,23 +99,29 @@ def content_of(filesystem: FileSystem, folder: int, leaf: str, at_most: int) -> 
     For what is no regular file, or larger than `at_most` bytes, it is a text that no digest is equal to; two
     such texts are equal when nothing tells that there is something else. UNFINISHED is one of them.
     """
+    return see(filesystem, folder, leaf, at_most).content
+
+
+def see(filesystem: FileSystem, folder: int, leaf: str, at_most: int) -> Seen:
+    """The same with the status of it. Raises `OSError`."""
     try:
         status = filesystem.status_of(folder, leaf)
         if not stat.S_ISREG(status.st_mode) or status.st_mode & stat.S_ISVTX:
-            return _unlike_a_file(filesystem, folder, leaf, status)
+            return Seen(_unlike_a_file(filesystem, folder, leaf, status), status)
         descriptor = filesystem.open_file(folder, leaf)
     except OSError as error:
         if error.errno == errno.ENOENT:
-            return None
+            return Seen(None)
         if error.errno == errno.ELOOP:
-            return "link put there meanwhile"
+            return Seen("link put there meanwhile")
         raise
     try:
         status = filesystem.status(descriptor)
-        digest = _digest(filesystem, descriptor, at_most) if stat.S_ISREG(status.st_mode) else None
+        is_file = stat.S_ISREG(status.st_mode)
+        digest = _digest(filesystem, descriptor, status.st_size, at_most) if is_file else None
     finally:
         filesystem.release(descriptor)
-    return digest or _unlike_a_file(filesystem, folder, leaf, status)
+    return Seen(digest or _unlike_a_file(filesystem, folder, leaf, status), status)
 
 
 def is_digest(content: str | None) -> TypeGuard[str]:
@@ -125,12 +140,11 @@ def write_refusal(
     try:
         permitted = filesystem.may_write(folder, leaf)
         folder_permitted = filesystem.may_write(folder, ".")
-        folder_status = filesystem.status(folder)
+        sticky = _is_kept_by_its_folder(filesystem, folder, status)
         links = status.st_nlink - (_left_behind(filesystem, folder, status) if status.st_nlink > 1 else 0)
     except OSError as error:
         return of_error(error, shown, "checking")
     user = os.geteuid()
-    sticky = folder_status.st_mode & stat.S_ISVTX and user not in (0, status.st_uid, folder_status.st_uid)
     foreign = user != 0 and (status.st_uid != user or status.st_gid not in {os.getegid(), *os.getgroups()})
     read_only = not status.st_mode & 0o222
     special = status.st_mode & _SPECIAL_BITS
@@ -155,22 +169,44 @@ def write_refusal(
     return None
 
 
+def _is_kept_by_its_folder(filesystem: FileSystem, folder: int, status: os.stat_result) -> bool:
+    """Whether the file is another user's in a sticky folder of another user."""
+    user = os.geteuid()
+    if user in (0, status.st_uid):
+        return False
+    folder_status = filesystem.status(folder)
+    return bool(folder_status.st_mode & stat.S_ISVTX) and user != folder_status.st_uid
+
+
 def _left_behind(filesystem: FileSystem, folder: int, status: os.stat_result) -> int:
     """How many names of the file in `folder` are those that a killed commit gave it."""
     names = [entry.name for entry in filesystem.list(folder) if TEMPORARY_NAME.fullmatch(entry.name)]
     return sum(os.path.samestat(filesystem.status_of(folder, name), status) for name in names)
 
 
-def _digest(filesystem: FileSystem, descriptor: int, at_most: int) -> str | None:
-    """The SHA-256 of an open file; None when it is larger than `at_most` bytes."""
+def _read_whole(filesystem: FileSystem, descriptor: int, expected: int, at_most: int) -> bytes:
+    """Up to `at_most` bytes of an open file that is said to have `expected` ones.
+
+    To ask for more costs a large buffer; to ask for one more tells whether it has grown.
+    """
+    wanted = min(expected + 1, at_most)
+    data = filesystem.read(descriptor, wanted)
+    return data if len(data) < wanted else data + filesystem.read(descriptor, at_most - wanted)
+
+
+def _digest(filesystem: FileSystem, descriptor: int, expected: int, at_most: int) -> str | None:
+    """The SHA-256 of an open file that is said to have `expected` bytes; None for more than `at_most`."""
     digest, size = hashlib.sha256(), 0
     while True:
-        part = filesystem.read(descriptor, min(_HASHED_AT_ONCE, at_most + 1 - size))
+        # One byte more than is expected tells whether it has grown; a larger buffer costs more than that.
+        rest = expected - size + 1 if size <= expected else _HASHED_AT_ONCE
+        wanted = min(_HASHED_AT_ONCE, rest, at_most + 1 - size)
+        part = filesystem.read(descriptor, wanted)
         digest.update(part)
         size += len(part)
         if size > at_most:
             return None
-        if len(part) < _HASHED_AT_ONCE:
+        if len(part) < wanted:
             return digest.hexdigest()
 
 

@@ -4,33 +4,24 @@ Where roots lie in each other, the outer lock is taken first: here those of fold
 commit those of folders between the root and its files.
 """
 
-import errno
 import os
-import re
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.file_name import visible
-from mdplan.storage.leaf import read_leaf
+from mdplan.storage.journal import Journal, RecordName
+from mdplan.storage.lock_file import holder, lock_file
 from mdplan.storage.nested import roots_above
-from mdplan.storage.refusal import StorageRefused, of_error, refusing
+from mdplan.storage.refusal import StorageRefused, refusing
 from mdplan.storage.root import STATE_FOLDER, Root
-from mdplan.storage.state_folder import LOCK_FILE, open_state_folder
-
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
+from mdplan.storage.state_folder import open_folders, open_state_folder
 
 DEFAULT_TIMEOUT: Final = 10.0
-_HOLDER_FILE: Final = "lock.holder"
-_MAX_HOLDER_BYTES: Final = 200
-_HOLDER: Final = re.compile(rb"(\d{1,10}) ([A-Za-z0-9._-]{1,100})\n")
-_POLL_SECONDS: Final = 0.01
-_NO_LOCKS: Final = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL})
 
 # By device and inode of the state folder: two roots may be one folder under two names.
 _thread_locks: Final[dict[tuple[int, int], threading.Lock]] = {}
@@ -38,6 +29,19 @@ _thread_locks_guard: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
+class UnderLock:
+    """What is opened once for all that happens under a lock: the journal, and the folder of the history.
+
+    `clean` are the committed transactions of which nothing lies beside their targets any more, as they were
+    seen under this lock, with the folders that they touched.
+    """
+
+    journal: Journal
+    history: int
+    clean: dict[RecordName, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class RootLock:
     """The proof that this thread is the only one of mdplan that writes below `root`.
 
@@ -49,6 +53,20 @@ class RootLock:
     state_folder: int
     outer: tuple["RootLock", ...] = ()
     timeout: float = DEFAULT_TIMEOUT
+    _opened: UnderLock | None = field(default=None, init=False, repr=False)
+
+    def opened(self) -> UnderLock:
+        """The folders in the state folder, made if they are missing. Raises `StorageRefused`."""
+        if self._opened is None:
+            folders = open_folders(self.root, self.state_folder)
+            self._opened = UnderLock(Journal(self.root, folders.journal), folders.history)
+        return self._opened
+
+    def close(self) -> None:
+        """Close what was opened."""
+        if self._opened is not None:
+            self.root.filesystem.release(self._opened.journal.folder)
+            self.root.filesystem.release(self._opened.history)
 
 
 @contextmanager
@@ -63,13 +81,12 @@ def locked(root: Root, timeout: float = DEFAULT_TIMEOUT) -> Iterator[RootLock]:
         for above in roots_above(root):
             held.callback(above.close)
             outer.append(held.enter_context(locked_alone(above, timeout)))
-        lock = held.enter_context(locked_alone(root, timeout))
-        yield RootLock(root, lock.state_folder, tuple(outer), timeout)
+        yield held.enter_context(locked_alone(root, timeout, tuple(outer)))
 
 
 @contextmanager
-def locked_alone(root: Root, timeout: float) -> Iterator[RootLock]:
-    """The same for `root` without those that it lies in."""
+def locked_alone(root: Root, timeout: float, outer: tuple[RootLock, ...] = ()) -> Iterator[RootLock]:
+    """The same for `root` without those that it lies in, whose locks are `outer`."""
     deadline = time.monotonic() + timeout
     filesystem = root.filesystem
     state_folder = open_state_folder(root)
@@ -81,12 +98,15 @@ def locked_alone(root: Root, timeout: float) -> Iterator[RootLock]:
         if not thread_lock.acquire(timeout=max(0.0, timeout)):
             raise _timed_out(root, state_folder, timeout)
         try:
-            process_lock = _process_lock(root, state_folder, timeout, deadline)
-            try:
-                _tell_holder(root, state_folder)
-                yield RootLock(root, state_folder, timeout=timeout)
-            finally:
-                process_lock.release()
+            with lock_file(root, state_folder, deadline) as is_taken:
+                if not is_taken:
+                    raise _timed_out(root, state_folder, timeout)
+                _check_same_folder(root)
+                lock = RootLock(root, state_folder, outer, timeout)
+                try:
+                    yield lock
+                finally:
+                    lock.close()
         finally:
             thread_lock.release()
     finally:
@@ -102,67 +122,19 @@ def is_held(root: Root) -> bool:
         return any(problem.code is Code.LOCK_TIMEOUT for problem in refused.problems)
 
 
-def _process_lock(root: Root, state_folder: int, timeout: float, deadline: float) -> "BaseFileLock":
-    from filelock import FileLock, Timeout
-
-    path = os.path.join(root.path, STATE_FOLDER, LOCK_FILE)
-    # A soft lock, which filelock would fall back to, outlives a killed process.
-    lock = FileLock(path, mode=0o600, fallback_to_soft=False, poll_interval=_POLL_SECONDS)
-    try:
-        lock.acquire(timeout=max(0.0, deadline - time.monotonic()))
-    except Timeout as error:
-        raise _timed_out(root, state_folder, timeout) from error
-    except (NotImplementedError, OSError) as error:
-        if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
-            raise StorageRefused((of_error(error, root.show(STATE_FOLDER), "locking"),)) from error
-        message = "the file system of the root has no file locks"
-        hint = "work on a copy on a local disk"
-        raise StorageRefused((Diagnostic(code=Code.LOCK_UNSUPPORTED, message=message, hint=hint),)) from error
-    try:
-        _check_same_folder(root)
-    except BaseException:
-        lock.release()
-        raise
-    return lock
-
-
 def _check_same_folder(root: Root) -> None:
-    """The lock was found by its path, the files are by descriptor: both must be the same folder."""
+    """Whoever names the root by its path must mean the folder that was opened."""
+    filesystem = root.filesystem
     with refusing(root.show(""), "looking at the root"):
-        descriptor = root.filesystem.open_root(root.path)
-        try:
-            same = os.path.samestat(
-                root.filesystem.status(descriptor), root.filesystem.status(root.descriptor)
-            )
-        finally:
-            root.filesystem.release(descriptor)
+        same = os.path.samestat(filesystem.status_at(root.path), filesystem.status(root.descriptor))
     if not same:
         message = "the root folder was replaced by another one since it was opened"
         raise StorageRefused((Diagnostic(code=Code.IO_ERROR, message=message, hint="start mdplan again"),))
 
 
-def _tell_holder(root: Root, state_folder: int) -> None:
-    """Write down who holds the lock, for those who wait; nothing depends on it."""
-    holder = f"{os.getpid()} {os.uname().nodename}\n".encode("utf-8", "replace")
-    filesystem = root.filesystem
-    written = read_leaf(filesystem, state_folder, _HOLDER_FILE, _HOLDER_FILE, _MAX_HOLDER_BYTES)
-    if not isinstance(written, Diagnostic) and written.data == holder:
-        return
-    with suppress(OSError):
-        if not (isinstance(written, Diagnostic) and written.code is Code.FILE_NOT_FOUND):
-            filesystem.unlink(state_folder, _HOLDER_FILE)
-        descriptor = filesystem.create(state_folder, _HOLDER_FILE)
-        try:
-            filesystem.write(descriptor, holder)
-        finally:
-            filesystem.close(descriptor)
-
-
 def _timed_out(root: Root, state_folder: int, timeout: float) -> StorageRefused:
-    written = read_leaf(root.filesystem, state_folder, _HOLDER_FILE, _HOLDER_FILE, _MAX_HOLDER_BYTES)
-    # What stands there may be anybody's text, so only a number and a plain name are repeated.
-    holder = None if isinstance(written, Diagnostic) else _HOLDER.fullmatch(written.data)
-    who = f" (process {int(holder[1])} on `{holder[2].decode()}` holds it)" if holder else ""
+    found = holder(root, state_folder)
+    who = f" ({found} holds it)" if found else ""
     return StorageRefused(
         (
             Diagnostic(

@@ -56,6 +56,9 @@ def _opened(root: Root, path: str) -> Root | None:
     """The folder `path` above `root` as a root, if it has a state folder of this user's."""
     filesystem = root.filesystem
     with refusing(path, "looking for other roots in"):
+        # Most folders have none, which one look tells.
+        if not filesystem.is_there(os.path.join(path, STATE_FOLDER)):
+            return None
         try:
             descriptor = filesystem.open_root(path)
         except OSError as error:

@@ -8,7 +8,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.exchange import Exchange
 from mdplan.storage.folders import Folders, folder_of
 from mdplan.storage.journal_record import Entry, Record
-from mdplan.storage.leaf import MAX_IMAGE_BYTES, content_of
+from mdplan.storage.leaf import MAX_IMAGE_BYTES, Seen, content_of, see
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,16 @@ class Place:
 
     def whole_content(self, name: str) -> str | None:
         """The same, with the digest also of what is larger than both base and result. Raises `OSError`."""
-        return content_of(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES)
+        return self.seen(name).content
+
+    def seen(self, name: str) -> Seen:
+        """The same with its status. Raises `OSError`."""
+        return see(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES)
+
+    @property
+    def displaced(self) -> str:
+        """The name under which a commit that went through leaves the old content, if there was one."""
+        return self.temporary if self.exchanges and self.entry.result is not None else self.aside
 
     def found(self) -> Found:
         """What is there under all three names. Raises `OSError`."""

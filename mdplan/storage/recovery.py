@@ -150,7 +150,11 @@ def _finish(state: RootState, name: RecordName, found: _Found, *, foreign: bool)
     record = state.journal.read(name)
     if isinstance(record, Diagnostic) or _path_problem(state, name, record) is not None:
         return
-    if not foreign and (not record.known or is_clean(state, record)):
+    if not foreign and not record.known:
+        return
+    if not foreign and is_clean(state, record):
+        # The commit that follows need not look again.
+        state.clean[name] = frozenset(touched_folders(record))
         return
     # Its process may have been killed before the commit point was on the disk; nothing may go before that.
     state.sync(state.journal.sync)

@@ -37,11 +37,12 @@ def find_waiting(state: RootState) -> list[Waiting]:
     """The transactions that can be settled as soon as their folders are synced. Raises `StorageRefused`."""
     waiting: list[Waiting] = []
     for name in waiting_names(state.journal):
-        record = state.journal.read(name)
-        if isinstance(record, Diagnostic) or not record.known:
-            continue
-        if is_clean(state, record):
-            waiting.append(Waiting(name, frozenset(touched_folders(record))))
+        if name not in state.clean:
+            record = state.journal.read(name)
+            if isinstance(record, Diagnostic) or not record.known or not is_clean(state, record):
+                continue
+            state.clean[name] = frozenset(touched_folders(record))
+        waiting.append(Waiting(name, state.clean[name]))
     return waiting
 
 

@@ -39,11 +39,8 @@ def open_state_folder(root: Root) -> int:
     """
     filesystem = root.filesystem
     with refusing(root.show(STATE_FOLDER), "opening the state folder"):
-        with suppress(FileExistsError):
-            filesystem.make_directory(root.descriptor, STATE_FOLDER)
-        state_folder = _open_checked(root, root.descriptor, STATE_FOLDER)
+        state_folder = _open_or_make(root, root.descriptor, STATE_FOLDER)
         try:
-            _check_lock_file(root, state_folder)
             # Version control keeps away from a folder that ignores itself.
             _write_once(root, state_folder, ".gitignore", b"*\n")
         except BaseException:
@@ -58,10 +55,8 @@ def open_folders(root: Root, state_folder: int) -> StateFolders:
     opened: list[int] = []
     try:
         with refusing(root.show(STATE_FOLDER), "opening the state folder"):
-            for name in (JOURNAL_FOLDER, HISTORY_FOLDER):
-                with suppress(FileExistsError):
-                    filesystem.make_directory(state_folder, name)
-                opened.append(_open_checked(root, state_folder, name))
+            opened.append(_open_or_make(root, state_folder, JOURNAL_FOLDER))
+            opened.append(_open_or_make(root, state_folder, HISTORY_FOLDER))
     except BaseException:
         for folder in opened:
             filesystem.release(folder)
@@ -112,15 +107,24 @@ def make_lasting(root: Root, state_folder: int) -> bool:
     return True
 
 
+def _open_or_make(root: Root, directory: int, name: str) -> int:
+    """Open the folder `name` as `_open_checked` does, made if it is missing, which it is once."""
+    with suppress(FileNotFoundError):
+        return _open_checked(root, directory, name)
+    with suppress(FileExistsError):
+        root.filesystem.make_directory(directory, name)
+    return _open_checked(root, directory, name)
+
+
 def _open_checked(root: Root, directory: int, name: str) -> int:
     """Open the folder `name`; `FileNotFoundError` when there is none, STATE_DIR_UNSAFE when it is a trap."""
     try:
         folder = root.filesystem.open_directory(directory, name)
     except (NotADirectoryError, PermissionError) as error:
-        raise _unsafe(root, "is not a folder that you can open") from error
+        raise unsafe(root, "is not a folder that you can open") from error
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise _unsafe(root, "is a link") from error
+            raise unsafe(root, "is a link") from error
         raise
     try:
         _check_owner(root, root.filesystem.status(folder))
@@ -132,25 +136,19 @@ def _open_checked(root: Root, directory: int, name: str) -> int:
 
 def _check_owner(root: Root, status: os.stat_result) -> None:
     if status.st_uid != os.geteuid():
-        raise _unsafe(root, "belongs to another user")
+        raise unsafe(root, "belongs to another user")
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise _unsafe(root, "can be written by others")
-
-
-def _check_lock_file(root: Root, state_folder: int) -> None:
-    try:
-        status = root.filesystem.status_of(state_folder, LOCK_FILE)
-    except FileNotFoundError:
-        return
-    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-        raise _unsafe(root, "holds a lock that is a link or no file")
+        raise unsafe(root, "can be written by others")
 
 
 def _write_once(root: Root, folder: int, name: str, data: bytes) -> None:
     """Write the file `name` unless it is there."""
     try:
+        # To look costs less than to try.
+        root.filesystem.status_of(folder, name)
+    except FileNotFoundError:
         descriptor = root.filesystem.create(folder, name)
-    except FileExistsError:
+    else:
         return
     try:
         root.filesystem.write(descriptor, data)
@@ -158,7 +156,8 @@ def _write_once(root: Root, folder: int, name: str, data: bytes) -> None:
         root.filesystem.close(descriptor)
 
 
-def _unsafe(root: Root, reason: str) -> StorageRefused:
+def unsafe(root: Root, reason: str) -> StorageRefused:
+    """The refusal of a state folder that is a trap."""
     shown = root.show(STATE_FOLDER)
     return StorageRefused(
         (

@@ -21,9 +21,7 @@ STATE = ".mdplan"
 OLD, NEW = "old", "new"
 MIXED = "mixed"
 # What is in the state folder itself; the next trial of an exchange removes what one before has left.
-OWN_NAMES = frozenset(
-    {".gitignore", "exchange-a", "exchange-b", "format", "history", "lock", "lock.holder", "tx"}
-)
+OWN_NAMES = frozenset({".gitignore", "exchange-a", "exchange-b", "format", "history", "lock", "tx"})
 SETTLED = (".done", ".kept", ".undone")
 
 Tree = dict[str, tuple[int, bytes]]

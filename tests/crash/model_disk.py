@@ -8,6 +8,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from mdplan.storage.filesystem import Entry, FileSystem, Step
 from tests.crash.volume import (
@@ -26,6 +27,8 @@ from tests.crash.volume import (
 )
 
 DEVICE = 77
+# Beyond those that the system gives.
+FIRST_DESCRIPTOR = 1 << 20
 FOLDER = stat.S_IFDIR | 0o755
 FILE = stat.S_IFREG | 0o644
 
@@ -66,7 +69,7 @@ class ModelDisk(FileSystem):
         self.volume = volume.copy()
         self.events: list[Event] = []
         self.opened: dict[int, int] = {}
-        self._next_descriptor = 1000
+        self._next_descriptor = FIRST_DESCRIPTOR
         self._written_to: set[int] = set()
         self._read_up_to: dict[int, int] = {}
         self._forgotten: set[int] = set()
@@ -102,6 +105,28 @@ class ModelDisk(FileSystem):
         for name in self._below(path):
             number = self._folder_at(number, name)
         return self._open(number)
+
+    def status_at(self, path: str) -> os.stat_result:
+        self.reach(Step.STATUS)
+        number = ROOT
+        for name in self._below(path):
+            number = self._at(number, name)
+        return self._status(number)
+
+    def is_there(self, path: str) -> bool:
+        try:
+            self.status_at(path)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR):
+                return False
+            raise
+        return True
+
+    def open_lock(self, directory: int, name: str) -> int:
+        """A real file at the mount point: locks are the system's."""
+        self.reach(Step.OPEN_FILE)
+        real = Path(self.mounted_at) / ".mdplan" / name
+        return os.open(real, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def open_directory(self, directory: int, name: str) -> int:
         self.reach(Step.OPEN_DIRECTORY)
@@ -233,6 +258,10 @@ class ModelDisk(FileSystem):
             self.release(descriptor)
 
     def release(self, descriptor: int) -> None:
+        if descriptor < FIRST_DESCRIPTOR:
+            # That of a lock.
+            os.close(descriptor)
+            return
         self._written_to.discard(descriptor)
         del self.opened[descriptor]
 

@@ -23,6 +23,16 @@ with locked(Root.open(sys.argv[1])):
     sys.stdin.read()
 """
 
+FORKED = """
+import os, sys
+from mdplan.storage.lock import locked
+from mdplan.storage.root import Root
+with locked(Root.open(sys.argv[1])):
+    if os.fork() == 0:
+        print("held", flush=True)
+    sys.stdin.read()
+"""
+
 
 def check_refused(root: Root, code: Code, timeout: float = 5) -> None:
     """The lock of `root` is refused with `code`."""
@@ -35,7 +45,7 @@ def test_state_folder_is_private_and_ignores_itself(tmp_path: Path) -> None:
     root = Root.open(tmp_path)
     for _ in range(2):
         with locked(root):
-            assert names_in(tmp_path / ".mdplan") == [".gitignore", "lock", "lock.holder"]
+            assert names_in(tmp_path / ".mdplan") == [".gitignore", "lock"]
 
     assert (tmp_path / ".mdplan").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / ".mdplan" / ".gitignore").read_bytes() == b"*\n"
@@ -69,6 +79,22 @@ def test_other_process_waits_and_then_gives_up(tmp_path: Path) -> None:
             pass
 
 
+def test_process_that_was_forked_off_has_no_part_in_the_lock(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKED, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        check_refused(Root.open(tmp_path), Code.LOCK_TIMEOUT, timeout=0.05)
+        holder.kill()
+        holder.wait()
+        # The child reads on.
+        with locked(Root.open(tmp_path), timeout=1):
+            pass
+
+
 def test_who_waits_in_vain_is_told_who_holds_the_lock(tmp_path: Path) -> None:
     root = Root.open(tmp_path)
     with locked(root):
@@ -85,21 +111,35 @@ def test_text_of_a_stranger_is_not_repeated(tmp_path: Path, written: bytes) -> N
     """What stands in the state folder may be anybody's."""
     root = Root.open(tmp_path)
     with locked(root):
-        (tmp_path / ".mdplan" / "lock.holder").write_bytes(written)
+        (tmp_path / ".mdplan" / "lock").write_bytes(written)
         hint = check_refused_in_thread(Root.open(tmp_path))
 
     assert "process" not in hint
 
 
-def test_link_in_place_of_the_holder_is_replaced(tmp_path: Path) -> None:
+def test_lock_that_is_a_second_name_of_a_file_is_refused_and_not_written(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_bytes(b"untouched")
     (tmp_path / ".mdplan").mkdir(mode=0o700)
-    (tmp_path / ".mdplan" / "lock.holder").symlink_to("../elsewhere")
-    with locked(Root.open(tmp_path)):
-        pass
+    (tmp_path / ".mdplan" / "lock").hardlink_to(tmp_path / "elsewhere")
 
+    check_refused(Root.open(tmp_path), Code.STATE_DIR_UNSAFE)
     assert (tmp_path / "elsewhere").read_bytes() == b"untouched"
-    assert not (tmp_path / ".mdplan" / "lock.holder").is_symlink()
+
+
+def test_folder_in_place_of_the_lock_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".mdplan" / "lock").mkdir(parents=True)
+    (tmp_path / ".mdplan").chmod(0o700)
+
+    check_refused(Root.open(tmp_path), Code.STATE_DIR_UNSAFE)
+
+
+def test_longer_name_of_an_earlier_holder_is_gone(tmp_path: Path) -> None:
+    (tmp_path / ".mdplan").mkdir(mode=0o700)
+    (tmp_path / ".mdplan" / "lock").write_bytes(b"1 " + b"h" * 99 + b"\n")
+    with locked(Root.open(tmp_path)):
+        hint = check_refused_in_thread(Root.open(tmp_path))
+
+    assert f"process {os.getpid()} on `{os.uname().nodename}`" in hint
 
 
 def check_refused_in_thread(root: Root) -> str:

@@ -1,0 +1,56 @@
+"""Files that are read while another program writes them."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.filesystem import FileSystem
+from mdplan.storage.leaf import content_of, is_digest, read_leaf
+
+NAME = "a.md"
+# More than is read at once.
+LARGE = os.urandom((1 << 20) + 7)
+
+
+class LateDisk(FileSystem):
+    """Tells the size that a file had a moment ago."""
+
+    size = 0
+
+    def status(self, descriptor: int) -> os.stat_result:
+        found = super().status(descriptor)
+        return os.stat_result((*found[:6], self.size, *found[7:]))
+
+
+@pytest.mark.parametrize("data", [b"", b"1", b"12345", LARGE, LARGE * 2])
+@pytest.mark.parametrize("size", [0, 1, 4, 5, 1 << 20, 5 << 20])
+def test_file_of_another_size_than_it_was_is_read_whole(tmp_path: Path, data: bytes, size: int) -> None:
+    (tmp_path / NAME).write_bytes(data)
+    disk = LateDisk()
+    disk.size = size
+    folder = disk.open_root(str(tmp_path))
+    read = read_leaf(disk, folder, NAME, NAME, max(size, len(data)))
+    content = content_of(disk, folder, NAME, len(data))
+    disk.release(folder)
+
+    assert not isinstance(read, Diagnostic)
+    assert read.data == data
+    assert content == hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize("size", [0, 4])
+def test_file_that_grew_beyond_the_limit_is_refused(tmp_path: Path, size: int) -> None:
+    (tmp_path / NAME).write_bytes(b"12345")
+    disk = LateDisk()
+    disk.size = size
+    folder = disk.open_root(str(tmp_path))
+    read = read_leaf(disk, folder, NAME, NAME, 4)
+    content = content_of(disk, folder, NAME, 4)
+    disk.release(folder)
+
+    assert isinstance(read, Diagnostic)
+    assert read.code is Code.FILE_TOO_LARGE
+    assert not is_digest(content)
