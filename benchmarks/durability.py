@@ -1,8 +1,17 @@
 """What it costs that a commit is whole: against the same files written one by one, each by a renaming.
 
-The clock is that of the wall, since waiting for the disk is most of the cost. All candidates of a part run in
-turns, on files of their own in one folder; each number is the median of the ratios of the rounds. Files
-differ from each other, as documents do.
+The clock is that of the wall, since waiting for the disk is most of the cost. Files differ from each other,
+as documents do, and what is to be written is made before the clock runs.
+
+What a new file costs depends on where its folder lies. ext4 gives a file an inode near its folder, and looks
+at every inode there that was given back in the last seconds before it takes one: to create a file is ten
+times dearer where many were deleted, by whomever, and each replacement deletes one. So all candidates run in
+turns, on files of their own in folders that are made side by side, in another order each time; after a few
+rounds they get fresh folders, and none is deleted before the end. The ratio of each round is taken, then the
+median of the rounds in the same folders, then the median of the folders.
+
+A renaming over a file makes ext4 write the new one at once, which waits while others keep the disk busy; an
+exchange does not. So a busy disk flatters the commits: the numbers are those of an idle one.
 """
 
 import hashlib
@@ -10,7 +19,8 @@ import os
 import secrets
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +39,7 @@ from mdplan.storage.root import Root
 SECTIONS = 40
 MAX_BYTES = 1 << 20
 PLAIN = "plain"
+CANDIDATES = (PLAIN, "commit", "plan", "batch")
 # By durability and number of files: how often a commit may cost what the plain way costs.
 AT_MOST = {
     (Durability.FULL, 1): 6.0,
@@ -37,7 +48,11 @@ AT_MOST = {
     (Durability.PROCESS, 100): 1.3,
 }
 PLAINLY = {Durability.FULL: "write + fsync + rename", Durability.PROCESS: "write + rename"}
-ROUNDS = {1: 60, 100: 12}
+# By the number of files: how often there are fresh folders, and the rounds in each of them.
+FOLDERS = {1: 12, 100: 5}
+ROUNDS = {1: 10, 100: 5}
+# The first rounds import, make the state folders and try the exchange.
+UNCOUNTED_ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -67,13 +82,13 @@ def durability_parts() -> Iterator[Part]:
     for durability in Durability:
         title = f"A commit with `durability: {durability}` against {PLAINLY[durability]} of each file"
         measures = tuple(measure for count in ROUNDS for measure in commit_measures(count, durability))
-        yield Part(title, f"the clock, {ROUNDS[1]} rounds of one file, {ROUNDS[100]} of 100", measures)
+        how = " and ".join(f"{FOLDERS[count]} times {ROUNDS[count]} rounds of {count}" for count in ROUNDS)
+        yield Part(title, f"the clock, {how} in fresh folders", measures)
 
 
 def commit_measures(count: int, durability: Durability) -> Iterator[Measure]:
     files = "1 file" if count == 1 else f"{count} files"
-    with scratch_folder() as folder:
-        taken = ratios_in_turns(candidates(folder, count, durability), ROUNDS[count])
+    taken = ratios(count, durability)
     bar = AT_MOST[durability, count]
     yield Measure(
         what=f"{files}, the commit: lock, recovery, staging, history", ratio=taken["commit"], bar=bar
@@ -82,42 +97,69 @@ def commit_measures(count: int, durability: Durability) -> Iterator[Measure]:
     yield Measure(what=f"{files}, a batch applied: planned, committed, reported", ratio=taken["batch"])
 
 
-def candidates(folder: Path, count: int, durability: Durability) -> dict[str, Callable[[int], object]]:
-    """What is measured: each takes the number of a round and writes that version of its files."""
-    made = {name: Documents.make(folder / name, count) for name in (PLAIN, "commit", "plan", "batch")}
+def ratios(count: int, durability: Durability) -> dict[str, float]:
+    """What each candidate costs against the plain one: the median of several folders."""
+    with scratch_folder() as folder:
+        found = [in_fresh_folders(folder, number, count, durability) for number in range(FOLDERS[count])]
+    return {name: statistics.median(each[name] for each in found) for name in CANDIDATES}
+
+
+def in_fresh_folders(folder: Path, number: int, count: int, durability: Durability) -> dict[str, float]:
+    """The same of one folder for each candidate; the `number` of these folders says which is made first."""
+    beside = folder / str(number)
+    beside.mkdir()
+    order = [*CANDIDATES[number % len(CANDIDATES) :], *CANDIDATES[: number % len(CANDIDATES)]]
+    made = {name: Documents.make(beside / name, count) for name in order}
+    with ExitStack() as opened:
+        actions = candidates(made, durability, opened)
+        return ratios_in_turns({name: actions[name] for name in order}, ROUNDS[count])
+
+
+def candidates(
+    made: Mapping[str, Documents], durability: Durability, opened: ExitStack
+) -> dict[str, Callable[[int], Callable[[], object]]]:
+    """What is measured: each takes the number of a round, and gives what writes that version of its files."""
     settings = Settings(durability=durability)
     root = Root.open(made["commit"].folder)
+    opened.callback(root.close)
     engines = {name: Engine.open([made[name].folder], settings=settings) for name in ("plan", "batch")}
+    for engine in engines.values():
+        opened.enter_context(engine.workspace)
+
+    def plain(version: int) -> Callable[[], object]:
+        contents = {name: text(name, version) for name in made[PLAIN].names}
+        return lambda: plainly(made[PLAIN].folder, contents, durability)
+
+    def committed(version: int) -> Callable[[], object]:
+        files = [staged_file(name, version) for name in made["commit"].names]
+        return lambda: commit(root, files, version, durability)
 
     def planned(version: int) -> Callable[[], object]:
         report = engines["plan"].plan(batch(made["plan"], version))
         assert report.ok, report
         return lambda: applied(engines["plan"], {"planId": report.plan_id})
 
-    return {
-        PLAIN: lambda version: lambda: plainly(made[PLAIN], version, durability),
-        "commit": lambda version: lambda: commit(root, made["commit"], version, durability),
-        "plan": planned,
-        "batch": lambda version: lambda: applied(engines["batch"], batch(made["batch"], version)),
-    }
+    def batched(version: int) -> Callable[[], object]:
+        data = batch(made["batch"], version)
+        return lambda: applied(engines["batch"], data)
+
+    return dict(zip(CANDIDATES, (plain, committed, planned, batched), strict=True))
 
 
-def plainly(documents: Documents, version: int, durability: Durability) -> None:
+def plainly(folder: Path, contents: Mapping[str, bytes], durability: Durability) -> None:
     """What programs do that care about one file at a time."""
-    for name in documents.names:
-        data = text(name, version)
-        temporary = documents.folder / f"{name}.tmp"
+    for name, data in contents.items():
+        temporary = folder / f"{name}.tmp"
         with temporary.open("wb") as file:
             file.write(data)
             if durability is Durability.FULL:
                 file.flush()
                 os.fsync(file.fileno())
-        temporary.replace(documents.folder / name)
+        temporary.replace(folder / name)
 
 
-def commit(root: Root, documents: Documents, version: int, durability: Durability) -> None:
+def commit(root: Root, files: Sequence[StagedFile], version: int, durability: Durability) -> None:
     """What the engine does with the results of a plan."""
-    files = [staged_file(name, version) for name in documents.names]
     with locked(root) as lock:
         recover(lock, foreign=False)
         staged = stage(
@@ -166,7 +208,7 @@ def ratios_in_turns(
     actions: Mapping[str, Callable[[int], Callable[[], object]]], rounds: int
 ) -> dict[str, float]:
     """Median of what each action costs against the plain one in the same round, by the clock on the wall."""
-    ratios: dict[str, list[float]] = {name: [] for name in actions}
+    found: dict[str, list[float]] = {name: [] for name in actions}
     for version in range(1, rounds + 1):
         taken: dict[str, float] = {}
         for name, prepared in actions.items():
@@ -174,10 +216,10 @@ def ratios_in_turns(
             start = time.perf_counter()
             action()
             taken[name] = time.perf_counter() - start
-        if version > 2:  # The first rounds import, make the state folders and try the exchange.
+        if version > UNCOUNTED_ROUNDS:
             for name in actions:
-                ratios[name].append(taken[name] / taken[PLAIN])
-    return {name: statistics.median(found) for name, found in ratios.items()}
+                found[name].append(taken[name] / taken[PLAIN])
+    return {name: statistics.median(each) for name, each in found.items()}
 
 
 if __name__ == "__main__":
