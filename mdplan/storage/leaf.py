@@ -5,14 +5,13 @@ import hashlib
 import os
 import stat
 import sys
-from dataclasses import field
 from typing import Final, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.file_name import TEMPORARY_NAME
 from mdplan.storage.filesystem import FileSystem
 from mdplan.storage.refusal import of_error
-from mdplan.text.value import value
+from mdplan.text.value import field, value
 
 _KINDS: Final = (
     (stat.S_ISDIR, "a folder"),
