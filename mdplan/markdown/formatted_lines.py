@@ -33,10 +33,11 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnos
     edits = EditList.of(_edits(outline.source, line - 1, blocks))
     assert isinstance(edits, EditList), "blocks do not overlap"
     moved = EditList(tuple(TextEdit(_moved(edit.span, -span.start), edit.new_text) for edit in edits))
-    result = to_lf(moved.apply(outline.text_of(span)))
-    if _headings(text) != _headings(result):
+    shown = outline.text_of(_with_following(outline, span))
+    before, after = to_lf(shown), to_lf(moved.apply(shown))
+    if _headings(before) != _headings(after):
         return _failed(line, "its headings would not be the same")
-    other = _first_other(text, result, blocks, definitions)
+    other = _first_other(before, after, blocks, definitions)
     if other is not None:
         return _failed(line + other - 1, "it would not be rendered as it is now")
     return edits.edits
@@ -59,6 +60,12 @@ def _edits(source: Source, lines_before: int, blocks: Sequence[FormattedBlock]) 
         )
         if gap:
             yield from replace_lines(source, lines_before + gap[0], lines_before + gap[-1], [""])
+
+
+def _with_following(outline: Outline, span: Span) -> Span:
+    """`span` with the root block behind it, of which an item at its end may take what it is indented by."""
+    following = outline.tree.root_at(span.end)
+    return span if following is None else Span(span.start, following.span.end)
 
 
 def _headings(text: str) -> list[tuple[int, str]]:
