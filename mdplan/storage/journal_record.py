@@ -8,13 +8,9 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mdplan.storage.user_state import is_sealed, seal
-
-if TYPE_CHECKING:
-    from json import JSONEncoder
 
 MAX_RECORD_BYTES: Final = 1 << 28
 TRANSACTION: Final = re.compile(r"[0-9a-f]{8,32}")
@@ -67,15 +63,9 @@ class Record:
 
 def encode_note(note: Mapping[str, Any]) -> bytes:
     """The bytes of `note` in a record."""
-    return _encoder().encode(note).encode("ascii")
-
-
-@cache
-def _encoder() -> "JSONEncoder":
-    """Made once: the making takes as long as its work on a small record."""
     import json
 
-    return json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return json.dumps(note, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
 def encode_record(record: Record, root_path: str) -> bytes:
