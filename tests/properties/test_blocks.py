@@ -348,6 +348,10 @@ def test_an_item_that_is_added_stands_where_it_should_and_is_removed_without_a_t
     note(repr(result.source.text))
 
     (new,) = (placed for placed in placed_items(result) if placed.item.text.startswith("new"))
+    if place != "start" and not listing.items[-1].text and len(new.listing.items) > len(listing.items) + 1:
+        # The parser ends a list at two blank lines behind an empty item, and goes on behind one with text.
+        event("joined with the list behind it")
+        return
     if place == "under":
         assert new.position == len(new.listing.items) - 1
         around = new.listing.containers.block
