@@ -131,6 +131,13 @@ class BlockTree:
                 if end is None or root.span.end <= end:
                     yield root
 
+    def last_roots(self) -> Iterator[Block]:
+        """Root blocks, the last one first, back to lists and quotes that were not looked into so far."""
+        for part in reversed(range(self._count)):
+            if self.has_unmade_containers(part):
+                return
+            yield from reversed(self._index(part).roots)
+
     def leaf_at(self, offset: int) -> Block | None:
         """Block without blocks in it whose lines hold the code point at `offset`."""
         index, number = self._last_leaf(offset)

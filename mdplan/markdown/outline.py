@@ -329,7 +329,7 @@ class Outline:
         """Start of the trailing run of definitions, or the end of the text."""
         end = len(self.source.text)
         may_belong_to_footnote = False
-        for block in self.tree.roots_backwards():
+        for block in self.tree.last_roots():
             is_footnote = _FOOTNOTE.match(self.text_of(block.span).lstrip(" ")) is not None
             if is_footnote or (block.kind is BlockKind.DEFINITION and not may_belong_to_footnote):
                 end = block.span.start

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _MARKUP: Final = re.compile(r"[\\`*_~\[<&\n]")
+# An underscore that is neither, because it stands in a word (CommonMark 6.2).
+_IN_WORD: Final = re.compile(r"(?<=[A-Za-z0-9])_+(?=[A-Za-z0-9])")
 # A code span (CommonMark 6.1): what stands between a run of backticks and the next run of the same length.
 _CODE_SPAN: Final = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 
@@ -38,7 +40,7 @@ def render_text(content: str) -> str:
     if not _MARKUP.search(content):
         return content
     # Titles name code more often than all else, and for that no parser has to be loaded.
-    has_code_alone = not _MARKUP.search(_CODE_SPAN.sub("", content).replace("`", ""))
+    has_code_alone = not _MARKUP.search(_IN_WORD.sub("", _CODE_SPAN.sub(" ", content)).replace("`", ""))
     return _CODE_SPAN.sub(_code, content) if has_code_alone else _render(content)
 
 

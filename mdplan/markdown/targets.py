@@ -113,7 +113,8 @@ def _leaves_holding(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iter
     question is about: so the text is searched first.
     """
     text, tree = outline.source.text, outline.tree
-    first, last = tree.leaf_at(span.start), tree.leaf_at(max(span.start, span.end - 1))
+    first = tree.leaf_at(span.start) if span.start else None
+    last = tree.leaf_at(max(span.start, span.end - 1)) if span.end < len(text) else None
     at = min(first.span.start, span.start) if first else span.start
     end = max(last.span.end, span.end) if last else span.end
     while (found := mark.search(text, at, end)) is not None:

@@ -83,6 +83,7 @@ def _own_fields(written: type, *, kw_only: bool) -> dict[str, _Field]:
     fields = {}
     for name, kind in written.__annotations__.items():
         default = vars(written).get(name, ...)
+        assert not hasattr(default, "default_factory"), f"`field` of {written.__name__}.{name} is not ours"
         each = fields[name] = default if isinstance(default, _Field) else _Field(default)
         each.kind, each.kw_only = kind, kw_only
     return fields

@@ -120,3 +120,13 @@ def test_rendered_text_is_one_line(content: str) -> None:
 )
 def test_rendered_text_of_code_is_what_stands_in_it(text: str) -> None:
     assert render_text(f"a `` {text} `` b") == f"a {text} b"
+
+
+@given(
+    content=st.lists(st.sampled_from(["a", "1", "é", "_", "__", "`", "``", " ", "b.c"]), max_size=12).map(
+        "".join
+    )
+)
+def test_rendered_text_without_a_parser_is_that_of_the_parser(content: str) -> None:
+    """Emphasis behind it calls for the parser."""
+    assert render_text(f"{content} *b*") == f"{render_text(content)} b"

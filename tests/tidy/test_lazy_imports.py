@@ -27,9 +27,13 @@ HEAVY = {
 # Small ones that cost some hundredths of such a command, together more than its own work.
 NOT_NEEDED_TO_LOOK = {
     "asyncio",
+    "click",
+    "dataclasses",
+    "datetime",
     "difflib",
     "filelock",
     "html.entities",
+    "inspect",
     "logging",
     "pathlib",
     "pathspec",
@@ -44,7 +48,7 @@ NOT_NEEDED_TO_LOOK = {
 
 
 PLAIN = b"""\
-# Tea
+# Tea_time
 
 The kettle is `hot`.
 
@@ -56,6 +60,9 @@ The kettle is `hot`.
 ```sh
 boil
 ```
+
+1. cups
+2. tea
 """
 INITIALIZE = json.dumps(
     {
@@ -142,6 +149,10 @@ def test_looking_at_plain_markdown_imports_nothing_heavy(arguments: tuple[str, .
     command = ("-m", "mdplan", *arguments, file, "--root", str(tmp_path))
 
     assert loaded_by(*command) & (HEAVY | NOT_NEEDED_TO_LOOK) == set()
+
+
+def test_version_is_told_without_what_is_not_needed_to_look() -> None:
+    assert loaded_by("-m", "mdplan", "--version") & (HEAVY | NOT_NEEDED_TO_LOOK) == set()
 
 
 def test_front_matter_and_links_are_read_by_those_who_can(tmp_path: Path) -> None:

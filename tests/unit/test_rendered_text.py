@@ -15,6 +15,8 @@ from mdplan.markdown.rendered_text import render_text
         ("`a``b` ``c` d``", "a``b c` d"),
         ("*a* **b** ***c*** _d_ __e__", "a b c d e"),
         ("~~a~~ ~b~", "a b"),
+        ("about_Comments a__b_c `d_e`", "about_Comments a__b_c d_e"),
+        ("about_Comments _g_h_", "about_Comments g_h"),
         ("snake_case 2 * 3 * 4 ~", "snake_case 2 * 3 * 4 ~"),
         ("[a *b*](c 'd') e", "a b e"),
         ("![a `b` [c](d)](e) f", "a b c f"),
