@@ -11,13 +11,15 @@ from mdplan import __version__
 from mdplan.diagnostics import Diagnostic
 from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.span import Lines, Position, Span
+from mdplan.text.value import value
 
 PlanId = NewType("PlanId", str)
 PREFIX: Final = "sha256-"
+_ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Range:
     """Half-open range of 1-based positions."""
 
@@ -25,7 +27,7 @@ class Range:
     end: Position
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class MatchResult:
     """One match in the base; `text` is cut at 200 characters."""
 
@@ -35,7 +37,7 @@ class MatchResult:
     range: Range
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class EditResult:
     """What one edit of the batch does. `edit_index` is 0-based through the whole batch.
 
@@ -69,7 +71,7 @@ class EditResult:
     warnings: tuple[Diagnostic, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Effect:
     """What one text edit of an edit removes and inserts, and in which section.
 
@@ -177,7 +179,7 @@ def canonical_json(value: object) -> bytes:
 
     Lone surrogates, which stand for bytes that are no text, are escaped: they cannot be UTF-8.
     """
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = _ENCODER.encode(value)
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:

@@ -64,4 +64,5 @@ def is_rescanned_alike(text: str, edits: EditList, *, looks_first: bool = True) 
 
 def source_of(text: str) -> Source:
     """`text` as a file has it, in UTF-8 or with bytes that are none."""
-    return Source(text.encode("utf-8", "surrogateescape"), text, "utf-8", b"", "", 0)
+    invalid = sum("\udc80" <= character <= "\udcff" for character in text)
+    return Source(text.encode("utf-8", "surrogateescape"), text, "utf-8", b"", "", invalid)

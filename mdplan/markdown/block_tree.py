@@ -166,10 +166,11 @@ class BlockTree:
         for part in self._parts_in(span, span.end + 1):
             yield from self._index(part).leaves_in(span)
 
-    def inside(self, span: Span) -> Iterator[Block]:
-        """Blocks that start in `span`."""
+    def inside(self, span: Span, sign: re.Pattern[str] | None = None) -> Iterator[Block]:
+        """Blocks that start in `span`; with a `sign` at least those that have it in their lines."""
         for part in self._parts_in(span, span.end):
-            yield from self._index(part).inside(span)
+            if sign is None or self._parts.shows(part, sign):
+                yield from self._index(part).inside(span)
 
     @property
     def parts(self) -> BlockParts:

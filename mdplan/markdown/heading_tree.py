@@ -93,6 +93,13 @@ class HeadingTree:
             return []
         return [number for number, name in enumerate(self._names) if self._repeats[name] > 1]
 
+    @cached_property
+    def repeated_paths(self) -> dict[str, int]:
+        """Folded paths that several top-level headings have, each with how many of these."""
+        names, ordinals = self._names, self.ordinals
+        # The last one of equal paths counts all of them.
+        return {names[number]: ordinals[number] for number in self.tops if ordinals[number] > 1}
+
     def with_digits(self, prefix: str) -> list[int]:
         """Headings whose section IDs begin with the hex digits `prefix`; nested ones behind others."""
         name = ID_PREFIX + prefix

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _LINE_ENDS: Final = re.compile(r"\r\n?")
 # Looking up a member of an enumeration takes its time.
 _HEADING: Final = BlockKind.HEADING
+_PARAGRAPH: Final = BlockKind.PARAGRAPH
 _ATX: Final = Form.ATX
 _SETEXT: Final = Form.SETEXT
 _UNKNOWN: Final = Form.UNKNOWN
@@ -216,7 +217,7 @@ class ScannedBlocks:
             case Form.HTML:
                 found = (self._plain(BlockKind.HTML, start, end),)
             case Form.TEXT:
-                found = self._text_blocks(start, end)
+                found = self._text_blocks(first_line, start, end)
             case Form.CONTAINERS | Form.UNKNOWN:
                 found = self._passed_whole(first_line, start, end)
         return tuple(found)
@@ -279,24 +280,34 @@ class ScannedBlocks:
         )
         return (fence,)
 
-    def _plain(self, kind: BlockKind, start: int, end: int, content: str = "") -> Block:
+    def _plain(self, kind: BlockKind, start: int, end: int) -> Block:
         return Block(
             kind=kind,
             first_line=self._line(start),
             last_line=self._line(end - 1),
             span=self._span(start, end),
             depth=0,
-            content=content,
         )
 
-    def _text_blocks(self, start: int, end: int) -> Iterator[Block]:
-        text = self._text
+    def _text_blocks(self, first_line: int, start: int, end: int) -> Iterator[Block]:
+        text, line, at = self._text, first_line, start
         for chunk in CHUNK.finditer(text, start, end):
             first, last = chunk.span()
+            # To count lines from one to the next costs less than to look up each.
+            line += text.count("\n", at, first)
+            at = first
             if BRACKET.match(text, first) or DELIMITER_ROW.search(text, first, last + 1):
                 yield from self._passed(first, last)
-            else:
-                yield self._plain(BlockKind.PARAGRAPH, first, last, text[first:last].strip(TRIMMED))
+                continue
+            content = text[first + 1 : last]
+            yield Block(
+                kind=_PARAGRAPH,
+                first_line=line,
+                last_line=min(line + content.count("\n"), self._last_line),
+                span=self._span(first, last),
+                depth=0,
+                content=content.strip(TRIMMED),
+            )
 
     def _passed_whole(self, first_line: int, start: int, end: int) -> tuple[Block, ...]:
         """The same of a whole stretch, for which no place of another line is needed."""

@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from html import unescape
 from typing import Final
 from urllib.parse import unquote
@@ -13,9 +13,9 @@ from mdplan.markdown.targets import target_key
 
 # What stands before a destination, and what that may be: one may stand within what only looks like another's.
 # A bare one ends at white space, or before the next one: what else ends it is sorted out below.
-_OPENING: Final = r"\][(:][\s>]*+"
-_FOLLOWED_BY: Final = r"(?=<(?P<angle>[^<>\r\n]*+)|(?P<bare>(?:[^\s<\]]++|\](?!\())++))"
-_DESTINATION: Final = re.compile(_OPENING + _FOLLOWED_BY)
+_DESTINATION: Final = re.compile(
+    r"\][(:][\s>]*+(?=<(?P<angle>[^<>\r\n]*+)|(?P<bare>(?:[^\s<\]]++|\](?!\())++))"
+)
 _PAGE: Final = re.compile(r"\[\[(?=(?P<wiki>[^\[\]|\r\n]*+))")
 # Behind the sign of equality of an attribute.
 _VALUE: Final = re.compile(r"""\s*["']?(?P<html>[^"'<>\r\n]*)""")
@@ -23,7 +23,6 @@ _LONGEST_NAME: Final = 6
 _FEW: Final = 8
 # What a fragment begins with; an escape or an entity can be its sign.
 _OWN: Final = frozenset("#&\\")
-_OWN_DESTINATION: Final = re.compile(rf"{_OPENING}(?=<?[#&\\]){_FOLLOWED_BY}")
 # Of a destination with one of these nobody knows what it means before it is parsed.
 _MEANS_MORE: Final = re.compile(r"[\\&%]")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -41,12 +40,23 @@ def linked_names(text: str) -> frozenset[str]:
 
 def may_link_to(text: str, names: frozenset[str]) -> bool:
     """Whether one of `names`, as `page_key` writes them, is among the `linked_names` of `text`."""
-    few = [f"/{name}" for name in names] if len(names) <= _FEW else [""]
-    for match in _destinations(text):
+    return may_name(_destinations(text), names)
+
+
+def possible_links(text: str) -> list[re.Match[str]]:
+    """Everything in `text` that may be a destination, for several questions about all of it."""
+    return list(_destinations(text))
+
+
+def may_name(links: Iterable[re.Match[str]], names: frozenset[str]) -> bool:
+    """As `may_link_to`, of `possible_links`."""
+    # Behind a name stands a suffix, or what ends a path.
+    few = rf"/(?:{'|'.join(map(re.escape, names))})(?![^\W_])" if len(names) <= _FEW else ""
+    may_hold_one = re.compile(few).search
+    for match in links:
         written = match[match.lastgroup or 0]
-        spelled = f"/{written.lower().replace(' ', '-')}"
         # What is spelled plainly holds the name, and looking for it costs less than making one of it.
-        may_be_one = any(name in spelled for name in few) or not _is_plain(written)
+        may_be_one = may_hold_one(f"/{written.lower().replace(' ', '-')}") or not _is_plain(written)
         if may_be_one and not names.isdisjoint(_names(match)):
             return True
     return False
@@ -56,12 +66,12 @@ def _is_plain(written: str) -> bool:
     return _MEANS_MORE.search(written) is None and not written[:1].isspace()
 
 
-def places_of_fragments(text: str, keys: Container[str]) -> Iterator[int]:
-    """Where `text` may link to a fragment of itself that is one of `keys`, as `target_key` writes them.
+def places_of_fragments(links: Iterable[re.Match[str]], keys: Container[str]) -> Iterator[int]:
+    """Where `links` may lead to a fragment of their own text that is one of `keys` (as of `target_key`).
 
     Fragments of several lines, which no heading has, are left out.
     """
-    for match in _destinations(text, _OWN_DESTINATION):
+    for match in links:
         written = match[match.lastgroup or 0]
         if match.lastgroup == "wiki":
             is_meant = "#" in written
@@ -77,9 +87,9 @@ def keys_in_html(text: str) -> frozenset[str]:
     return frozenset(target_key(unescape(written)) for match in values for written in _readings(match))
 
 
-def _destinations(text: str, of_markdown: re.Pattern[str] = _DESTINATION) -> Iterator[re.Match[str]]:
-    """Everything that may be a destination: those `of_markdown`, of wiki links, and of HTML."""
-    yield from of_markdown.finditer(text)
+def _destinations(text: str) -> Iterator[re.Match[str]]:
+    """Everything that may be a destination: those of Markdown, of wiki links, and of HTML."""
+    yield from _DESTINATION.finditer(text)
     yield from _PAGE.finditer(text)
     yield from _attribute_values(text, ("href", "src", "poster"))
 

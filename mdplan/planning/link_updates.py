@@ -13,8 +13,9 @@ from mdplan.markdown.destinations import ANY_LINK, Destination, Form, destinatio
 from mdplan.markdown.link_path import as_variant, folder_of, followed, link_between
 from mdplan.markdown.link_target import Held, Target, find_target, has_anchor
 from mdplan.markdown.outline import Outline
+from mdplan.markdown.targets import whole
 from mdplan.planning.link_changes import LinkChanges, Now
-from mdplan.planning.link_names import may_link_to, places_of_fragments
+from mdplan.planning.link_names import may_name, places_of_fragments, possible_links
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
 
@@ -97,16 +98,16 @@ class _Judge:
 
     def destinations(self) -> Sequence[Destination]:
         """The destinations that may have to change, or that an edit wrote."""
-        outline, changes = self._outline, self.changes
-        whole = Span(0, len(outline.source.text))
-        names = changes.names
-        if self._moves_away or (names and may_link_to(outline.source.text, names)):
-            return destinations(outline, [whole], ANY_LINK)
-        areas = _blocks(outline, [*self.document.written, *self._moved])
+        outline, changes, document = self._outline, self.changes, self.document
+        if self._moves_away:
+            return destinations(outline, [whole(outline)], ANY_LINK)
+        links = possible_links(outline.source.text) if changes.names else []
+        if may_name(links, changes.names):
+            return destinations(outline, [whole(outline)], ANY_LINK)
+        areas = _blocks(outline, [*document.written, *self._moved])
         found = {each.span: each for each in destinations(outline, areas)}
-        if self.document.old_path in changes.anchors:
-            keys = changes.anchors[self.document.old_path]
-            places = sorted(places_of_fragments(outline.source.text, keys))
+        if document.old_path in changes.anchors:
+            places = sorted(places_of_fragments(links, changes.anchors[document.old_path]))
             areas = _blocks(outline, [Span(place, place + 1) for place in places])
             found |= {each.span: each for each in destinations(outline, areas)}
         return [found[span] for span in sorted(found)]

@@ -6,6 +6,7 @@ bytes whose hash the plan names, so that a document that was changed cannot chan
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
@@ -23,11 +24,14 @@ from mdplan.plan import (
     plan_id_of,
 )
 from mdplan.report import to_wire
+from mdplan.text.source import visible
 from mdplan.text.span import Lines, Position
 
 FORMAT: Final = 1
 _HEX: Final = frozenset("0123456789abcdef")
 _HASH_LENGTH: Final = 64
+# Entries of lists that are written at once.
+_TOGETHER: Final = 64
 
 
 def write_document(plan: Plan) -> bytes:
@@ -46,7 +50,7 @@ def document_parts(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes
         for change, edits in zip(plan.files, plan.requested, strict=True)
     )
     yield b'{"editResults":['
-    yield from _entries(map(to_wire, plan.results))
+    yield from _entries(map(_result_to_json, plan.results))
     yield b'],"effects":['
     yield from _entries([_effect_to_json(effect) for effect in each] for each in plan.effects)
     yield b'],"engine":' + canonical_json(plan.engine) + b',"files":['
@@ -58,8 +62,12 @@ def document_parts(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes
 
 
 def _entries(entries: Iterable[object]) -> Iterator[bytes]:
-    for index, entry in enumerate(entries):
-        yield b"," * (index > 0) + canonical_json(entry)
+    """The entries of a list, some at a time."""
+    rest = iter(entries)
+    is_first = True
+    while several := list(islice(rest, _TOGETHER)):
+        yield b"," * (not is_first) + canonical_json(several)[1:-1]
+        is_first = False
 
 
 def is_document(data: object) -> bool:
@@ -153,6 +161,45 @@ def _effect_to_json(effect: Effect) -> list[str]:
 def _effect_of_json(entry: Sequence[str]) -> Effect:
     section_id, removed, inserted, around = entry
     return Effect(section_id=section_id, removed=removed, inserted=inserted, around=around)
+
+
+def _result_to_json(result: EditResult) -> dict[str, Any]:
+    """As `to_wire` has it, which looks at each value to find out what it is."""
+    body: dict[str, Any] = {
+        "editIndex": result.edit_index,
+        "op": result.op,
+        "file": visible(result.file),
+        "noOp": result.no_op,
+        "ranges": [_range_to_json(place) for place in result.ranges],
+        "resultLines": [{"start": lines.start, "end": lines.end} for lines in result.result_lines],
+        "matches": [
+            {
+                "line": match.line,
+                "col": match.col,
+                "text": visible(match.text),
+                "range": _range_to_json(match.range),
+            }
+            for match in result.matches
+        ],
+        "warnings": to_wire(result.warnings),
+    }
+    given = {
+        "toFile": result.to_file if result.to_file is None else visible(result.to_file),
+        "sectionId": result.section_id,
+        "newSectionId": result.new_section_id,
+        "newSectionSha256": result.new_section_sha256,
+        "matchesFound": result.matches_found,
+        "matchesReplaced": result.matches_replaced,
+        "excludedMatches": None if result.excluded_matches is None else dict(result.excluded_matches),
+        "lineEndsNormalized": result.line_ends_normalized,
+        "hunkOffsets": None if result.hunk_offsets is None else list(result.hunk_offsets),
+    }
+    return body | {name: value for name, value in given.items() if value is not None}
+
+
+def _range_to_json(place: Range) -> dict[str, Any]:
+    start, end = place.start, place.end
+    return {"start": {"line": start.line, "col": start.col}, "end": {"line": end.line, "col": end.col}}
 
 
 def _result_of_json(entry: Mapping[str, Any]) -> EditResult:

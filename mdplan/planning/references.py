@@ -1,5 +1,6 @@
 """Labels and footnotes that a plan breaks: in the same file, whatever the edits were."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -14,6 +15,7 @@ from mdplan.text.span import Span
 
 _FOOTNOTE: Final = "[^"
 _LABEL_END: Final = "]:"
+_LABEL_END_SIGN: Final = re.compile(re.escape(_LABEL_END))
 
 
 def broken_labels(built: BuiltFile) -> Problems:
@@ -32,19 +34,26 @@ def broken_labels(built: BuiltFile) -> Problems:
 
 
 def _in_written_text(built: BuiltFile) -> Iterator[LocalLink]:
-    written = [
-        span for span in built.edits.result_spans() if len(span) and _FOOTNOTE in _around(built.result, span)
-    ]
+    written = list(_near_footnotes(built.result, [span for span in built.edits.result_spans() if len(span)]))
     for link in footnote_links(built.result, written) if written else ():
         before = bisect_left(written, link.span.end, key=lambda span: span.start)
         if not link.resolves and before and written[before - 1].overlaps(link.span):
             yield link
 
 
-def _around(outline: Outline, span: Span) -> str:
-    """Text of the lines of `span`, in which an edit may have completed a footnote reference."""
-    lines = outline.source.lines
-    return outline.source.text[lines.start(lines.line_at(span.start)) : lines.end(lines.line_at(span.end))]
+def _near_footnotes(outline: Outline, spans: Sequence[Span]) -> Iterator[Span]:
+    """Those of `spans`, which are in order, in whose lines an edit may have completed a reference."""
+    text, lines = outline.source.text, outline.source.lines
+    at = 0
+    while at < len(spans):
+        found = text.find(_FOOTNOTE, lines.start(lines.line_at(spans[at].start)))
+        if found < 0:
+            return
+        line = lines.span(lines.line_at(found), lines.line_at(found))
+        at = bisect_left(spans, line.start, lo=at, key=lambda span: span.end)
+        while at < len(spans) and spans[at].start < line.end:
+            yield spans[at]
+            at += 1
 
 
 def _loses_footnotes(built: BuiltFile) -> bool:
@@ -96,7 +105,7 @@ def _definitions(outline: Outline, areas: Sequence[Span] | None = None) -> set[s
         outline.text_of(block.span).strip()
         for area in areas
         if _LABEL_END in outline.text_of(area)
-        for block in outline.tree.inside(area)
+        for block in outline.tree.inside(area, _LABEL_END_SIGN)
         if block.kind is BlockKind.DEFINITION
     }
 

@@ -292,11 +292,13 @@ def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
 
 def _repeated_paths(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
     """Heading paths that repeat more often than in the base; renaming a parent makes no new repetition."""
+    known = built.base.heading_tree.repeated_paths
+    repeated_now = built.result.heading_tree.repeated_paths
+    if all(count <= known.get(path, 1) for path, count in repeated_now.items()):
+        return
     # What is alone in the base counts as one in any case.
     before = Counter(_folded_path(section) for section in built.base.repeated if not section.nested)
     repeating = [(section, _folded_path(section)) for section in built.result.repeated if not section.nested]
-    if all(section.ordinal <= max(1, before[path]) for section, path in repeating):
-        return
     origins = {
         places.in_result(section.span.start): _folded_path(section)
         for section in built.base.sections

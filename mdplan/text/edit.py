@@ -100,6 +100,10 @@ class EditList:
 
     def result_spans(self) -> tuple[Span, ...]:
         """Span of each edit's new text in the result, in the order of the edits."""
+        return self._result_spans
+
+    @cached_property
+    def _result_spans(self) -> tuple[Span, ...]:
         return tuple(
             Span(edit.span.start + shift, edit.span.start + shift + len(edit.new_text))
             for edit, shift in zip(self.edits, self._growth, strict=False)

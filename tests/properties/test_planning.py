@@ -221,6 +221,7 @@ def test_plan_survives_its_document(drawn: tuple[str, Batch]) -> None:
         shown = here.engine.show(report.plan_id)
 
     assert write_document(read_document(document)) == document
+    assert json.loads(document)["editResults"] == to_wire(report.edit_results)
     assert (shown.plan_id, shown.diff) == (report.plan_id, report.diff)
     assert (shown.edit_results, shown.warnings) == (report.edit_results, report.warnings)
 
