@@ -9,7 +9,6 @@ from mdplan.diagnostics import Code, Diagnostic
 FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
 EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
 BATCH_SYNONYMS: Final = {**FILE_SYNONYMS, "allowOverlappingEdits": "sequential"}
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SYNONYMS: Final = {**BATCH_SYNONYMS, **EDIT_SYNONYMS}
 
 
@@ -63,7 +62,12 @@ def camel_case(name: str) -> str:
 def holds_surrogate(value: object) -> bool:
     """Whether `value`, a text or several, has a lone surrogate in it, which is no Unicode text."""
     texts = value if isinstance(value, tuple) else (value,)
-    return any(isinstance(text, str) and _SURROGATE.search(text) for text in texts)
+    return any(isinstance(text, str) and _has_surrogate(text) for text in texts)
+
+
+def _has_surrogate(text: str) -> bool:
+    # A pattern that is compiled when it is needed, which is seldom.
+    return not text.isascii() and re.search("[\ud800-\udfff]", text) is not None
 
 
 def short_name(name: object) -> str:

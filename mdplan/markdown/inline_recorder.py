@@ -7,7 +7,6 @@ what they give is compared with the token. Where it differs the stretch is undec
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -37,7 +36,6 @@ _LONG_URL: Final = 8192
 _MAX_LONG_URLS: Final = 50
 
 
-@dataclass(slots=True)
 class Recording:
     """What the rules found in one inline content. Spans are in that content.
 
@@ -45,10 +43,11 @@ class Recording:
     by themselves. `long_urls` counts the places where a URL without an end in sight was tried.
     """
 
-    nodes: list[InlineNode] = field(default_factory=list)
-    undecided: list[Span] = field(default_factory=list)
-    base: int = 0
-    long_urls: int = 0
+    def __init__(self) -> None:
+        self.nodes: list[InlineNode] = []
+        self.undecided: list[Span] = []
+        self.base = 0
+        self.long_urls = 0
 
     def add(self, state: "StateInline", start: int, node: InlineNode | None) -> None:
         """Record a stretch of `state` from `start` to its position as a node, or as undecided."""

@@ -26,7 +26,7 @@ FindBroken = Callable[[Outline, Span], list[BrokenLink]]
 _FULL_UP_TO: Final = 40
 _FULL_LIMIT: Final = 200
 _BRIEF_LIMIT: Final = 1_000
-_CURSOR: Final = re.compile(r"(?P<place>[0-9]{1,9})-(?P<base>[0-9a-f]{8})")
+_CURSOR: Final = r"(?P<place>[0-9]{1,9})-(?P<base>[0-9a-f]{8})"
 _BASE_DIGITS: Final = 8
 _LINE_END_NAMES: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 
@@ -165,7 +165,7 @@ def _read_cursor(outline: Outline, cursor: str | None) -> int | Diagnostic:
     """Place of the first section of the page; 0 without cursor."""
     if cursor is None:
         return 0
-    match = _CURSOR.fullmatch(cursor)
+    match = re.fullmatch(_CURSOR, cursor)
     if match is None:
         return Diagnostic(
             code=Code.INVALID_ARGUMENT,

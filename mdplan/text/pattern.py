@@ -9,7 +9,6 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from mdplan.text.pattern_cost import MOST_PARTS, has_too_many_parts
 from mdplan.text.span import Span
 from mdplan.text.value import value
 
@@ -140,6 +139,8 @@ class Pattern:
 
     def _compiled(self) -> "regex.Pattern[str] | PatternProblem":
         import regex
+
+        from mdplan.text.pattern_cost import MOST_PARTS, has_too_many_parts
 
         flags = regex.VERSION0
         flags |= 0 if self.case_sensitive else regex.IGNORECASE

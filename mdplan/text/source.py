@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
 # Encodings whose bytes depend on what came before, or that write two code points as one character: a
 # piece of them cannot be copied or encoded alone.
-_STATEFUL: Final = re.compile(
-    r"iso2022|hz|utf_?7|punycode|idna|escape|^utf_(16|32)$|jis_?2004|jisx0213|big5hkscs"
-)
-_SURROGATE: Final = re.compile("[\udc80-\udcff]")
+_STATEFUL: Final = r"iso2022|hz|utf_?7|punycode|idna|escape|^utf_(16|32)$|jis_?2004|jisx0213|big5hkscs"
+_SURROGATE: Final = "[\udc80-\udcff]"
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -219,7 +217,7 @@ def _known_encoding(encoding: str) -> str | DecodeProblem:
     name = info.name.replace("-", "_")
     if name == "utf_8_sig":
         return "utf-8"
-    if _STATEFUL.search(name):
+    if re.search(_STATEFUL, name):
         return DecodeProblem(DecodeFailure.NOT_TEXT, "pieces of this encoding cannot be edited alone")
     return "latin-1" if name == "iso8859_1" else info.name
 
@@ -241,7 +239,7 @@ def _decode_unmarked(data: bytes) -> Source:
         return _source(data, data.decode("utf-8"), "utf-8", b"", 0)
     except UnicodeDecodeError:
         text = data.decode("utf-8", "surrogateescape")
-        return _source(data, text, "utf-8", b"", len(_SURROGATE.findall(text)))
+        return _source(data, text, "utf-8", b"", len(re.findall(_SURROGATE, text)))
 
 
 def _encode(text: str, encoding: str) -> bytes:
