@@ -7,6 +7,7 @@ import pytest
 
 from mdplan.diagnostics import Exit
 from mdplan.engine import Engine
+from mdplan.surfaces.cli.ending import exit_code
 from tests.surfaces.command_line import BATCH, mdplan, plan_id_of, write_batch
 
 SECRET = "text of a file"
@@ -125,3 +126,31 @@ def test_interrupted(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert run.code == Exit.INTERRUPTED
     assert run.err.endswith("interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("ending", "code", "says"),
+    [
+        (Exit.STALE, Exit.STALE, ""),
+        (None, Exit.DONE, ""),
+        (KeyboardInterrupt(), Exit.INTERRUPTED, "\ninterrupted\n"),
+        (
+            OSError(28, "No space left on device"),
+            Exit.ENVIRONMENT,
+            "error: IO_ERROR: No space left on device\n",
+        ),
+        (ValueError(SECRET), Exit.BUG, "mdplan met a bug in itself: ValueError in "),
+    ],
+)
+def test_every_way_to_end_has_its_code(
+    ending: Exit | BaseException | None, code: Exit, says: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also of commands that run without click."""
+
+    def run() -> Exit | None:
+        if isinstance(ending, BaseException):
+            raise ending
+        return ending
+
+    assert exit_code(run) == code
+    assert capfd.readouterr().err[: len(says) or None] == says

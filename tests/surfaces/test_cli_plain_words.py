@@ -73,7 +73,8 @@ def words_for(each: Parameter) -> st.SearchStrategy[list[str]]:
 def words_of(name: str) -> st.SearchStrategy[tuple[str, list[str]]]:
     """A command, and words behind its name."""
     chunks = st.sampled_from(PARAMETERS[name]).flatmap(words_for) | ODD.map(lambda text: [text])
-    return st.tuples(st.just(name), st.lists(chunks, max_size=5).map(lambda lists: list(chain.from_iterable(lists))))
+    words = st.lists(chunks, max_size=5).map(lambda lists: list(chain.from_iterable(lists)))
+    return st.tuples(st.just(name), words)
 
 
 def read_by_click(name: str, words: list[str], environment: dict[str, str]) -> object:
