@@ -3,12 +3,12 @@
 The clock is that of the wall, since waiting for the disk is most of the cost. Files differ from each other,
 as documents do, and what is to be written is made before the clock runs.
 
-What a new file costs depends on where its folder lies. ext4 gives a file an inode near its folder, and looks
-at every inode there that was given back in the last seconds before it takes one: to create a file is ten
-times dearer where many were deleted, by whomever, and each replacement deletes one. So all candidates run in
-turns, on files of their own in folders that are made side by side, in another order each time; after a few
-rounds they get fresh folders, and none is deleted before the end. The ratio of each round is taken, then the
-median of the rounds in the same folders, then the median of the folders.
+What a new file costs depends on where its folder lies. An ext4 without a journal, which many virtual machines
+have, gives a file an inode near its folder, and passes over every one there that was given back in the last
+minutes: to create a file is ten times dearer where many were deleted, by whomever, and each replacement
+deletes one. So all candidates run in turns, on files of their own in folders that are made side by side, in
+another order each time; after a few rounds they get fresh folders, and none is deleted before the end. The
+ratio of each round is taken, then the median of the rounds in the same folders, then that of the folders.
 
 A renaming over a file makes ext4 write the new one at once, which waits while others keep the disk busy; an
 exchange does not. So a busy disk flatters the commits: the numbers are those of an idle one.
