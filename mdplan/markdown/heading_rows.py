@@ -1,38 +1,87 @@
 """The headings of a document in columns, of which outlines have thousands before anybody looks at one."""
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+import re
+from collections.abc import Iterable, Sequence
+from itertools import repeat
+from typing import Final
 
 from mdplan.markdown.block import Block, BlockKind
+from mdplan.markdown.parse_time import look_at_time
 from mdplan.markdown.rendered_text import one_line, render_text
 from mdplan.markdown.section_id import folded
 from mdplan.text.span import Span
 
 # Looking up a member of an enumeration takes its time.
 _HEADING: Final = BlockKind.HEADING
+# Headings that are read between looks at the time.
+_BETWEEN_LOOKS: Final = 64
+# Inline text whose words stand one blank apart, with no markup but code spans of one backtick on either side,
+# and no blank at their ends: the text without the backticks is what is rendered.
+_PLAIN: Final = re.compile(r"(?:(?:[^\s\\`*_~\[<&]++|`[^\s`]++(?: [^\s`]++)*+`(?!`))++ ?)*+")
 
 
-class HeadingText(NamedTuple):
-    """What a heading says, wherever it stands.
+class HeadingTexts:
+    """What headings say, wherever they stand; each list has one entry for each of them.
 
-    `level`, `depth`, `markup` and `content` are those of its block. `rendered` is its text as `render_text`
-    gives it, `title` the same in one line, and `folded` as section IDs compare it.
+    `levels`, `depths`, `markups` and `contents` are those of the blocks. `rendered` is the text as
+    `render_text` gives it, `titles` the same in one line, and `folded` as section IDs compare it.
     """
 
-    level: int
-    depth: int
-    markup: str
-    content: str
-    rendered: str
-    title: str
-    folded: str
+    __slots__ = ("contents", "depths", "folded", "levels", "markups", "rendered", "titles")
 
+    def __init__(self) -> None:
+        self.levels: list[int] = []
+        self.depths: list[int] = []
+        self.markups: list[str] = []
+        self.contents: list[str] = []
+        self.rendered: list[str] = []
+        self.titles: list[str] = []
+        self.folded: list[str] = []
 
-def heading_text(level: int, depth: int, markup: str, content: str) -> HeadingText:
-    """That of a heading with the raw inline text `content`."""
-    rendered = render_text(content)
-    title = one_line(rendered)
-    return HeadingText(level, depth, markup, content, rendered, title, folded(title))
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    def is_like(self, other: "HeadingTexts") -> bool:
+        """Whether `other` says the same."""
+        return (self.levels, self.depths, self.markups, self.contents) == (
+            other.levels,
+            other.depths,
+            other.markups,
+            other.contents,
+        )
+
+    def add(
+        self, levels: Iterable[int], depths: Iterable[int], markups: Iterable[str], contents: Sequence[str]
+    ) -> None:
+        """Add headings with the raw inline text `contents`."""
+        self.levels += levels
+        self.depths += depths
+        self.markups += markups
+        self.contents += contents
+        is_plain = _PLAIN.fullmatch
+        for number, content in enumerate(contents):
+            if not number % _BETWEEN_LOOKS:
+                look_at_time()
+            if is_plain(content):
+                rendered = title = content.replace("`", "")
+                name = title.casefold()
+            else:
+                rendered = render_text(content)
+                title = one_line(rendered)
+                name = folded(title)
+            self.rendered.append(rendered)
+            self.titles.append(title)
+            self.folded.append(name)
+
+    def add_some(self, other: "HeadingTexts", rows: slice) -> None:
+        """Add those `rows` of `other`."""
+        self.levels += other.levels[rows]
+        self.depths += other.depths[rows]
+        self.markups += other.markups[rows]
+        self.contents += other.contents[rows]
+        self.rendered += other.rendered[rows]
+        self.titles += other.titles[rows]
+        self.folded += other.folded[rows]
 
 
 class HeadingRows:
@@ -44,46 +93,58 @@ class HeadingRows:
     __slots__ = ("ends", "first_lines", "last_lines", "starts", "texts")
 
     def __init__(self) -> None:
-        self.texts: list[HeadingText] = []
+        self.texts = HeadingTexts()
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.first_lines: list[int] = []
         self.last_lines: list[int] = []
 
+    def __len__(self) -> int:
+        return len(self.starts)
+
     def block(self, number: int) -> Block:
         """The heading with this number, as the tree of blocks has it."""
-        text = self.texts[number]
+        texts = self.texts
         return Block(
             kind=_HEADING,
             first_line=self.first_lines[number],
             last_line=self.last_lines[number],
             span=Span(self.starts[number], self.ends[number]),
-            depth=text.depth,
-            level=text.level,
-            markup=text.markup,
-            content=text.content,
+            depth=texts.depths[number],
+            level=texts.levels[number],
+            markup=texts.markups[number],
+            content=texts.contents[number],
         )
 
-    def add(self, text: HeadingText, start: int, end: int, line: int) -> None:
-        """Add a heading of one line."""
-        self.texts.append(text)
-        self.starts.append(start)
-        self.ends.append(end)
-        self.first_lines.append(line)
-        self.last_lines.append(line)
+    def add_atx(
+        self,
+        headings: Sequence[tuple[int, str]],
+        starts: Iterable[int],
+        ends: Iterable[int],
+        lines: Sequence[int],
+    ) -> None:
+        """Add ATX headings at the root, of each its level and its raw inline text."""
+        levels = [level for level, _ in headings]
+        contents = [content for _, content in headings]
+        self.texts.add(levels, repeat(0, len(levels)), map("#".__mul__, levels), contents)
+        self.starts += starts
+        self.ends += ends
+        self.first_lines += lines
+        self.last_lines += lines
 
     def add_blocks(self, blocks: Iterable[Block]) -> None:
-        """Add `blocks` that are headings."""
+        """Add those of `blocks` that are headings."""
         for block in blocks:
-            self.texts.append(heading_text(block.level, block.depth, block.markup, block.content))
-            self.starts.append(block.span.start)
-            self.ends.append(block.span.end)
-            self.first_lines.append(block.first_line)
-            self.last_lines.append(block.last_line)
+            if block.kind is _HEADING:
+                self.texts.add((block.level,), (block.depth,), (block.markup,), (block.content,))
+                self.starts.append(block.span.start)
+                self.ends.append(block.span.end)
+                self.first_lines.append(block.first_line)
+                self.last_lines.append(block.last_line)
 
     def add_rows(self, other: "HeadingRows", rows: slice, characters: int, lines: int) -> None:
         """Add those `rows` of `other`, so many characters and lines further behind."""
-        self.texts += other.texts[rows]
+        self.texts.add_some(other.texts, rows)
         for own, known, distance in (
             (self.starts, other.starts, characters),
             (self.ends, other.ends, characters),

@@ -2,13 +2,12 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Final
 
 from mdplan.markdown.anchors import heading_anchors
-from mdplan.markdown.heading_rows import HeadingText
+from mdplan.markdown.heading_rows import HeadingTexts
 from mdplan.markdown.parse_time import look_at_time
 from mdplan.markdown.section_id import ID_PREFIX, SectionId, canonical_heading, id_of_name
 
@@ -26,7 +25,7 @@ class HeadingTree:
     `ordinals` (1-based) count the headings of equal paths.
     """
 
-    def __init__(self, texts: Sequence[HeadingText]) -> None:
+    def __init__(self, texts: HeadingTexts) -> None:
         """Go through `texts` once."""
         count = len(texts)
         self.texts = texts
@@ -36,7 +35,7 @@ class HeadingTree:
         self.parents: list[int | None] = []
         self.closers = [count] * count
         # GitHub keeps in an anchor the space that an HTML tag beside the text leaves.
-        self.anchors = list(heading_anchors([text.rendered for text in texts]))
+        self.anchors = list(heading_anchors(texts.rendered))
         # Folded titles of the path, in one string, as section IDs compare them.
         self._names: list[str] = []
         self.ordinals: list[int] = []
@@ -47,14 +46,14 @@ class HeadingTree:
         self._read()
 
     def _read(self) -> None:
-        texts, names, repeats = self.texts, self._names, self._repeats
+        levels, names, repeats = self.texts.levels, self._names, self._repeats
         open_headings: list[int] = []
-        for number, text in enumerate(texts):
+        rows = zip(levels, self.texts.depths, self.texts.folded, strict=True)
+        for number, (level, depth, name) in enumerate(rows):
             if not number % _BETWEEN_LOOKS:
                 look_at_time()
-            level, depth, name = text.level, text.depth, text.folded
             if not depth:
-                while open_headings and texts[open_headings[-1]].level >= level:
+                while open_headings and levels[open_headings[-1]] >= level:
                     self.closers[open_headings.pop()] = number
                 self.tops.append(number)
             parent = open_headings[-1] if open_headings else None
@@ -75,7 +74,7 @@ class HeadingTree:
 
     def path(self, number: int) -> tuple[str, ...]:
         """Titles from the outermost heading to this one."""
-        parent, title = self.parents[number], self.texts[number].title
+        parent, title = self.parents[number], self.texts.titles[number]
         if parent is None:
             return (title,)
         above = self._paths.get(parent)
@@ -107,7 +106,7 @@ class HeadingTree:
             return [self._by_id[name]]
         first, end = bisect_left(self._sorted_ids, name), bisect_left(self._sorted_ids, name + "g")
         found = (self._by_id[section_id] for section_id in self._sorted_ids[first:end])
-        return sorted(found, key=lambda number: (self.texts[number].depth > 0, number))
+        return sorted(found, key=lambda number: (self.texts.depths[number] > 0, number))
 
     @cached_property
     def _by_id(self) -> dict[str, int]:
@@ -126,10 +125,10 @@ class HeadingTree:
         index: defaultdict[tuple[str | None, str], list[int]] = defaultdict(list)
         for number in chain(self.tops, self.nested):
             parent = self.parents[number]
-            leaf = canonical_heading(self.texts[number].title)
+            leaf = canonical_heading(self.texts.titles[number])
             index[None, leaf].append(number)
             if parent is not None:
-                index[canonical_heading(self.texts[parent].title), leaf].append(number)
+                index[canonical_heading(self.texts.titles[parent]), leaf].append(number)
         return dict(index)
 
     @cached_property

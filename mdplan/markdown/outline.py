@@ -82,14 +82,14 @@ class Outline:
         body = Span(self.body_start, max(self.content_end, self.body_start))
         rows, known = self.tree.heading_rows, before[0].heading_tree if before else None
         self.heading_tree: HeadingTree = (
-            known if known and known.texts == rows.texts else HeadingTree(rows.texts)
+            known if known and known.texts.is_like(rows.texts) else HeadingTree(rows.texts)
         )
         tree = self.heading_tree
         self._table = SectionTable(rows, tree, source.lines, body)
         self.sections = Sections(self._table, tree.tops, has_preamble=True)
         self.nested = Sections(self._table, tree.nested, has_preamble=False)
-        self.headings = Sections(self._table, range(len(rows.texts)), has_preamble=False)
-        self.in_order = Sections(self._table, range(len(rows.texts)), has_preamble=True)
+        self.headings = Sections(self._table, range(len(rows)), has_preamble=False)
+        self.in_order = Sections(self._table, range(len(rows)), has_preamble=True)
         self._derived: dict[Callable[[Source], Any], Any] = {}
         self._latest: tuple[Hashable, Any] | None = None
 

@@ -6,10 +6,9 @@ with the first one behind it that was a heading before; the stretches between th
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mdplan.markdown.scanner import Form, Stretch, scan
+from mdplan.markdown.scanner import Form, Stretches, scan
 from mdplan.text.edit import EditList
 from mdplan.text.span import Span
 
@@ -35,12 +34,12 @@ class Rescan:
     offsets are those of `scan`, less one.
     """
 
-    stretches: list[Stretch]
+    stretches: Stretches
     runs: tuple[Run, ...]
     scanned: tuple[tuple[Span, Span], ...]
 
 
-def rescan(old: Sequence[Stretch], edits: EditList, text: str) -> Rescan | None:
+def rescan(old: Stretches, edits: EditList, text: str) -> Rescan | None:
     """Stretches of `text`, which `edits` made of the text that has the stretches `old`.
 
     `text` is as `scan` takes it; offsets of the edits are those behind its first line end. None where nesting
@@ -50,14 +49,14 @@ def rescan(old: Sequence[Stretch], edits: EditList, text: str) -> Rescan | None:
 
 
 class _Rescan:
-    def __init__(self, old: Sequence[Stretch], edits: EditList, text: str) -> None:
+    def __init__(self, old: Stretches, edits: EditList, text: str) -> None:
         self._old = old
         self._text = text
         self._old_spans = [edit.span for edit in edits]
         self._new_spans = edits.result_spans()
         self._new_starts = [span.start for span in self._new_spans]
         self._growth = [new.end - old.end for new, old in zip(self._new_spans, self._old_spans, strict=True)]
-        self._stretches: list[Stretch] = []
+        self._stretches = Stretches()
         self._runs: list[Run] = []
         self._scanned: list[tuple[Span, Span]] = []
 
@@ -68,27 +67,28 @@ class _Rescan:
         while edit < len(self._old_spans):
             stop = self._restart(self._old_spans[edit].start, part)
             self._keep(part, stop, shift)
-            start = self._stretches[-1][2] if self._stretches else 0
+            start = self._stretches.ends[-1] if self._stretches else 0
             found = scan(self._text, start, self._is_old_heading)
             if found is None:
                 return None
-            self._stretches += found
-            heading = found[-1] if found else None
-            met = self._old_part(heading) if heading else None
-            if heading is None or met is None:
+            self._stretches.add(found, slice(None), 0)
+            is_met = bool(found) and found.forms[-1] is Form.ATX
+            met = self._old_part(found.starts[-1], found.ends[-1]) if is_met else None
+            if met is None:
                 self._note_scanned(start, shift, len(self._text) - 1, self._growth[-1])
                 part, edit = len(self._old), len(self._old_spans)
             else:
-                edit = bisect_left(self._new_starts, heading[2])
-                self._note_scanned(start, shift, heading[2], self._growth[edit - 1])
+                end = found.ends[-1]
+                edit = bisect_left(self._new_starts, end)
+                self._note_scanned(start, shift, end, self._growth[edit - 1])
                 shift, part = self._growth[edit - 1], met + 1
         self._keep(part, len(self._old), shift)
         return Rescan(self._stretches, tuple(self._runs), tuple(self._scanned))
 
     def _restart(self, offset: int, part: int) -> int:
         """Index behind the last heading that ends at the old `offset` or before it, from `part` on."""
-        stop = bisect_right(self._old, offset, lo=part, key=lambda stretch: stretch[2])
-        while stop > part and self._old[stop - 1][0] is not Form.ATX:
+        stop = bisect_right(self._old.ends, offset, lo=part)
+        while stop > part and self._old.forms[stop - 1] is not Form.ATX:
             stop -= 1
         return stop
 
@@ -97,26 +97,24 @@ class _Rescan:
         if first == stop:
             return
         place = len(self._stretches)
-        kept = self._old[first:stop]
-        self._stretches += (
-            [(form, start + shift, end + shift) for form, start, end in kept] if shift else kept
-        )
+        self._stretches.add(self._old, slice(first, stop), shift)
         self._runs.append(Run(place, len(self._stretches), first - place, shift))
 
     def _is_old_heading(self, start: int, end: int) -> bool:
         """Whether the heading from `start` to `end` of the new text was one, and no edit touches its line."""
-        return self._old_part((Form.ATX, start, end)) is not None
+        return self._old_part(start, end) is not None
 
-    def _old_part(self, heading: Stretch) -> int | None:
-        """Index that `heading` had among the old stretches; None for one that is new, or for no heading."""
-        form, start, end = heading
+    def _old_part(self, start: int, end: int) -> int | None:
+        """Index that this heading had among the old stretches; None for one that is new."""
         edits = bisect_left(self._new_starts, end)
-        if not edits or self._new_spans[edits - 1].end > start or form is not Form.ATX:
+        if not edits or self._new_spans[edits - 1].end > start:
             return None
-        shift = self._growth[edits - 1]
-        part = bisect_left(self._old, start - shift, key=lambda stretch: stretch[1])
-        is_same = part < len(self._old) and self._old[part] == (form, start - shift, end - shift)
-        return part if is_same and self._old_spans[edits - 1].end <= start - shift else None
+        old, shift = self._old, self._growth[edits - 1]
+        part = bisect_left(old.starts, start - shift)
+        if self._old_spans[edits - 1].end > start - shift or part == len(old):
+            return None
+        is_same = (old.starts[part], old.ends[part]) == (start - shift, end - shift)
+        return part if is_same and old.forms[part] is Form.ATX else None
 
     def _note_scanned(self, start: int, shift: int, end: int, shift_behind: int) -> None:
         self._scanned.append((Span(start - shift, end - shift_behind), Span(start, end)))

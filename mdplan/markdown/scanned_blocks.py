@@ -2,15 +2,16 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cached_property
+from itertools import accumulate, repeat
 from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.block import Block, BlockKind
 from mdplan.markdown.block_pass import pass_blocks
-from mdplan.markdown.heading_rows import HeadingRows, heading_text
+from mdplan.markdown.heading_rows import HeadingRows
 from mdplan.markdown.parse_time import look_at_time
-from mdplan.markdown.scanner import Form, Stretch, scan
+from mdplan.markdown.scanner import Form, Stretches, scan
 from mdplan.markdown.scanner_lines import BRACKET, CHUNK, DELIMITER_ROW, FENCE, NESTED_CODE, TRIMMED
 from mdplan.text.lines import LineIndex, LinesOfPart
 from mdplan.text.span import Span
@@ -26,8 +27,6 @@ _PARAGRAPH: Final = BlockKind.PARAGRAPH
 _ATX: Final = Form.ATX
 _SETEXT: Final = Form.SETEXT
 _UNKNOWN: Final = Form.UNKNOWN
-# Headings that are read between looks at the time.
-_BETWEEN_LOOKS: Final = 64
 # Section 4.2: closing marks stand behind a blank.
 _CLOSING_MARKS: Final = re.compile(r"[ \t]#+\Z")
 # Forms that are one block, by its kind.
@@ -91,6 +90,7 @@ class ScannedBlocks:
         self.body_start = unified.start(self._lines_before + 1) if start else 0
         self._text = padded.replace("\0", "\ufffd")
         self.rescan: Rescan | None = None
+        scanned: Stretches | None
         if known and self._goes_on_from(*known):
             # Most documents are looked at, and not edited.
             from mdplan.markdown.rescan import rescan
@@ -101,7 +101,7 @@ class ScannedBlocks:
         else:
             scanned = scan(self._text)
         self.is_complete = scanned is not None
-        self.stretches: list[Stretch] = scanned or []
+        self.stretches: Stretches = scanned or Stretches()
 
     def _goes_on_from(self, known: "ScannedBlocks", edits: "EditList") -> bool:
         """Whether places of `known` are where they were, but for what `edits` shift."""
@@ -113,8 +113,9 @@ class ScannedBlocks:
     def starts(self) -> list[int]:
         """Offset in the text at which each stretch starts."""
         if self.has_one_line_end:
-            return [start + self.body_start for _, start, _ in self.stretches]
-        return [self.lines.start(self._line(start)) for _, start, _ in self.stretches]
+            starts, before = self.stretches.starts, self.body_start
+            return [start + before for start in starts] if before else starts
+        return [self.lines.start(self._line(start)) for start in self.stretches.starts]
 
     def kept(self, blocks: Mapping[int, tuple[Block, ...]]) -> dict[int, tuple[Block, ...]]:
         """Those of the `blocks` of before, by the index of their stretch, that stand before all edits."""
@@ -143,9 +144,8 @@ class ScannedBlocks:
         stop = 0
         for run in self.rescan.runs if self.rescan else ():
             self._add_headings(rows, range(stop, run.first), blocks)
-            _, first, _ = earlier.stretches[run.first + run.parts]
-            _, _, behind = earlier.stretches[run.stop + run.parts - 1]
-            first, behind = first + self.body_start, behind + self.body_start
+            first = earlier.stretches.starts[run.first + run.parts] + self.body_start
+            behind = earlier.stretches.ends[run.stop + run.parts - 1] + self.body_start
             lines = self.lines.line_at(first + run.characters) - earlier.lines.line_at(first)
             same = slice(bisect_left(known.starts, first), bisect_left(known.starts, behind))
             rows.add_rows(known, same, run.characters, lines)
@@ -156,29 +156,51 @@ class ScannedBlocks:
     def _add_headings(
         self, rows: HeadingRows, parts: range, blocks: MutableMapping[int, tuple[Block, ...]]
     ) -> None:
-        text, count = self._text, self._text.count
-        knows_lines, number, at = self._unified.is_indexed, self._lines_before, 0
-        for part in parts:
-            form, start, end = self.stretches[part]
-            if form is not _ATX and form is not _SETEXT and form is not _UNKNOWN:
+        """Add those of the stretches with these indexes, those at the root that have one line in bulk."""
+        text, forms = self._text, self.stretches.forms
+        starts, ends = self.stretches.starts, self.stretches.ends
+        found = [
+            part for part in parts if (form := forms[part]) is _ATX or form is _SETEXT or form is _UNKNOWN
+        ]
+        numbers = self._lines_of([starts[part] for part in found])
+        others = [index for index, part in enumerate(found) if forms[part] is not _ATX]
+        first = 0
+        for stop in (*others, len(found)):
+            run = found[first:stop]
+            places = [self._places(starts[part], ends[part]) for part in run]
+            rows.add_atx(
+                [_read_atx(text[starts[part] + 1 : ends[part]]) for part in run],
+                [start for start, _ in places],
+                [end for _, end in places],
+                numbers[first:stop],
+            )
+            first = stop + 1
+            if stop == len(found):
                 continue
-            if not len(rows.texts) % _BETWEEN_LOOKS:
-                look_at_time()
-            # To count lines from one to the next costs less than to find out where all lines are.
-            number = self._line(start) if knows_lines else number + count("\n", at, start + 1)
-            at = start + 1
-            if form is _ATX:
-                rows.add(heading_text(*_read_atx(text[at:end])), *self._places(start, end), number)
-                continue
+            part = found[stop]
             if part not in blocks:
-                blocks[part] = self.blocks(part, number)
-            rows.add_blocks(block for block in blocks[part] if block.kind is _HEADING)
+                look_at_time()
+                blocks[part] = self.blocks(part, numbers[stop])
+            rows.add_blocks(blocks[part])
+
+    def _lines_of(self, starts: Sequence[int]) -> list[int]:
+        """Numbers of the lines that begin at these offsets, in order."""
+        if self._unified.is_indexed:
+            return [self._line(start) for start in starts]
+        # To count lines from one to the next costs less than to find out where all lines are.
+        counts = map(
+            self._text.count,
+            repeat("\n"),
+            [0, *(start + 1 for start in starts)],
+            (start + 1 for start in starts),
+        )
+        return list(accumulate(counts, initial=self._lines_before))[1:]
 
     def holding(self, kind: BlockKind) -> Iterator[int]:
         """Indexes of the stretches that can hold a block of `kind`, in order; the others hold none."""
         forms = (*_FORMS.get(kind, ()), Form.UNKNOWN)
         in_text, in_containers = _IN_TEXT.get(kind), _IN_CONTAINERS.get(kind)
-        for part, (form, start, end) in enumerate(self.stretches):
+        for part, (form, start, end) in enumerate(self.stretches.each()):
             if form in forms:
                 yield part
                 continue
@@ -188,19 +210,20 @@ class ScannedBlocks:
 
     def shows(self, part: int, sign: re.Pattern[str]) -> bool:
         """Whether `sign` is found in the lines of the stretch with this index."""
-        _, start, end = self.stretches[part]
+        start, end = self.stretches.starts[part], self.stretches.ends[part]
         return sign.search(self._text, start, end) is not None
 
     def has_containers(self, part: int) -> bool:
         """Whether the stretch with this index holds lists and quotes without headings alone."""
-        return self.stretches[part][0] is Form.CONTAINERS
+        return self.stretches.forms[part] is Form.CONTAINERS
 
     def __len__(self) -> int:
         return len(self.stretches)
 
     def blocks(self, part: int, first_line: int | None = None) -> tuple[Block, ...]:
         """All blocks of the stretch with this index, which starts at `first_line`, if that is known."""
-        form, start, end = self.stretches[part]
+        stretches = self.stretches
+        form, start, end = stretches.forms[part], stretches.starts[part], stretches.ends[part]
         first_line = self._line(start) if first_line is None else first_line
         found: Iterable[Block]
         match form:
@@ -223,15 +246,15 @@ class ScannedBlocks:
         return tuple(found)
 
     def _atx(self, number: int, start: int, end: int) -> Block:
-        level, depth, markup, content = _read_atx(self._text[start + 1 : end])
+        level, content = _read_atx(self._text[start + 1 : end])
         return Block(
             kind=_HEADING,
             first_line=number,
             last_line=number,
             span=self._span(start, end),
-            depth=depth,
+            depth=0,
             level=level,
-            markup=markup,
+            markup="#" * level,
             content=content,
         )
 
@@ -337,11 +360,11 @@ class ScannedBlocks:
         return span.start, span.end
 
 
-def _read_atx(line: str) -> tuple[int, int, str, str]:
-    """Level, depth, markup and raw content of an ATX heading at the root (section 4.2)."""
+def _read_atx(line: str) -> tuple[int, str]:
+    """Level and raw inline text of an ATX heading at the root (section 4.2)."""
     line = line.strip(" \t")
     title = line.lstrip("#")
     level = len(line) - len(title)
     if title.endswith("#"):
         title = _CLOSING_MARKS.sub("", title)
-    return level, 0, line[:level], title.strip(TRIMMED)
+    return level, title.strip(TRIMMED)

@@ -9,7 +9,7 @@ It is exact: the blocks are those of the reference pass, or there is no scan (`N
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from functools import lru_cache
 from typing import Final, TypeAlias
@@ -21,6 +21,7 @@ from mdplan.markdown.scanner_containers import list_end, quote_end
 from mdplan.markdown.scanner_html import ending_of, is_named, is_tag_alone
 from mdplan.markdown.scanner_lines import (
     BLANK,
+    BLANKS,
     BRACKET,
     CODE_LINES,
     DEEP,
@@ -31,7 +32,6 @@ from mdplan.markdown.scanner_lines import (
 
 # Stretches that are found between looks at the time.
 _BETWEEN_LOOKS: Final = 256
-_TEXT: Final = re.compile(r"[^ \t\n]")
 # Blocks that a blank line ends for good.
 _SETTLED: Final = frozenset(
     {BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE, BlockKind.RULE, BlockKind.DEFINITION}
@@ -58,14 +58,40 @@ class Form(Enum):
 
 # Looking up a member of an enumeration costs as much as a search does.
 _ATX: Final = Form.ATX
+_TEXT: Final = Form.TEXT
+# A form, start and end.
+_Taken: TypeAlias = tuple[Form | None, int, int]
 
-# Form, start and end (half-open) of some lines, as offsets of `scan`; blank lines may stand at its end.
-Stretch: TypeAlias = tuple[Form, int, int]
+
+class Stretches:
+    """Some lines after others, of each its form, start and end (half-open); blank lines may stand at its end.
+
+    Places are offsets of `scan`. It grows while it is made, and then never changes.
+    """
+
+    __slots__ = ("ends", "forms", "starts")
+
+    def __init__(self) -> None:
+        self.forms: list[Form] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def each(self) -> Iterator[tuple[Form, int, int]]:
+        """Form, start and end of each."""
+        return zip(self.forms, self.starts, self.ends, strict=True)
+
+    def add(self, other: "Stretches", stretches: slice, distance: int) -> None:
+        """Add those `stretches` of `other`, so many characters further behind."""
+        self.forms += other.forms[stretches]
+        starts, ends = other.starts[stretches], other.ends[stretches]
+        self.starts += [start + distance for start in starts] if distance else starts
+        self.ends += [end + distance for end in ends] if distance else ends
 
 
-def scan(
-    text: str, start: int = 0, is_known: Callable[[int, int], bool] | None = None
-) -> list[Stretch] | None:
+def scan(text: str, start: int = 0, is_known: Callable[[int, int], bool] | None = None) -> Stretches | None:
     """Stretches of `text`, in order; between them stand blank lines only. None where nesting is too deep.
 
     `text` is in LF, without NUL, with a line end before its first line and one behind its last. Offsets are
@@ -91,16 +117,14 @@ class _Scan:
         self._end = len(text) - 1
         self._done = start
         self._is_known = is_known
-        self._stretches: list[Stretch] = []
         self._is_too_deep = self._is_over = False
         # The paragraph that was looked at last: its start, how far it was read, whether it is one for sure.
         self._paragraph = -1
         self._read_to = -1
         self._is_ambiguous = False
 
-    def run(self) -> list[Stretch] | None:
-        text, search, end = self._text, START.search, self._end
-        at = self._done
+    def run(self) -> Stretches | None:
+        text, end, stretches = self._text, self._end, Stretches()
         takers = {
             "atx": self._take_atx,
             "fence": self._take_fence,
@@ -111,103 +135,112 @@ class _Scan:
             "html": self._take_html,
             "code": self._take_code,
         }
+        # What is called for each stretch is looked up once.
+        search, add_form = START.search, stretches.forms.append
+        add_start, add_end = stretches.starts.append, stretches.ends.append
+        at = self._done
         while (start := search(text, at)) is not None and start.start() < end:
             assert start.lastgroup is not None
-            if not len(self._stretches) % _BETWEEN_LOOKS:
+            if not len(stretches.forms) % _BETWEEN_LOOKS:
                 look_at_time()
-            at = takers[start.lastgroup](start)
+            form, first, at = takers[start.lastgroup](start)
+            if form is None:
+                continue
+            # One line end before it is that of the line before it, or of a blank one.
+            if first > self._done + 1 and (text_start := self._behind_blanks()) < first:
+                add_form(_TEXT)
+                add_start(text_start)
+                add_end(first)
+            add_form(form)
+            add_start(first)
+            add_end(at)
+            self._done = at
             if self._is_over:
-                return None if self._is_too_deep else self._stretches
-        self._close_text(end)
-        return self._stretches
+                return None if self._is_too_deep else stretches
+        if (text_start := self._behind_blanks()) < end:
+            add_form(_TEXT)
+            add_start(text_start)
+            add_end(end)
+        return stretches
 
-    # What each class of line begins. Each gives where to search on.
+    def _behind_blanks(self) -> int:
+        """Where the blank lines end that follow the last block, if any do."""
+        blanks = BLANKS.match(self._text, self._done)
+        assert blanks is not None
+        return blanks.end()
 
-    def _take_atx(self, start: re.Match[str]) -> int:
-        at, end = start.start(), self._text.find("\n", start.end())
+    # What each class of line begins: a stretch, or without a form the place to search on at.
+
+    def _take_atx(self, start: re.Match[str]) -> _Taken:
+        at, end = start.span()
         if self._is_known is not None:
             self._is_over = self._is_known(at, end)
-        return self._take(_ATX, at, end)
+        return _ATX, at, end
 
-    def _take_rule(self, start: re.Match[str]) -> int:
-        return self._take(Form.RULE, start.start(), start.end())
+    def _take_rule(self, start: re.Match[str]) -> _Taken:
+        return Form.RULE, start.start(), start.end()
 
-    def _take_fence(self, start: re.Match[str]) -> int:
-        closing = _closing_of(start["fence"])
-        end = closing.search(self._text, self._text.find("\n", start.end()))
-        return self._take(Form.FENCE, start.start(), end.end() if end else self._end)
+    def _take_fence(self, start: re.Match[str]) -> _Taken:
+        closing = _closing_of(start[0].lstrip("\n "))
+        end = closing.search(self._text, start.end())
+        return Form.FENCE, start.start(), end.end() if end else self._end
 
-    def _take_html(self, start: re.Match[str]) -> int:
-        at, line_end = start.start("html"), self._text.find("\n", start.end())
-        line = self._text[at:line_end]
+    def _take_html(self, start: re.Match[str]) -> _Taken:
+        text, line_end = self._text, self._text.find("\n", start.end())
+        # The mark of a tag and the character behind it are read.
+        line = text[start.end() - 2 : line_end]
         ending = ending_of(line)
         if ending:
-            end = ending.search(self._text, at)
-            stop = self._text.find("\n", end.end()) if end else self._end
-            return self._take(Form.HTML, start.start(), stop)
+            end = ending.search(text, start.end() - 2)
+            return Form.HTML, start.start(), text.find("\n", end.end()) if end else self._end
         if not is_named(line):
             if not is_tag_alone(line):
-                return line_end
+                return None, line_end, line_end
             if self._is_in_paragraph(start.start()):
                 return self._continue_paragraph(start.start(), line_end)
-        blank = BLANK.search(self._text, line_end)
-        return self._take(Form.HTML, start.start(), blank.start() if blank else self._end)
+        blank = BLANK.search(text, line_end)
+        return Form.HTML, start.start(), blank.start() if blank else self._end
 
-    def _take_code(self, start: re.Match[str]) -> int:
+    def _take_code(self, start: re.Match[str]) -> _Taken:
         if self._is_in_paragraph(start.start()):
             return self._continue_paragraph(start.start(), self._text.find("\n", start.end()))
         lines = CODE_LINES.match(self._text, start.start())
         assert lines is not None
-        return self._take(Form.CODE, start.start(), lines.end())
+        return Form.CODE, start.start(), lines.end()
 
-    def _take_underline(self, start: re.Match[str]) -> int:
-        at, end = start.start(), start.end()
+    def _take_underline(self, start: re.Match[str]) -> _Taken:
+        at, end = start.span()
         if self._is_in_paragraph(at):
             paragraph = self._certain_paragraph(at, end)
-            return self._take_unknown() if paragraph is None else self._take(Form.SETEXT, paragraph, end)
-        marks = len(start["underline"].rstrip(" \t"))
-        if start["underline"][0] == "=" or marks == 2:
-            return end
-        return self._take(Form.RULE, at, end) if marks > 2 else self._take_list(at)
+            return self._take_unknown() if paragraph is None else (Form.SETEXT, paragraph, end)
+        marks = start[0].strip("\n \t")
+        if marks[0] == "=" or len(marks) == 2:
+            return None, end, end
+        return (Form.RULE, at, end) if len(marks) > 2 else self._take_list(at)
 
-    def _take_item(self, start: re.Match[str]) -> int:
-        line_end = self._text.find("\n", start.end())
-        if self._is_in_paragraph(start.start()):
+    def _take_item(self, start: re.Match[str]) -> _Taken:
+        at = start.start()
+        if self._is_in_paragraph(at):
+            line_end = self._text.find("\n", start.end())
             is_empty = not self._text[start.end() : line_end].strip(" \t")
-            number = start["item"][:-1]
+            number = start[0].lstrip("\n ")[:-1]
             # An item without content, or one of another number than 1, interrupts no paragraph.
             if is_empty or (number and int(number) != 1):
-                return self._continue_paragraph(start.start(), line_end)
-        return self._take_list(start.start())
+                return self._continue_paragraph(at, line_end)
+        return self._take_list(at)
 
-    def _take_list(self, start: int) -> int:
+    def _take_list(self, start: int) -> _Taken:
         return self._take_containers(start, list_end(self._text, start, self._end, self._root_starts))
 
-    def _take_quote(self, start: re.Match[str]) -> int:
+    def _take_quote(self, start: re.Match[str]) -> _Taken:
         at = start.start()
         return self._take_containers(at, quote_end(self._text, at, self._end, self._root_starts))
 
-    def _take_containers(self, start: int, end: int) -> int:
+    def _take_containers(self, start: int, end: int) -> _Taken:
         may_hold_heading = NESTED_HEADING.search(self._text, start, end + 1)
         if DEEP.search(self._text, start, end):
             self._is_too_deep = self._is_over = True
-        return self._take(Form.UNKNOWN if may_hold_heading else Form.CONTAINERS, start, end)
-
-    def _take(self, form: Form, start: int, end: int) -> int:
-        # One line end before the next line is that of a blank line.
-        if start > self._done + 1:
-            self._close_text(start)
-        self._stretches.append((form, start, end))
-        self._done = end
-        return end
-
-    def _close_text(self, end: int) -> None:
-        """What stands between the last block and `end` is text, if it is not blank."""
-        first = _TEXT.search(self._text, self._done, end)
-        if first:
-            start = self._text.rfind("\n", self._done, first.start())
-            self._stretches.append((Form.TEXT, start, end))
-            self._done = end
+        return Form.UNKNOWN if may_hold_heading else Form.CONTAINERS, start, end
 
     # Paragraphs.
 
@@ -218,9 +251,11 @@ class _Scan:
         before = self._text.rfind("\n", self._done, at)
         return self._text[before + 1 : at].strip(" \t") != ""
 
-    def _continue_paragraph(self, at: int, line_end: int) -> int:
+    def _continue_paragraph(self, at: int, line_end: int) -> _Taken:
         """The line at `at` goes on with a paragraph, unless that is none."""
-        return self._take_unknown() if self._certain_paragraph(at, line_end) is None else line_end
+        if self._certain_paragraph(at, line_end) is None:
+            return self._take_unknown()
+        return None, line_end, line_end
 
     def _certain_paragraph(self, at: int, line_end: int) -> int | None:
         """Start of the paragraph before the line at `at`; None where it may be a table or a definition."""
@@ -245,7 +280,7 @@ class _Scan:
             at = before
         return at
 
-    def _take_unknown(self) -> int:
+    def _take_unknown(self) -> _Taken:
         """What began as the paragraph that was looked at last, and all else that ends before a blank line."""
         text, start = self._text, self._paragraph
         blank = BLANK.search(text, text.find("\n", start + 1))
@@ -254,7 +289,7 @@ class _Scan:
         if len(roots) > 1 and roots[-1][0] not in _SETTLED:
             # It can go on behind the blank line.
             end = roots[-1][1]
-        return self._take(Form.UNKNOWN, start, end)
+        return Form.UNKNOWN, start, end
 
     # The reference pass.
 

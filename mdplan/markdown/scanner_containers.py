@@ -22,7 +22,6 @@ from mdplan.markdown.scanner_lines import (
     ITEM,
     QUOTE_HAS_ENDED,
     QUOTE_LINES,
-    RULE,
 )
 
 # Where the root blocks of some whole lines start, that begin at the root.
@@ -75,7 +74,7 @@ def _lines_on(text: str, at: int, count: int, stop: int) -> int:
 def list_end(text: str, start: int, end: int, root_starts: RootStarts) -> int:
     """End of the lists that follow each other from `start` on; blank lines behind them are included."""
     at = start
-    while at < end and (item := ITEM.match(text, at)) is not None and not RULE.match(text, at):
+    while at < end and (item := ITEM.match(text, at)) is not None:
         in_time()
         at = _item_end(text, item, end, root_starts)
     return at
@@ -83,22 +82,24 @@ def list_end(text: str, start: int, end: int, root_starts: RootStarts) -> int:
 
 def _item_end(text: str, item: re.Match[str], end: int, root_starts: RootStarts) -> int:
     """End of `item` and of those behind it that look like it."""
-    start = item.start()
-    line_end = text.find("\n", item.end())
-    if not text[item.end() : line_end].strip(" \t"):
-        if BLANK.match(text, line_end):
+    start, content = item.span()
+    if item.lastgroup is not None:
+        offset = content - start - 1
+    else:
+        line_end = text.find("\n", content)
+        if text[content:line_end].strip(" \t"):
+            offset = _content_offset(text, item)
+        elif BLANK.match(text, line_end):
             # An item that begins with a blank line has no second one.
             blanks = BLANKS.match(text, line_end)
             assert blanks is not None
             return min(blanks.end(), end)
-        offset = item.end() - start
-    else:
-        offset = _content_offset(text, item)
-    outside = _outside(offset).search(text, line_end)
-    if outside is None or outside.start() >= end:
+        else:
+            offset = content - start
+    outside = _outside(offset).search(text, content)
+    if outside is None or (at := outside.start()) >= end:
         return end
-    at = outside.start()
-    if (_follows_blank(text, at) and not _TABBED.match(text, at)) or interrupts(text, at):
+    if _is_new_behind_blank(text, at) or interrupts(text, at):
         return at
     certain = _certain(offset).search(text, at + 1)
     stop = end if certain is None else min(certain.end(), end)
@@ -117,8 +118,10 @@ def _content_offset(text: str, item: re.Match[str]) -> int:
     return column if column - marker < _CODE_FROM else marker + 1
 
 
-def _follows_blank(text: str, at: int) -> bool:
-    return not text[text.rfind("\n", 0, at) + 1 : at].strip(" \t")
+def _is_new_behind_blank(text: str, at: int) -> bool:
+    """Whether the line at `at` follows a blank one, and no tab hides how far it is indented."""
+    follows_blank = text[at - 1] == "\n" or not text[text.rfind("\n", 0, at) + 1 : at].strip(" \t")
+    return follows_blank and not _TABBED.match(text, at)
 
 
 @cache

@@ -11,15 +11,20 @@ _NAMES: Final = (
 )
 # Kinds 1 to 5 end with the line that holds their ending.
 _RAW: Final = r"(?a:script|pre|style|textarea)"
-_ENDED: Final = (
-    (re.compile(rf"<{_RAW}(?=\s|>|$)", re.IGNORECASE), re.compile(rf"</{_RAW}>", re.IGNORECASE)),
-    (re.compile(r"<!--"), re.compile(r"-->")),
-    (re.compile(r"<\?"), re.compile(r"\?>")),
-    (re.compile(r"<![A-Za-z]"), re.compile(r">")),
-    (re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")),
+_ENDED: Final = re.compile(
+    rf"<(?:!--(?P<comment>)|(?i:{_RAW})(?=\s|>|$)(?P<raw>)|\?(?P<instruction>)"
+    r"|![A-Za-z](?P<declaration>)|!\[CDATA\[(?P<data>))"
 )
+_ENDINGS: Final = {
+    "comment": re.compile(r"-->"),
+    "raw": re.compile(rf"</{_RAW}>", re.IGNORECASE),
+    "instruction": re.compile(r"\?>"),
+    "declaration": re.compile(r">"),
+    "data": re.compile(r"\]\]>"),
+}
 # Kinds 6 and 7 end before a blank line.
-_NAMED: Final = re.compile(rf"</?(?a:{'|'.join(_NAMES.split())})(?=\s|/?>|$)", re.IGNORECASE)
+_NAMED: Final = frozenset(_NAMES.split())
+_NAME: Final = re.compile(r"</?([A-Za-z][A-Za-z0-9]*+)(?=\s|/?>|$)")
 _VALUE: Final = r"""(?:[^"'=<>`\x00-\x20]+|'[^']*'|"[^"]*")"""
 _ATTRIBUTE: Final = rf"(?:\s+[a-zA-Z_:][a-zA-Z0-9:._-]*(?:\s*=\s*{_VALUE})?)"
 _TAG_ALONE: Final = re.compile(
@@ -29,12 +34,14 @@ _TAG_ALONE: Final = re.compile(
 
 def ending_of(line: str) -> re.Pattern[str] | None:
     """What ends the block of kind 1 to 5 that `line`, without its indentation, begins; None for no such."""
-    return next((ending for opening, ending in _ENDED if opening.match(line)), None)
+    opening = _ENDED.match(line)
+    return _ENDINGS[opening.lastgroup] if opening is not None and opening.lastgroup is not None else None
 
 
 def is_named(line: str) -> bool:
     """Whether `line`, without its indentation, begins a block of kind 6."""
-    return _NAMED.match(line) is not None
+    name = _NAME.match(line)
+    return name is not None and name[1].lower() in _NAMED
 
 
 def is_tag_alone(line: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Final
 
 INDENTATION: Final = r" {0,3}"
 # Section 4.2.
-_ATX: Final = r"\#{1,6}(?=[ \t\n])"
+_ATX: Final = r"\#\#{0,5}+(?=[ \t\n])"
 # Section 4.5: no backtick may follow those of a fence.
 _FENCE: Final = r"`{3,}+(?=[^`\n]*\n)|~{3,}"
 # Section 4.1. Dashes without blanks between them can underline a heading, too.
@@ -26,17 +26,18 @@ _TAG: Final = r"<[A-Za-z/!?]"
 # Section 4.4.
 _CODE: Final = r"(?:[ ]{4}|[ ]{0,3}\t)(?=[ \t]*+[^ \t\n])"
 
-# The next line that can be more than the text of a paragraph. The group tells which class it is of.
+# The next line that can be more than the text of a paragraph. The group tells which class it is of. It is
+# empty and stands behind its pattern: `re` tries one that begins with a group on lines of all other classes.
 START: Final = re.compile(
-    rf"""\n(?=[ \t\#`~>+*<_=0-9-])(?:[ ]{{0,3}}(?:
-        (?P<atx>{_ATX})
-      | (?P<fence>{_FENCE})
-      | (?P<quote>>)
-      | (?P<rule>(?!-++[ \t]*+\n)(?:{_STARS_OR_LINES}|{_DASHES}))
-      | (?P<underline>{_UNDERLINE})
-      | (?P<item>{_MARKER})
-      | (?P<html>{_TAG})
-    )|(?P<code>{_CODE}))""",
+    rf"""\n(?=[ \t\#`~>+*<_=0-9-])(?:[ ]{{0,3}}+(?:
+        {_ATX}[^\n]*+(?P<atx>)
+      | (?:{_FENCE})(?P<fence>)
+      | >(?P<quote>)
+      | (?!-++[ \t]*+\n)(?:{_STARS_OR_LINES}|{_DASHES})(?P<rule>)
+      | (?:{_UNDERLINE})(?P<underline>)
+      | (?:{_MARKER})(?P<item>)
+      | {_TAG}(?P<html>)
+    )|{_CODE}(?P<code>))""",
     re.VERBOSE,
 )
 
@@ -49,8 +50,10 @@ INTERRUPTER: Final = re.compile(INTERRUPTING)
 QUOTE_HAS_ENDED: Final = re.compile(rf"\n[ \t]*+(?=\n)|\n(?={INDENTATION}(?:{_NO_QUOTE}))")
 # Without indentation.
 FENCE: Final = re.compile(rf"\n(?:{_FENCE})")
-RULE: Final = re.compile(rf"\n{INDENTATION}(?:{_STARS_OR_LINES}|{_DASHES})")
-ITEM: Final = re.compile(rf"\n(?P<indentation>{INDENTATION})(?P<marker>{_MARKER})")
+# An item, and no rule. The group tells that it has text one blank behind its marker, as most have.
+ITEM: Final = re.compile(
+    rf"\n{INDENTATION}(?!{_STARS_OR_LINES}|{_DASHES})(?:{_MARKER})(?: (?=[^ \t\n])(?P<plain>))?"
+)
 
 BLANK: Final = re.compile(r"\n[ \t]*+(?=\n)")
 BLANKS: Final = re.compile(r"(?:\n[ \t]*+(?=\n))*+")
@@ -73,11 +76,14 @@ TRIMMED: Final = "\t\n\x0b\x0c\r \xa0\u1680\u202f\u205f\u3000\u2028\u2029" + "".
 )
 
 # In quotes and lists: marks of containers, then what may be a heading, its own marks or an underline. A mark
-# can be an underline, too.
+# can be an underline, too: the last one of its line.
+_MARKS: Final = r"[ \t>+*.)0-9-]"
+_NO_DASHES: Final = r"[ \t>+*.)0-9]*+"
 NESTED_HEADING: Final = re.compile(
-    rf"\n(?:[ \t>]|[-+*](?=[ \t])|[0-9]{{1,9}}[.)](?=[ \t]))*(?:{_ATX}|{_UNDERLINE})"
+    rf"\n(?:{_MARKS}*+(?:{_ATX}|==*+[ \t]*+\n)"
+    rf"|(?:{_NO_DASHES}-(?=[ \t]++[^\n]))*+{_NO_DASHES}-++[ \t]*+\n)"
 )
 # So many marks that the parser could reach the limit of its nesting.
-DEEP: Final = re.compile(r"\n[ \t>+*.)0-9-]{80}")
+DEEP: Final = re.compile(rf"\n{_MARKS}{{80}}")
 # So many blanks that code can stand behind them, in a container: behind a mark, or at the start of a line.
 NESTED_CODE: Final = re.compile(r"[>+*.)-](?: {5}| {0,3}\t)|\n(?: {6}| {0,5}\t)")

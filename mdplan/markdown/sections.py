@@ -1,7 +1,7 @@
 """Sections, made of the headings of a document when somebody asks for them."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import overload
 
@@ -35,9 +35,10 @@ class SectionTable:
         end = min(self.rows.starts[tops[0]], body.end) if tops else body.end
         span = Span(body.start, max(end, body.start))
         return Section(
+            rows=self.rows,
+            number=None,
             index=0,
             level=0,
-            heading=None,
             title="",
             path=(),
             section_id=section_id(()),
@@ -54,8 +55,51 @@ class SectionTable:
     def section(self, number: int) -> Section:
         """The section of the heading with this number."""
         found = self._made.get(number)
-        # Another thread may have been faster; sections are compared by identity.
-        return self._made.setdefault(number, self._make(number)) if found is None else found
+        return next(self.every((number,))) if found is None else found
+
+    def every(self, numbers: Iterable[int]) -> Iterator[Section]:
+        """The sections of the headings with these numbers, in their order."""
+        rows, tree, made, texts = self.rows, self.tree, self._made, self.rows.texts
+        (bounds, lines), tops = self._bounds, tree.tops
+        for number in numbers:
+            if number in made:
+                yield made[number]
+                continue
+            is_nested, index, parent = texts.depths[number] > 0, tree.indexes[number], tree.parents[number]
+            heading_end, last_line = rows.ends[number], rows.last_lines[number]
+            end = body_end = heading_end
+            if not is_nested:
+                closer = tree.closers[number]
+                # Definitions at the end of the text can follow on the last heading, and belong to no section.
+                end, last_line = max(bounds[closer], end), max(lines[closer] - 1, last_line)
+                body_end = max(bounds[tops[index] if index < len(tops) else -1], heading_end)
+            # By position, since to make one by the names of its fields takes three times as long.
+            section = Section(
+                rows,
+                number,
+                0 if is_nested else index,
+                texts.levels[number],
+                texts.titles[number],
+                tree.path(number),
+                tree.section_id(number),
+                tree.ordinals[number],
+                tree.repeats(number),
+                tree.anchors[number],
+                Span(rows.starts[number], end),
+                Span(heading_end, body_end),
+                rows.first_lines[number],
+                last_line,
+                0 if parent is None else tree.indexes[parent],
+                is_nested,
+            )
+            # Another thread may have been faster; sections are compared by identity.
+            yield made.setdefault(number, section)
+
+    @cached_property
+    def _bounds(self) -> tuple[list[int], list[int]]:
+        """Where headings start, and their first lines; behind them, where the last section ends."""
+        last_line = self._lines.line_at(self._body.end - 1) if self._body.end else 0
+        return [*self.rows.starts, self._body.end], [*self.rows.first_lines, last_line + 1]
 
     def number_at(self, offset: int) -> int | None:
         """Number of the heading that starts at `offset`."""
@@ -65,47 +109,8 @@ class SectionTable:
 
     def body_end(self, number: int) -> int:
         """Where the own body of the section of a top-level heading ends."""
-        return max(self._end_at(self.tree.follower(number)), self.rows.ends[number])
-
-    def _make(self, number: int) -> Section:
-        rows, tree = self.rows, self.tree
-        text, parent = rows.texts[number], tree.parents[number]
-        start, heading_end = rows.starts[number], rows.ends[number]
-        end = body_end = heading_end
-        last_line = rows.last_lines[number]
-        if not text.depth:
-            # A section ends where a heading starts, or where all of them do.
-            closer, body_end = tree.closers[number], self.body_end(number)
-            if closer < len(rows.starts):
-                end, last_line = rows.starts[closer], rows.first_lines[closer] - 1
-            else:
-                end, last_line = max(self._body.end, end), max(self._last_line, last_line)
-        return Section(
-            index=0 if text.depth else tree.indexes[number],
-            level=text.level,
-            heading=rows.block(number),
-            title=text.title,
-            path=tree.path(number),
-            section_id=tree.section_id(number),
-            ordinal=tree.ordinals[number],
-            repeats=tree.repeats(number),
-            anchor=tree.anchors[number],
-            span=Span(start, end),
-            body=Span(heading_end, body_end),
-            first_line=rows.first_lines[number],
-            last_line=last_line,
-            parent=0 if parent is None else tree.indexes[parent],
-            nested=text.depth > 0,
-        )
-
-    def _end_at(self, number: int) -> int:
-        """Start of the heading `number`, or the end of all sections behind the last one."""
-        return self.rows.starts[number] if number < len(self.rows.starts) else self._body.end
-
-    @cached_property
-    def _last_line(self) -> int:
-        """Line at which all sections end."""
-        return self._lines.line_at(self._body.end - 1) if self._body.end else 0
+        bounds, _ = self._bounds
+        return max(bounds[self.tree.follower(number)], self.rows.ends[number])
 
     def _first_line(self, start: int) -> int:
         return self._lines.line_at(start) if start else 1
@@ -139,6 +144,11 @@ class Sections(Sequence[Section]):
             return tuple(self[each] for each in range(len(self))[index])
         place = range(len(self))[index] - self._before
         return self._table.preamble if place < 0 else self._table.section(self._numbers[place])
+
+    def __iter__(self) -> Iterator[Section]:
+        if self._before:
+            yield self._table.preamble
+        yield from self._table.every(self._numbers)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sections) and tuple(self) == tuple(other)

@@ -13,7 +13,7 @@ from mdplan.markdown.block_proof import first_unproven
 from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.blocks import parse_blocks
 from mdplan.markdown.scanned_blocks import ScannedBlocks
-from mdplan.markdown.scanner import Form, Stretch, scan
+from mdplan.markdown.scanner import Form, Stretches, scan
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 from tests.edit_trials import Document
@@ -76,9 +76,11 @@ def test_true_blocks_are_proven_wherever_text_is_written() -> None:
 
 
 def test_a_plan_is_refused_where_the_scanner_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(text: str, start: int, is_known: Callable[[int, int], bool]) -> list[Stretch] | None:
+    def wrong(text: str, start: int, is_known: Callable[[int, int], bool]) -> Stretches | None:
         found = scan(text, start, is_known)
-        return found and [(Form.HTML if form is Form.FENCE else form, *span) for form, *span in found]
+        if found:
+            found.forms = [Form.HTML if form is Form.FENCE else form for form in found.forms]
+        return found
 
     edit = {"op": "replace_match", "pattern": "four", "replacement": "five"}
     assert not isinstance(Document("a.md", TEXT.encode()).plan(edit), tuple)
