@@ -19,13 +19,13 @@ from mdplan.stat_report import BrokenLink, FrontMatterEntry, SectionEntry, StatR
 from mdplan.text.span import Lines, Span
 from mdplan.text.value import value
 
-__all__ = ["StatRequest", "read_stat_request", "stat_report"]
+__all__ = ["LIMITS", "StatRequest", "read_stat_request", "stat_report"]
 
 # Finds the links in a span of a document that lead to nothing.
 FindBroken = Callable[[Outline, Span], list[BrokenLink]]
 _FULL_UP_TO: Final = 40
-_FULL_LIMIT: Final = 200
-_BRIEF_LIMIT: Final = 1_000
+# How many sections are listed, by detail.
+LIMITS: Final = {"full": 200, "brief": 1_000}
 _CURSOR: Final = r"(?P<place>[0-9]{1,9})-(?P<base>[0-9a-f]{8})"
 _BASE_DIGITS: Final = 8
 _LINE_END_NAMES: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
@@ -48,7 +48,8 @@ def stat_report(
     listed = _listed(outline, scope, request.depth)
     count = max(len(listed), ini_section_count(outline))
     is_full = request.detail == "full" or (request.detail == "auto" and count <= _FULL_UP_TO)
-    limit = request.limit or (_FULL_LIMIT if is_full else _BRIEF_LIMIT)
+    detail = "full" if is_full else "brief"
+    limit = request.limit or LIMITS[detail]
     page = _page(outline, listed, start, limit, scope.span)
     firsts = _first_of_path(outline) if is_full else {}
     entry = (lambda section: _full_entry(outline, section, firsts)) if is_full else _brief_entry
@@ -66,7 +67,7 @@ def stat_report(
     return StatReport(
         ok=True,
         file=file,
-        detail="full" if is_full else "brief",
+        detail=detail,
         format=outline.format,
         base_sha256=source.sha256,
         bytes=len(source.data),

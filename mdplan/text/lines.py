@@ -109,7 +109,8 @@ class LineIndex:
     def line_ends(self) -> dict[str, int]:
         """How often each line end occurs; only those that do."""
         if "\r" not in self._text:
-            count = self._text.count("\n")
+            # All lines but perhaps the last have one.
+            count = self.count - (self._text[-1:] not in ("", "\n"))
             return {"\n": count} if count else {}
         return dict(Counter(match[0] for match in _LINE_END.finditer(self._text)))
 

@@ -4,12 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from mdplan.document_format import DocumentFormat
 from mdplan.engine import Engine
 from mdplan.plan_report import ApplyReport, PlanReport
 from mdplan.read_report import ReadReport, SearchReport
 from mdplan.reading.read_request import ReadRequest, ReadRequestFields, ReadTargetFields, read_read_request
 from mdplan.reading.read_text import read_text, search_text
 from mdplan.reading.search_request import SearchFields, SearchRequest, read_search_request
+from mdplan.reading.stat import LIMITS
 from mdplan.reading.stat_request import DETAILS, INVENTORIES, StatRequest, read_stat_request
 from mdplan.reading.stat_text import stat_text
 from mdplan.report import refusal, to_wire
@@ -39,6 +41,8 @@ from mdplan.surfaces.mcp_server.short_report import size_of
 from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
 from mdplan.wire_names import fold_names
 
+# Rows of a stat that are made to see how large all of them are.
+_FIRST_ROWS: Final = 50
 _STAT: Final = """\
 Structure of a Markdown or text file, never its content: baseSha256, sections (sectionId, headingPath, \
 lines, sectionSha256), front matter and more. With a folder or glob as `file`: one row per file. Start here, \
@@ -149,17 +153,33 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
 
 def _stat(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     request = read_stat_request(arguments)
-    report = engine.stat(request) if isinstance(request, StatRequest) else refusal(StatReport, request)
-    most = engine.settings.report_characters
+    if not isinstance(request, StatRequest):
+        return _bounded(engine, refusal(StatReport, request), stat_text)
+    return _bounded(engine, _fitting_stat(engine, request, engine.settings.report_characters), stat_text)
+
+
+def _fitting_stat(engine: Engine, request: StatRequest, most: int) -> StatReport:
+    """The report of as many rows as fit into `most` characters; its cursor goes on where they end."""
+
+    def first_rows(limit: int) -> StatReport:
+        return engine.stat(replace(request, limit=limit))
+
+    rows = min(request.limit or _FIRST_ROWS, _FIRST_ROWS)
+    report = first_rows(rows)
+    is_whole = rows == request.limit or (report.next_cursor is None and not report.inventory_totals)
+    if not is_whole and report.format is DocumentFormat.MARKDOWN and not report.inventory_totals:
+        # These rows tell how large all are. Of a long document a fifth fits; the others are not even made.
+        asked = min(request.limit or LIMITS[report.detail or "brief"], report.total_sections or rows)
+        expected = wire_size(report) * asked // rows
+        report = first_rows(shrunk(asked, expected, most) if expected > most else asked)
+    elif not is_whole:
+        report = engine.stat(request)
     wire = to_wire(report)
     size = size_of(wire)
-    if isinstance(request, StatRequest) and size > most:
-        # A shorter page, whose cursor goes on where it ends.
-        asked = request
-        longest = max(len(rows) for rows in wire.values() if isinstance(rows, list))
-        fitting = shrunk(longest, size, most)
-        report = fitted(lambda limit: engine.stat(replace(asked, limit=limit)), fitting, most, wire_size)
-    return _bounded(engine, report, stat_text)
+    if not report.ok or size <= most:
+        return report
+    longest = max(len(rows) for rows in wire.values() if isinstance(rows, list))
+    return fitted(first_rows, shrunk(longest, size, most), most, wire_size)
 
 
 def _bounded(engine: Engine, report: AnyReport, text_of: Callable[[AnyReport], str]) -> Answer:
