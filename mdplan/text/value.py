@@ -151,7 +151,7 @@ def _shown(self: Any) -> str:  # noqa: ANN401 (a value)
 
 
 def _init_when_called(cls: Any) -> Callable[..., None]:  # noqa: ANN401 (a class of values)
-    """`__init__` of `cls`, written when it is called: a process makes values of a third of its classes."""
+    """`__init__` of `cls`, written when it is called: a process makes values of half of its classes."""
 
     def init(self: object, /, *arguments: object, **named: object) -> None:
         cls.__init__ = _written_init(cls)

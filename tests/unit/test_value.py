@@ -1,4 +1,4 @@
-"""Values are dataclasses, whose methods are made when they are first called."""
+"""Values are what dataclasses are, for those who make them and for the functions of `dataclasses`."""
 
 import dataclasses
 import functools
