@@ -21,7 +21,8 @@ else:
         """A dataclass that is frozen for type checkers alone; without `slots` it can keep what it found.
 
         Freezing it at run time, too, makes instances three times as costly to make: of an outline, whose
-        blocks, sections and spans these are, that would be a quarter of the whole cost.
+        blocks, sections and spans these are, that would be a quarter of the whole cost. Whatever is annotated
+        is a field: a value has no `ClassVar`.
         """
         assert frozen
 
@@ -48,8 +49,8 @@ else:
         return _Field(default, default_factory, is_shown=repr, is_compared=compare)
 
     def replace(instance: _Value, /, **changes: object) -> _Value:
-        """A copy of the value `instance` in which these fields have changed."""
-        names = type(instance).__value_fields__
+        """A copy of `instance`, a value or another dataclass, in which these fields have changed."""
+        names = field_names(type(instance))
         return type(instance)(**{name: getattr(instance, name) for name in names} | changes)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mdplan.text.value import field, value
+from mdplan.text.value import field, field_names, replace, value
 
 
 @value(frozen=True, slots=True, order=True)
@@ -32,6 +32,12 @@ class Child(Named):
 
     def __repr__(self) -> str:
         return "child"
+
+
+@dataclasses.dataclass(frozen=True)
+class Plain:
+    a: int
+    b: int = 2
 
 
 @value(frozen=True)
@@ -59,6 +65,11 @@ class Text:
         (lambda: Named(name="a", note={"b": "c"}) == Named(name="a"), True),
         (lambda: [field.name for field in dataclasses.fields(Child)], ["name", "tags", "note", "age"]),
         (lambda: dataclasses.replace(Child(name="a", age=1), age=2).age, 2),
+        (lambda: replace(Child(name="a", tags=("b",)), age=2).tags, ("b",)),
+        (lambda: replace(Plain(1), b=3), Plain(1, 3)),
+        (lambda: field_names(Child), ("name", "tags", "note", "age")),
+        (lambda: (field_names(Plain), field_names(int)), (("a", "b"), None)),
+        (lambda: Named(name="a").note is Named(name="a").note, False),
         (lambda: pickle.loads(pickle.dumps(Child(name="a", tags=("b",)))).tags, ("b",)),
         (lambda: hasattr(Place(1), "__dict__"), False),
         (lambda: Place.__match_args__, ("line", "col")),
