@@ -119,16 +119,15 @@ class HeadingRows:
     def add_atx(
         self,
         headings: Sequence[tuple[int, str]],
-        starts: Iterable[int],
-        ends: Iterable[int],
+        places: Sequence[tuple[int, int]],
         lines: Sequence[int],
     ) -> None:
-        """Add ATX headings at the root, of each its level and its raw inline text."""
+        """Add ATX headings at the root: level and raw inline text, start and end, and line of each."""
         levels = [level for level, _ in headings]
         contents = [content for _, content in headings]
         self.texts.add(levels, repeat(0, len(levels)), map("#".__mul__, levels), contents)
-        self.starts += starts
-        self.ends += ends
+        self.starts += [start for start, _ in places]
+        self.ends += [end for _, end in places]
         self.first_lines += lines
         self.last_lines += lines
 

@@ -82,9 +82,10 @@ class HeadingTree:
             self._paths[parent] = above = self.path(parent)
         return (*above, title)
 
-    def repeats(self, number: int) -> int:
-        """How many headings have the same path."""
-        return self._repeats[self._names[number]]
+    @cached_property
+    def repeats(self) -> list[int]:
+        """How many headings have the path of each."""
+        return [self._repeats[name] for name in self._names]
 
     def repeated(self) -> list[int]:
         """Headings of equal paths, all of them."""

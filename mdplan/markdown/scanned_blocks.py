@@ -166,14 +166,11 @@ class ScannedBlocks:
         others = [index for index, part in enumerate(found) if forms[part] is not _ATX]
         first = 0
         for stop in (*others, len(found)):
-            run = found[first:stop]
-            places = [self._places(starts[part], ends[part]) for part in run]
-            rows.add_atx(
-                [_read_atx(text[starts[part] + 1 : ends[part]]) for part in run],
-                [start for start, _ in places],
-                [end for _, end in places],
-                numbers[first:stop],
-            )
+            places = [(starts[part], ends[part]) for part in found[first:stop]]
+            headings = [_read_atx(text[start + 1 : end]) for start, end in places]
+            if not self.has_one_line_end or self.body_start or (places and places[-1][1] > self._length):
+                places = [self._places(start, end) for start, end in places]
+            rows.add_atx(headings, places, numbers[first:stop])
             first = stop + 1
             if stop == len(found):
                 continue

@@ -83,7 +83,7 @@ class SectionTable:
                 tree.path(number),
                 tree.section_id(number),
                 tree.ordinals[number],
-                tree.repeats(number),
+                tree.repeats[number],
                 tree.anchors[number],
                 Span(rows.starts[number], end),
                 Span(heading_end, body_end),

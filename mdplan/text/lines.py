@@ -27,12 +27,12 @@ class LineIndex:
 
     __slots__ = ("_count", "_length", "_starts", "_text")
 
-    def __init__(self, text: str) -> None:
-        """Index `text` in one pass, when somebody asks for the place of a line."""
+    def __init__(self, text: str, count: int | None = None) -> None:
+        """Index `text` in one pass, when somebody asks for a place; `count` of its lines may be known."""
         self._text = text
         self._length = len(text)
         self._starts: list[int] | None = None
-        self._count: int | None = None
+        self._count = count
 
     @property
     def starts(self) -> list[int]:
