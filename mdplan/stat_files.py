@@ -75,7 +75,7 @@ def _link_finder(files: OutlinedFiles, root: Root) -> Callable[[str], FindBroken
     """What finds the links of a file of `root` that lead to nothing; each linked file is parsed once."""
     # Links to other files are looked at if asked for, and then more of the engine is needed.
     from mdplan.linked_files import LinkedFiles
-    from mdplan.reading.broken_links import broken_in_tree
+    from mdplan.reading.broken_tree_links import broken_in_tree
 
     linked = LinkedFiles(files, root)
     return lambda path: broken_in_tree(linked, linked.anchors, path)

@@ -18,8 +18,6 @@ from mdplan.text.span import Span
 from mdplan.text.value import value
 
 ANY_LINK: Final = re.compile(r"\]\(|\]:|\[\[")
-# Where a destination may begin that is a fragment, or becomes one when escapes and entities are resolved.
-OWN_FRAGMENT: Final = re.compile(r"(?:\]\(|\]:|\[\[)[\s>]*<?[#&\\]")
 
 _EXTERNAL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
 # The sign of a fragment, and not that of a numeric character reference.

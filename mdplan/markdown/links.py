@@ -9,7 +9,6 @@ from typing import Final
 
 from mdplan.markdown.anchors import heading_slug
 from mdplan.markdown.blocks import INLINE_KINDS
-from mdplan.markdown.destinations import OWN_FRAGMENT
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.targets import attributes_in, is_resolved, nodes_near, resolvable_targets, whole
@@ -33,6 +32,8 @@ __all__ = [
 _FOOTNOTE: Final = re.compile(r"\[\^(?P<label>[^\s\[\]^]+)\]")
 # Without one of these no text is a link (CommonMark 6.3 to 6.5, GFM 6.9).
 _LINK_SIGN: Final = re.compile(r"[\[<@]|://|www\.|(?:mailto|xmpp):", re.IGNORECASE)
+# Where a destination may begin that is a fragment, or becomes one when escapes and entities are resolved.
+_OWN_FRAGMENT: Final = re.compile(r"(?:\]\(|\]:|\[\[)[\s>]*<?[#&\\]")
 _LABEL_END: Final = re.compile(r"\]:")
 _LINE_BREAK: Final = re.compile(r"[\r\n]+[ \t>]*")
 _LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
@@ -179,7 +180,7 @@ def _kind_of(node: InlineNode) -> str | None:
 
 def _fragments(outline: Outline, area: Span) -> Iterator[tuple[str, Span, bool]]:
     """Destinations that begin with ``#``, where they are written, and whether a wiki link has them."""
-    for node in nodes_near(outline, area, OWN_FRAGMENT):
+    for node in nodes_near(outline, area, _OWN_FRAGMENT):
         if node.kind is not InlineKind.IMAGE and node.destination and node.href.startswith("#"):
             yield node.href, node.destination, node.kind is InlineKind.WIKI_LINK
     for attribute in attributes_in(outline, area):

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.anchors import Anchor
 from mdplan.markdown.blocks import Block, BlockKind
-from mdplan.markdown.html_attributes import HtmlAttribute, html_attributes
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
 from mdplan.text.span import Span
+
+if TYPE_CHECKING:
+    from mdplan.markdown.html_attributes import HtmlAttribute
 
 _ALWAYS: Final = frozenset({"", "top"})
 _TEXT_FRAGMENT: Final = ":~:"
@@ -80,13 +82,16 @@ def is_resolved(fragment: str, targets: frozenset[str]) -> bool:
 
 def attributes_in(
     outline: Outline, span: Span, mark: re.Pattern[str] = _WITH_ATTRIBUTE
-) -> Iterator[HtmlAttribute]:
+) -> "Iterator[HtmlAttribute]":
     """Attributes with values of the HTML tags that share a code point with `span`.
 
     Of a block of HTML, they are those of all its tags. Only blocks that hold `mark` are looked at.
     """
     text = outline.source.text
     for block in _leaves_holding(outline, span, mark):
+        # Loaded where there is a tag.
+        from mdplan.markdown.html_attributes import html_attributes
+
         if block.kind is BlockKind.HTML:
             yield from html_attributes(text, block.span)
             continue

@@ -1,0 +1,47 @@
+"""Links of a document that name nothing in it, or in the other files of its root."""
+
+from collections.abc import Callable
+
+from mdplan.document_format import DocumentFormat
+from mdplan.markdown.destinations import Destination, Form, destinations
+from mdplan.markdown.link_target import FileTree, Held, find_target, has_anchor
+from mdplan.markdown.outline import Outline
+from mdplan.reading.broken_links import FindBroken, broken_in_document
+from mdplan.reading.shown import shown
+from mdplan.stat_report import BrokenLink
+from mdplan.text.span import Span
+
+Anchors = Callable[[str], frozenset[str] | None]
+
+
+def broken_in_tree(tree: FileTree, anchors: Anchors, path: str) -> FindBroken:
+    """Finds those of the document `path` (from the root), and those to other files of `tree`.
+
+    `anchors` gives those of a file, as `target_key` writes them, or None where they are not known. What has a
+    scheme or a host, images, paths from the root of a site (``/…``), paths out of this root and wiki links to
+    pages that are not there are not looked at.
+    """
+
+    def find(outline: Outline, area: Span) -> list[BrokenLink]:
+        if outline.format is not DocumentFormat.MARKDOWN:
+            return []
+        found = broken_in_document(outline, area)
+        for destination in destinations(outline, [area]):
+            if destination.path and not _resolves(tree, anchors, path, destination):
+                line = outline.source.lines.line_at(destination.span.start)
+                found.append(BrokenLink(line=line, target=shown(outline.text_of(destination.span))))
+        return sorted(found, key=lambda link: link.line)
+
+    return find
+
+
+def _resolves(tree: FileTree, anchors: Anchors, path: str, destination: Destination) -> bool:
+    if destination.is_shown or destination.is_from_root:
+        return True
+    target = find_target(tree, path, destination)
+    if target is None or target.held is Held.OTHER:
+        return True
+    if target.held is Held.NOTHING:
+        return destination.form is Form.WIKI
+    known = anchors(target.path) if destination.fragment is not None else None
+    return known is None or has_anchor(destination, known)
