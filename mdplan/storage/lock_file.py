@@ -3,7 +3,6 @@
 import errno
 import os
 import re
-import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,7 +12,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.leaf import read_leaf
 from mdplan.storage.refusal import StorageRefused, of_error, refusing
 from mdplan.storage.root import STATE_FOLDER, Root
-from mdplan.storage.state_folder import LOCK_FILE, unsafe
+from mdplan.storage.state_folder import LOCK_FILE, NO_LOCK_FILE, check_lock_file, unsafe
 
 _MAX_HOLDER_BYTES: Final = 200
 _HOLDER: Final = re.compile(rb"(\d{1,10}) ([A-Za-z0-9._-]{1,100})\n")
@@ -42,7 +41,8 @@ def lock_file(root: Root, state_folder: int, deadline: float) -> Iterator[bool]:
             time.sleep(_POLL_SECONDS)
         _held.add(descriptor)
         try:
-            _check_lock_file(root, descriptor)
+            with refusing(root.show(STATE_FOLDER), "locking"):
+                check_lock_file(root, os.fstat(descriptor))
             _tell_holder(descriptor)
             yield True
         finally:
@@ -65,7 +65,7 @@ def _open_lock(root: Root, state_folder: int) -> int:
         return root.filesystem.open_lock(state_folder, LOCK_FILE)
     except OSError as error:
         if error.errno in _NO_FILE:
-            raise unsafe(root, "holds a lock that is a link or no file") from error
+            raise unsafe(root, NO_LOCK_FILE) from error
         raise StorageRefused((of_error(error, root.show(STATE_FOLDER), "locking"),)) from error
 
 
@@ -101,14 +101,6 @@ def _release_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_release_in_child)
-
-
-def _check_lock_file(root: Root, descriptor: int) -> None:
-    """A file with another name is somebody's; one without a name locks nothing."""
-    with refusing(root.show(STATE_FOLDER), "locking"):
-        status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-        raise unsafe(root, "holds a lock that is a link or no file")
 
 
 def _tell_holder(descriptor: int) -> None:

@@ -21,6 +21,8 @@ HISTORY_FOLDER: Final = "history"
 # It is there once the names of the state folder and of the folders in it are on the disk. Without it they
 # are synced again: the process that made them may have been killed before it came to that.
 _LASTING: Final = "format"
+_IGNORING: Final = ".gitignore"
+NO_LOCK_FILE: Final = "holds a lock that is a link or no file"
 _FORMAT: Final = b"1\n"
 
 
@@ -42,7 +44,9 @@ def open_state_folder(root: Root) -> int:
         state_folder = _open_or_make(root, root.descriptor, STATE_FOLDER)
         try:
             # Version control keeps away from a folder that ignores itself.
-            _write_once(root, state_folder, ".gitignore", b"*\n")
+            if not _is_there(root, state_folder, _IGNORING):
+                _check_before_writing(root, state_folder)
+                _write_once(root, state_folder, _IGNORING, b"*\n")
         except BaseException:
             filesystem.release(state_folder)
             raise
@@ -98,13 +102,11 @@ def make_lasting(root: Root, state_folder: int) -> bool:
     """
     filesystem = root.filesystem
     with refusing(root.show(STATE_FOLDER), "syncing the state folder"):
-        try:
-            filesystem.status_of(state_folder, _LASTING)
-        except FileNotFoundError:
-            synced = filesystem.sync_directory(state_folder) and filesystem.sync_directory(root.descriptor)
-            _write_once(root, state_folder, _LASTING, _FORMAT)
-            return synced
-    return True
+        if _is_there(root, state_folder, _LASTING):
+            return True
+        synced = filesystem.sync_directory(state_folder) and filesystem.sync_directory(root.descriptor)
+        _write_once(root, state_folder, _LASTING, _FORMAT)
+        return synced
 
 
 def _open_or_make(root: Root, directory: int, name: str) -> int:
@@ -141,14 +143,30 @@ def _check_owner(root: Root, status: os.stat_result) -> None:
         raise unsafe(root, "can be written by others")
 
 
-def _write_once(root: Root, folder: int, name: str, data: bytes) -> None:
-    """Write the file `name` unless it is there."""
-    try:
-        # To look costs less than to try.
+def check_lock_file(root: Root, status: os.stat_result) -> None:
+    """Refuse a lock of that `status`: one with another name is somebody's, one without a name locks nothing."""
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+        raise unsafe(root, NO_LOCK_FILE)
+
+
+def _check_before_writing(root: Root, state_folder: int) -> None:
+    """A folder that is a trap stays as it is. Its lock is looked at again when it is taken."""
+    with suppress(FileNotFoundError):
+        check_lock_file(root, root.filesystem.status_of(state_folder, LOCK_FILE))
+
+
+def _is_there(root: Root, folder: int, name: str) -> bool:
+    with suppress(FileNotFoundError):
         root.filesystem.status_of(folder, name)
-    except FileNotFoundError:
+        return True
+    return False
+
+
+def _write_once(root: Root, folder: int, name: str, data: bytes) -> None:
+    """Write the file `name` unless it is there by now."""
+    try:
         descriptor = root.filesystem.create(folder, name)
-    else:
+    except FileExistsError:
         return
     try:
         root.filesystem.write(descriptor, data)
