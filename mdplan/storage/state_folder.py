@@ -144,7 +144,7 @@ def _check_owner(root: Root, status: os.stat_result) -> None:
 
 
 def check_lock_file(root: Root, status: os.stat_result) -> None:
-    """Refuse a lock of that `status`: one with another name is somebody's, one without a name locks nothing."""
+    """Refuse a lock of that `status`: one with two names is somebody's, one without any locks nothing."""
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         raise unsafe(root, NO_LOCK_FILE)
 
