@@ -49,7 +49,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     known = wire_names(Batch)
     is_one_file = files is None
     if is_one_file:
-        known = [*wire_names(FileEdits), *known]
+        known = (*wire_names(FileEdits), *known)
         files = [{name: fields.pop(name) for name in list(fields) if name in wire_names(FileEdits)}]
     elif "edits" in fields or "file" in fields:
         return (_invalid("files stands beside file or edits", "send one file, or a list of files"),)
@@ -87,9 +87,9 @@ def _refused(data: object, limits: Limits) -> Diagnostic | None:
         return _invalid("the batch is not a JSON object", 'send {"file": …, "edits": […]}')
     items = list(_items(data))
     texts = [item for item in items if isinstance(item, str)]
-    if any(map(_has_surrogate, texts)):
+    if not all(map(str.isascii, texts)) and any(map(_has_surrogate, texts)):
         return _invalid("the batch holds a lone surrogate, which is no Unicode text", "send valid Unicode")
-    if any(map(_is_huge, items)):
+    if any(item.bit_length() > _MOST_BITS for item in items if isinstance(item, int)):
         return _invalid(f"the batch holds a number of more than {_MOST_BITS} bits", "send it as a string")
     diffs = [item["diff"] for item in items if isinstance(item, dict) and isinstance(item.get("diff"), str)]
     return _over(
@@ -133,13 +133,12 @@ def _read_edit(edit: object, index: int, wishes: ReferenceWishes) -> Operation |
     edit = decoded_json(edit)
     if not isinstance(edit, dict):
         return (_invalid("the edit is not an object", 'send {"op": …}').at(edit_index=index),)
-    fields = fold_names(edit, {})
-    op = fields.get("op")
+    op = edit.get("op")
     model = OPERATIONS.get(op) if isinstance(op, str) else None
     if model is None:
         return (_unknown_operation(op).at(edit_index=index),)
     known = wire_names(model)
-    fields = fold_names(edit, {old: new for old, new in EDIT_SYNONYMS.items() if new in known})
+    fields = fold_names(edit, _edit_synonyms(model))
     fields = with_decoded_fields(model, fields)
     if "matchType" in known:
         folded = fold_match_options(fields)
@@ -305,9 +304,21 @@ def _is_unfit(decoded: object) -> bool:
     return any(_has_surrogate(item) if isinstance(item, str) else _is_huge(item) for item in _items(decoded))
 
 
-def wire_names(model: type[Any]) -> list[str]:
+def wire_names(model: type[Any]) -> tuple[str, ...]:
     """Names of the fields of `model` on the wire."""
-    return [field.alias or name for name, field in model.model_fields.items()]
+    shape: Any = model  # To mypy a class has no hash.
+    return _wire_names(shape)
+
+
+@cache
+def _wire_names(model: type[Any]) -> tuple[str, ...]:
+    return tuple(field.alias or name for name, field in model.model_fields.items())
+
+
+@cache
+def _edit_synonyms(model: type[Any]) -> Mapping[str, str]:
+    """Synonyms of the fields of an operation."""
+    return {old: new for old, new in EDIT_SYNONYMS.items() if new in wire_names(model)}
 
 
 def _model_at(model: type[Any], location: Sequence[str | int]) -> type[Any]:

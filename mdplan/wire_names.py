@@ -55,6 +55,8 @@ def _unknown(name: str, known: Sequence[str], where: str) -> Diagnostic:
 
 def camel_case(name: str) -> str:
     """`name` as it is on the wire: ``sectionId`` for `section_id`; without underscores it stays as it is."""
+    if "_" not in name:
+        return name
     first, *rest = name.split("_")
     return first.lower() + "".join(map(str.capitalize, rest)) if first and rest else name
 

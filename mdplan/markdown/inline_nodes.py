@@ -5,6 +5,7 @@ pass gives the nodes in that content, and the columns of the content, proven aga
 them into the source. What cannot be proven is undecided, never guessed.
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -43,6 +44,8 @@ _BLANK_LINE: Final = "\n\n"
 _FOOTNOTE: Final = "[^"
 # So far a blank line is looked for: texts without any are not searched again and again.
 _NEAR: Final = 2_000
+# What is left of a word; nothing where it is too long.
+_WORD: Final = re.compile(r"\S{0,2000}+(?!\S)")
 _WITH_CONTENT: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
 _WITH_COLUMNS: Final = frozenset({BlockKind.TABLE, BlockKind.DEFINITION})
 
@@ -107,17 +110,17 @@ class InlineMap:
         return merged_environments(environments)
 
     def is_plain(self, span: Span) -> bool:
-        """Whether nothing can touch `span`, neither a node nor what is undecided; False is not certain.
+        """Whether no node can touch `span`; False is not certain.
 
-        Inline content ends at a blank line, so nothing has to be parsed where no mark stands around `span`.
+        Inline content begins behind a blank line, and a node with its mark, or with the word that has one:
+        nothing has to be parsed where none stands before the end of `span`.
         """
-        text, start, end = self._text, max(span.start - _NEAR, 0), span.end + _NEAR
+        text, start = self._text, max(span.start - _NEAR, 0)
         first = text.rfind(_BLANK_LINE, start, span.start)
-        behind = text.find(_BLANK_LINE, span.end, end)
-        if (first < 0 and start) or (behind < 0 and end < len(text)):
+        word = _WORD.match(text, span.end)
+        if (first < 0 and start) or word is None:
             return False
-        first, behind = max(first, start), behind if behind >= 0 else len(text)
-        return MARKUP.search(text, first, behind) is None and self._keeps_within_limits(span)
+        return MARKUP.search(text, max(first, start), word.end()) is None and self._keeps_within_limits(span)
 
     def _keeps_within_limits(self, span: Span) -> bool:
         """Whether no text around `span` can be nested too deep, or stand in a footnote: False is not certain.

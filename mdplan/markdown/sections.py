@@ -140,6 +140,8 @@ class Sections(Sequence[Section]):
     @overload
     def __getitem__(self, index: slice) -> "tuple[Section, ...]": ...
     def __getitem__(self, index: int | slice) -> "Section | tuple[Section, ...]":
+        if isinstance(index, slice) and not self._before:
+            return tuple(map(self._table.section, self._numbers[index]))
         if isinstance(index, slice):
             return tuple(self[each] for each in range(len(self))[index])
         place = range(len(self))[index] - self._before

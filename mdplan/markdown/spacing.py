@@ -108,19 +108,24 @@ def line_has_text(outline: Outline, offset: int) -> bool:
 
 def _continues(tree: BlockTree, text: str, end: int, payload: Payload) -> bool:
     """Whether `payload` goes on with the tight list, or the table, that ends at `end` of `text`."""
-    last = tree.root_ending_at(end)
-    if last is None or not payload.tree.roots:
+    roots = payload.tree.roots
+    is_list = bool(roots) and roots[0].kind is BlockKind.LIST
+    is_rows = bool(roots) and not is_list and _TABLE_ROWS.fullmatch(payload.text) is not None
+    # Most payloads are neither, and to look what stands there costs more.
+    last = tree.root_ending_at(end) if is_list or is_rows else None
+    if last is None:
         return False
     if last.kind is BlockKind.TABLE:
-        no_table = all(block.kind is not BlockKind.TABLE for block in payload.tree.roots)
-        return no_table and _TABLE_ROWS.fullmatch(payload.text) is not None
-    return _are_one_list(last, payload.tree.roots[0]) and not _is_loose(tree, last, text)
+        return is_rows and all(block.kind is not BlockKind.TABLE for block in roots)
+    return _are_one_list(last, roots[0]) and not _is_loose(tree, last, text)
 
 
 def _leads_into(tree: BlockTree, text: str, start: int, payload: Payload) -> bool:
     """Whether the tight list at `start` of `text` goes on from the one that `payload` ends with."""
+    if not payload.tree.roots or payload.tree.roots[-1].kind is not BlockKind.LIST:
+        return False
     first = tree.root_at(start)
-    if first is None or first.span.start != start or not payload.tree.roots:
+    if first is None or first.span.start != start:
         return False
     return _are_one_list(payload.tree.roots[-1], first) and not _is_loose(tree, first, text)
 

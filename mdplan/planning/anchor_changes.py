@@ -4,7 +4,6 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.document_format import DocumentFormat
@@ -15,12 +14,13 @@ from mdplan.planning.build import BuiltFile
 from mdplan.planning.link_names import keys_in_html
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 # GitHub's own, which `target_key` takes off.
 _PREFIX: Final = "user-content-"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Place:
     """A place of the result that has an anchor. `path` is from the root, `title` that of its heading."""
 

@@ -62,7 +62,7 @@ class BuiltFile:
         # A file that goes takes along what is no text of it: its byte order mark.
         return find_hunks(base, [ByteEdit(0, len(base), b"")] if self.file.is_deleted else self.byte_edits)
 
-    @property
+    @cached_property
     def diff(self) -> bytes:
         """Exact diff from base to result."""
         file = self.file

@@ -5,7 +5,7 @@ taken as its author wrote it.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mdplan.markdown.destination_text import wiki_page, with_fragment, with_path
@@ -18,6 +18,7 @@ from mdplan.planning.link_changes import LinkChanges, Now
 from mdplan.planning.link_names import may_name, places_of_fragments, possible_links
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 Anchors = Callable[[str], frozenset[str] | None]
 
@@ -38,7 +39,7 @@ class Document:
     may_rewrite: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class BrokenLink:
     """A destination of the result that names nothing: the `offset` at which it starts, and what to do."""
 
@@ -74,7 +75,7 @@ def update_links(document: Document, changes: LinkChanges, anchors: Anchors) -> 
     return LinkUpdates(tuple(edits), rewritten, tuple(broken))
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class _Outcome:
     edits: tuple[TextEdit, ...] = ()
     is_broken: bool = False
@@ -236,10 +237,12 @@ def _holding(spans: Sequence[Span], span: Span) -> Span | None:
 
 
 def _blocks(outline: Outline, spans: Sequence[Span]) -> list[Span]:
-    """The blocks that hold a code point of `spans`, each once."""
-
-    def blocks() -> Iterator[Span]:
-        for span in spans:
-            yield from (block.span for block in outline.tree.leaves_in(span))
-
-    return sorted(set(blocks()))
+    """The blocks that hold a code point of `spans`, each once, without those that can hold no link."""
+    text = outline.source.text
+    found = {block.span.start: block.span for span in spans for block in outline.tree.leaves_in(span)}
+    blocks = (found[start] for start in sorted(found))
+    return [
+        block
+        for block in blocks
+        if ANY_LINK.search(text, block.start, block.end) or text.find("=", block.start, block.end) >= 0
+    ]

@@ -11,9 +11,10 @@ from mdplan.operation import BlockInsertion
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Part:
     """A text edit, and where the new text of which batch edits stands in it."""
 

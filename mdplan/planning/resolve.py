@@ -1,7 +1,6 @@
 """Every edit against the base: its text edits, or what is wrong with it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
@@ -9,9 +8,10 @@ from mdplan.document_format import DocumentFormat
 from mdplan.markdown.outline import Outline
 from mdplan.operation import Operation, Resolution, SectionTargeted
 from mdplan.planning.snapshot import SnapshotFile
+from mdplan.text.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class ResolvedEdit:
     """One edit with its text edits, against `outline`. `index` counts through the whole batch, from 0.
 

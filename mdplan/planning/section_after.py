@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import SectionId
@@ -10,9 +9,10 @@ from mdplan.planning.build import BuiltFile
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.edit import EditList
 from mdplan.text.span import Span
+from mdplan.text.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SectionAfter:
     """The section that an edit made, else the one that it addressed, in the result.
 

@@ -16,6 +16,7 @@ from mdplan.planning.build import BuiltFile
 from mdplan.text.span import Span
 
 _LISTED = 5
+_COMMENT = "<!--"
 _WHOLE = frozenset({"create", "delete"})
 
 _FoldedPath = tuple[str, ...]
@@ -280,6 +281,8 @@ def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
             message="the front matter would " + ("vanish" if had else "appear where there was none"),
             hint="leave the first lines and the fences of the front matter as they are",
         )
+    if not _may_change_comments(built):
+        return
     before = Counter(region.name for region in find_regions(built.base).pairs)
     after = Counter(region.name for region in find_regions(built.result).pairs)
     for name in sorted(before - after):
@@ -288,6 +291,17 @@ def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
             message=f"the region `{name}` would lose one of its markers",
             hint="keep both marker comments",
         )
+
+
+def _may_change_comments(built: BuiltFile) -> bool:
+    """Whether a comment may have come or gone: all other text is what it was."""
+    if built.changed is None:
+        return True
+    base, result = built.base.source.text, built.result.source.text
+    return any(
+        base.find(_COMMENT, old.start, old.end) >= 0 or result.find(_COMMENT, new.start, new.end) >= 0
+        for old, new in built.changed
+    )
 
 
 def _repeated_paths(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:

@@ -36,6 +36,10 @@ class LineComparison:
 
     def differing(self, old: list[Line], new: list[Line]) -> Iterator[Block]:
         """The blocks of `old` and `new` that differ, in order; all lines outside of them are the same."""
+        if len(old) == 1 == len(new):
+            # Most edits stay within their line.
+            yield from () if old == new else (Block(0, 1, 0, 1),)
+            return
         for gap in _gaps(old, new):
             if 1 < gap.comparisons <= self.comparisons_left:
                 self.comparisons_left -= gap.comparisons
