@@ -116,20 +116,16 @@ class HeadingRows:
             content=texts.contents[number],
         )
 
-    def add_atx(
-        self,
-        headings: Sequence[tuple[int, str]],
-        places: Sequence[tuple[int, int]],
-        lines: Sequence[int],
-    ) -> None:
-        """Add ATX headings at the root: level and raw inline text, start and end, and line of each."""
-        levels = [level for level, _ in headings]
-        contents = [content for _, content in headings]
-        self.texts.add(levels, repeat(0, len(levels)), map("#".__mul__, levels), contents)
+    def add_roots(self, headings: Sequence[tuple[int, str, str]], places: Sequence[tuple[int, int]]) -> None:
+        """Add headings at the root, without their lines: level, markup, raw inline text; start and end."""
+        self.texts.add(
+            [level for level, _, _ in headings],
+            repeat(0, len(headings)),
+            [markup for _, markup, _ in headings],
+            [content for _, _, content in headings],
+        )
         self.starts += [start for start, _ in places]
         self.ends += [end for _, end in places]
-        self.first_lines += lines
-        self.last_lines += lines
 
     def add_blocks(self, blocks: Iterable[Block]) -> None:
         """Add those of `blocks` that are headings."""

@@ -156,21 +156,26 @@ class ScannedBlocks:
     def _add_headings(
         self, rows: HeadingRows, parts: range, blocks: MutableMapping[int, tuple[Block, ...]]
     ) -> None:
-        """Add those of the stretches with these indexes, those at the root that have one line in bulk."""
+        """Add those of the stretches with these indexes; those at the root in bulk, and without blocks."""
         text, forms = self._text, self.stretches.forms
         starts, ends = self.stretches.starts, self.stretches.ends
         found = [
             part for part in parts if (form := forms[part]) is _ATX or form is _SETEXT or form is _UNKNOWN
         ]
         numbers = self._lines_of([starts[part] for part in found])
-        others = [index for index, part in enumerate(found) if forms[part] is not _ATX]
+        unknown = [index for index, part in enumerate(found) if forms[part] is _UNKNOWN]
         first = 0
-        for stop in (*others, len(found)):
+        for stop in (*unknown, len(found)):
             places = [(starts[part], ends[part]) for part in found[first:stop]]
-            headings = [_read_atx(text[start + 1 : end]) for start, end in places]
+            sources = [text[start + 1 : end] for start, end in places]
             if not self.has_one_line_end or self.body_start or (places and places[-1][1] > self._length):
                 places = [self._places(start, end) for start, end in places]
-            rows.add_atx(headings, places, numbers[first:stop])
+            rows.add_roots([_read_heading(source) for source in sources], places)
+            rows.first_lines += numbers[first:stop]
+            rows.last_lines += [
+                number + source.count("\n")
+                for number, source in zip(numbers[first:stop], sources, strict=True)
+            ]
             first = stop + 1
             if stop == len(found):
                 continue
@@ -224,10 +229,8 @@ class ScannedBlocks:
         first_line = self._line(start) if first_line is None else first_line
         found: Iterable[Block]
         match form:
-            case Form.ATX:
-                return (self._atx(first_line, start, end),)
-            case Form.SETEXT:
-                found = (self._setext(start, end),)
+            case Form.ATX | Form.SETEXT:
+                return (self._heading(first_line, start, end),)
             case Form.RULE:
                 found = (self._rule(start, end),)
             case Form.FENCE:
@@ -242,31 +245,18 @@ class ScannedBlocks:
                 found = self._passed_whole(first_line, start, end)
         return tuple(found)
 
-    def _atx(self, number: int, start: int, end: int) -> Block:
-        level, content = _read_atx(self._text[start + 1 : end])
+    def _heading(self, number: int, start: int, end: int) -> Block:
+        source = self._text[start + 1 : end]
+        level, markup, content = _read_heading(source)
         return Block(
             kind=_HEADING,
             first_line=number,
-            last_line=number,
+            last_line=number + source.count("\n"),
             span=self._span(start, end),
             depth=0,
             level=level,
-            markup="#" * level,
+            markup=markup,
             content=content,
-        )
-
-    def _setext(self, start: int, end: int) -> Block:
-        underline = self._text.rfind("\n", start, end)
-        mark = self._text[underline:end].strip(" \t\n")[0]
-        return Block(
-            kind=BlockKind.HEADING,
-            first_line=self._line(start),
-            last_line=self._line(end - 1),
-            span=self._span(start, end),
-            depth=0,
-            level=1 if mark == "=" else 2,
-            markup=mark,
-            content=self._text[start:underline].strip(TRIMMED),
         )
 
     def _rule(self, start: int, end: int) -> Block:
@@ -357,11 +347,15 @@ class ScannedBlocks:
         return span.start, span.end
 
 
-def _read_atx(line: str) -> tuple[int, str]:
-    """Level and raw inline text of an ATX heading at the root (section 4.2)."""
-    line = line.strip(" \t")
+def _read_heading(lines: str) -> tuple[int, str, str]:
+    """Level, markup and raw inline text of a heading at the root (sections 4.2 and 4.3)."""
+    if "\n" in lines:
+        content, _, underline = lines.rpartition("\n")
+        mark = underline.strip(" \t")[0]
+        return 1 if mark == "=" else 2, mark, content.strip(TRIMMED)
+    line = lines.strip(" \t")
     title = line.lstrip("#")
     level = len(line) - len(title)
     if title.endswith("#"):
         title = _CLOSING_MARKS.sub("", title)
-    return level, title.strip(TRIMMED)
+    return level, line[:level], title.strip(TRIMMED)
