@@ -41,8 +41,9 @@ FORBIDDEN_CALLS = {
 FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "jsonpickle"}
 FORBIDDEN_NAMES = {"CLoader", "CSafeLoader", "UnsafeLoader", "FullLoader", "Loader"}
 # Processes that the bot has started get their work as such processes always do, over a pipe of their own; no
-# file, batch or client can put anything there.
-ALLOWED = {"job.py: pickle"}
+# file, batch or client can put anything there. And `__init__` of values is written out of the names of their
+# fields, as `dataclasses` does it.
+ALLOWED = {"job.py: pickle", "value.py: exec"}
 
 
 @pytest.mark.parametrize("requirement", REQUIREMENTS)
@@ -56,7 +57,10 @@ def test_dependency_has_a_lower_and_an_upper_bound(requirement: str) -> None:
 def test_nothing_in_the_package_runs_text_or_starts_a_shell() -> None:
     assert len(MODULES) > 100
     assert [
-        found for module in MODULES for found in offences(module.read_text(), module) if found not in ALLOWED
+        found
+        for module in MODULES
+        for found in offences(module.read_text(), module)
+        if re.sub(r":\d+:", ":", found) not in ALLOWED
     ] == []
 
 
