@@ -152,9 +152,8 @@ def _renumbered(built: BuiltFile) -> Iterator[tuple[Section, Section]]:
 
 def _retitled(built: BuiltFile, section: Section) -> Section | None:
     """The heading that was written in place of that of `section`, and of nothing else."""
-    assert section.heading is not None
     start = built.edits.map_offset(section.span.start)
-    if start is None or built.edits.map_offset(section.heading.span.end) is None:
+    if start is None or built.edits.map_offset(section.body.start) is None:
         return None
     return built.result.heading_at(start)
 

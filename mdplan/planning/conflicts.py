@@ -103,9 +103,10 @@ def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterat
             continue
         for claim in edit.resolution.claims:
             section = None if claim.owner is None else file.outline.sections[claim.owner]
-            if len(claim.span) or section is None or section.heading is None:
+            if len(claim.span) or section is None or section.is_root:
                 continue
-            span = Span(section.heading.span.start, lines.content_end(section.heading.last_line))
+            heading_end = lines.content_end(lines.line_at(section.body.start - 1))
+            span = Span(section.span.start, heading_end)
             before = bisect_right(written, span.start, key=lambda written: written[0].start) - 1
             if before >= 0 and written[before][1] != edit.index and written[before][0].contains(span):
                 other = written[before][1]

@@ -57,7 +57,7 @@ def _same_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
     section = item.resolution.section
     if section is None:
         return None
-    if section.heading is None:
+    if section.is_root:
         return built.result.sections[0]
     edits = built.edits_after(item.index)
     start = section.span.start
@@ -65,7 +65,7 @@ def _same_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
     if followed is not None:
         return built.result.heading_at(followed) or built.result.heading_at(edits.map_offset(start))
     replaced, written = _replacement(edits, start)
-    is_whole_line = replaced.start <= start and section.heading.span.end <= replaced.end
+    is_whole_line = replaced.start <= start and section.body.start <= replaced.end
     return (
         (None if is_whole_line else built.result.heading_at(written.start))
         or _first_heading(built, written)

@@ -93,10 +93,10 @@ class _Places:
             return after
         before = self._edits.map_offset(offset)
         grown = self.result.heading_at(before)
-        if grown is None or grown.heading is None:
+        if grown is None or grown.is_root:
             return after
         # A heading that was inserted whole is another one.
-        is_whole = after is not None and grown.heading.span.end <= after
+        is_whole = after is not None and grown.body.start <= after
         return after if is_whole else before
 
     def _starts_a_line(self, offset: int) -> bool:
@@ -141,7 +141,7 @@ def _headings_lost(built: BuiltFile, sections: Iterable[Section], places: _Place
     lost = [
         section
         for section in sections
-        if section.heading and not places.is_touched(_text_of_heading(base, section))
+        if not section.is_root and not places.is_touched(_text_of_heading(base, section))
         if not _is_kept(base, result, section, places)
     ]
     if lost:
@@ -156,7 +156,7 @@ def _headings_lost(built: BuiltFile, sections: Iterable[Section], places: _Place
 def _is_kept(base: Outline, result: Outline, section: Section, places: _Places) -> bool:
     start = places.in_result(section.span.start)
     found = result.heading_at(start)
-    if found is None or found.heading is None:
+    if found is None or found.is_root:
         return False
     may_be_relevelled = section.index in places.relevelled and not section.nested
     if (found.level != section.level and not may_be_relevelled) or found.nested != section.nested:
@@ -164,10 +164,9 @@ def _is_kept(base: Outline, result: Outline, section: Section, places: _Places) 
     if places.parents_may_change:
         return True
     parent, found_parent = base.parent(section), result.parent(found)
-    if parent is None or found_parent is None or parent.heading is None or found_parent.heading is None:
-        return (parent is None or parent.heading is None) and (
-            found_parent is None or found_parent.heading is None
-        )
+    has_none = parent is None or parent.is_root
+    if parent is None or found_parent is None or has_none or found_parent.is_root:
+        return has_none and (found_parent is None or found_parent.is_root)
     return places.in_result(parent.span.start) == found_parent.span.start
 
 
@@ -178,11 +177,11 @@ def _headings_gained(
     known = {
         start: places.end_in_result(_text_of_heading(base, section).end)
         for section in old
-        if section.heading and (start := places.in_result(section.span.start)) is not None
+        if not section.is_root and (start := places.in_result(section.span.start)) is not None
     }
     gained = []
     for section in new_sections:
-        if section.heading:
+        if not section.is_root:
             text = _text_of_heading(result, section)
             # A heading of the base may have become longer, but not by other lines of the base.
             new = Span(min(known.get(text.start, text.start), text.end), text.end)
@@ -199,8 +198,10 @@ def _headings_gained(
 
 def _text_of_heading(outline: Outline, section: Section) -> Span:
     """The lines of a heading without the line end of the last."""
-    assert section.heading is not None
-    return Span(section.heading.span.start, outline.source.lines.content_end(section.heading.last_line))
+    text, start, end = outline.source.text, section.span.start, section.body.start
+    end -= text.endswith("\n", start, end)
+    end -= text.endswith("\r", start, end)
+    return Span(start, end)
 
 
 def _outline_changed(outline: Outline, sections: Sequence[Section], what: str, why: str) -> Diagnostic:
@@ -316,7 +317,7 @@ def _repeated_paths(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
     origins = {
         places.in_result(section.span.start): _folded_path(section)
         for section in built.base.sections
-        if section.heading
+        if not section.is_root
     }
     came_from: defaultdict[_FoldedPath, Counter[_FoldedPath]] = defaultdict(Counter)
     after = Counter(path for _, path in repeating)

@@ -84,11 +84,13 @@ class Pattern:
         A group that took no part in the match gives nothing. It raises `KeyError` for a group that the
         pattern does not have; see `unknown_group`.
         """
+        if self.match_type is MatchType.LITERAL:
+            return lambda _: replacement
         literals, references = _split(replacement)
         groups = set(references)
 
         def expand(found: Found) -> str:
-            if found.match is None or self.match_type is MatchType.LITERAL:
+            if found.match is None:
                 return replacement
             # Each group is asked for once, however often it stands there.
             texts = {group: found.match[group] or "" for group in groups}
