@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cached_property
 from itertools import accumulate, repeat
@@ -88,7 +89,10 @@ class ScannedBlocks:
         self._unified = unified
         self.has_one_line_end = unified is lines
         self.body_start = unified.start(self._lines_before + 1) if start else 0
-        self._text = padded.replace("\0", "\ufffd")
+        # What was known to have no NUL gets one by an edit alone.
+        new_texts = (edit.new_text for edit in known[1]) if known and not known[0].has_nul else (text,)
+        self.has_nul: bool = any("\0" in each for each in new_texts)
+        self._text = padded.replace("\0", "\ufffd") if self.has_nul else padded
         self.rescan: Rescan | None = None
         scanned: Stretches | None
         if known and self._goes_on_from(*known):
@@ -141,17 +145,28 @@ class ScannedBlocks:
     ) -> HeadingRows:
         """The same after a rescan; what was not scanned has the headings that are `known` of `earlier`."""
         rows = HeadingRows()
-        stop = 0
-        for run in self.rescan.runs if self.rescan else ():
+        stop = lines = 0
+        if self.rescan is None:
+            return rows
+        scanned = deque(self.rescan.scanned)
+        for run in self.rescan.runs:
             self._add_headings(rows, range(stop, run.first), blocks)
-            first = earlier.stretches.starts[run.first + run.parts] + self.body_start
-            behind = earlier.stretches.ends[run.stop + run.parts - 1] + self.body_start
-            lines = self.lines.line_at(first + run.characters) - earlier.lines.line_at(first)
+            first = earlier.stretches.starts[run.first + run.parts]
+            behind = earlier.stretches.ends[run.stop + run.parts - 1]
+            # Lines shift by what was scanned before them; all else is as it was.
+            while scanned and scanned[0][0].start < first:
+                old, new = scanned.popleft()
+                lines += self.line_ends_in(new) - earlier.line_ends_in(old)
+            first, behind = first + self.body_start, behind + self.body_start
             same = slice(bisect_left(known.starts, first), bisect_left(known.starts, behind))
             rows.add_rows(known, same, run.characters, lines)
             stop = run.stop
         self._add_headings(rows, range(stop, len(self.stretches)), blocks)
         return rows
+
+    def line_ends_in(self, span: Span) -> int:
+        """How many lines end in `span`, by the offsets of `rescan`."""
+        return self._text.count("\n", span.start, span.end)
 
     def _add_headings(
         self, rows: HeadingRows, parts: range, blocks: MutableMapping[int, tuple[Block, ...]]
@@ -162,7 +177,8 @@ class ScannedBlocks:
         found = [
             part for part in parts if (form := forms[part]) is _ATX or form is _SETEXT or form is _UNKNOWN
         ]
-        numbers = self._lines_of([starts[part] for part in found])
+        known = (rows.starts[-1] - self.body_start, rows.first_lines[-1]) if rows else None
+        numbers = self._lines_of([starts[part] for part in found], known)
         unknown = [index for index, part in enumerate(found) if forms[part] is _UNKNOWN]
         first = 0
         for stop in (*unknown, len(found)):
@@ -185,18 +201,15 @@ class ScannedBlocks:
                 blocks[part] = self.blocks(part, numbers[stop])
             rows.add_blocks(blocks[part])
 
-    def _lines_of(self, starts: Sequence[int]) -> list[int]:
-        """Numbers of the lines that begin at these offsets, in order."""
-        if self._unified.is_indexed:
-            return [self._line(start) for start in starts]
-        # To count lines from one to the next costs less than to find out where all lines are.
-        counts = map(
-            self._text.count,
-            repeat("\n"),
-            [0, *(start + 1 for start in starts)],
-            (start + 1 for start in starts),
-        )
-        return list(accumulate(counts, initial=self._lines_before))[1:]
+    def _lines_of(self, starts: Sequence[int], known: tuple[int, int] | None) -> list[int]:
+        """Numbers of the lines that begin at these offsets, in order; an offset before them may be `known`.
+
+        To count lines from one to the next costs less than to find out where all lines are.
+        """
+        places = [start + 1 for start in starts]
+        at, number = (known[0] + 1, known[1]) if known else (0, self._lines_before)
+        counts = map(self._text.count, repeat("\n"), [at, *places], places)
+        return list(accumulate(counts, initial=number))[1:]
 
     def holding(self, kind: BlockKind) -> Iterator[int]:
         """Indexes of the stretches that can hold a block of `kind`, in order; the others hold none."""

@@ -25,7 +25,7 @@ class LineIndex:
     The empty text has no line. Offsets are code points from the start of the text.
     """
 
-    __slots__ = ("_count", "_length", "_starts", "_text")
+    __slots__ = ("_before", "_count", "_length", "_starts", "_text")
 
     def __init__(self, text: str, count: int | None = None) -> None:
         """Index `text` in one pass, when somebody asks for a place; `count` of its lines may be known."""
@@ -33,25 +33,31 @@ class LineIndex:
         self._length = len(text)
         self._starts: list[int] | None = None
         self._count = count
+        # Line starts before some edits, from which those of this text are made when somebody asks.
+        self._before: tuple[list[int], tuple[int, ...], EditList] | None = None
 
     @property
     def starts(self) -> list[int]:
         """Offset at which each line starts."""
         if self._starts is None:
-            self._starts = _line_starts(self._text)
+            before = self._before
+            if before is None:
+                self._starts = _line_starts(self._text)
+            else:
+                starts, behind, edits = before
+                self._starts = _edited_starts([*starts, *behind], edits, self._length)
+                self._before = None
         return self._starts
-
-    @property
-    def is_indexed(self) -> bool:
-        """Whether the place of a line is known, so that asking for one costs nothing."""
-        return self._starts is not None
 
     def edited(self, edits: "EditList", text: str) -> "LineIndex":
         """Index of `text`, which `edits` made of this one's."""
         if "\r" in self._text or any("\r" in edit.new_text for edit in edits):
             return LineIndex(text)
-        index = LineIndex(text)
-        index._starts = _edited_starts([*self.starts, *self._start_behind()], edits, len(text))
+        ends = self.count - (self._text[-1:] not in ("", "\n"))
+        for edit in edits:
+            ends += edit.new_text.count("\n") - self._text.count("\n", edit.span.start, edit.span.end)
+        index = LineIndex(text, ends + (text[-1:] not in ("", "\n")))
+        index._before = self.starts, self._start_behind(), edits
         return index
 
     def _start_behind(self) -> tuple[int, ...]:

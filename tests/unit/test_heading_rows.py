@@ -1,0 +1,23 @@
+"""What headings say, read in bulk: as each alone would be rendered."""
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mdplan.markdown.heading_rows import HeadingTexts
+from mdplan.markdown.rendered_text import one_line, render_text
+from mdplan.markdown.section_id import folded
+
+
+@given(st.text("aB ß`_*<&[]\\\t\xa0!").map(str.strip))
+@example("`a` b `c d`")
+@example("`a``b`")
+@example("` a`")
+@example("a  b")
+@example("A\xa0B")
+def test_names_are_those_of_the_rendered_text(content: str) -> None:
+    texts = HeadingTexts()
+    texts.add([1], [0], ["#"], [content])
+
+    rendered = render_text(content)
+    assert (texts.rendered, texts.titles) == ([rendered], [one_line(rendered)])
+    assert texts.folded == [folded(one_line(rendered))]
