@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.markdown import rescan
-from mdplan.markdown.block import Block
+from mdplan.markdown import rescan, scanned_blocks
+from mdplan.markdown.block import Block, BlockKind
 from mdplan.markdown.block_proof import first_unproven
 from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.blocks import parse_blocks
@@ -41,6 +41,19 @@ class Lying:
         return (replace(first, last_line=99) if part == self._part else first, *others)
 
 
+class Hiding(Lying):
+    """Stretches of which no quote gives the headings that it holds, and that say so."""
+
+    def __init__(self, honest: ScannedBlocks) -> None:
+        self._honest = honest
+        self.starts = honest.starts
+        self.has_containers = lambda part: honest.blocks(part)[0].kind is BlockKind.QUOTE
+
+    def blocks(self, part: int) -> tuple[Block, ...]:
+        first, *others = self._honest.blocks(part)
+        return (first, *(block for block in others if block.kind is not BlockKind.HEADING))
+
+
 def unproven(tree: BlockTree, *words: str) -> Block | None:
     places = sorted(TEXT.index(word) for word in words)
     return first_unproven(tree, TEXT, LineIndex(TEXT), [Span(at, at + 1) for at in places])
@@ -56,6 +69,28 @@ def test_a_false_block_beside_new_text_is_found(word: str) -> None:
 
 def test_a_false_block_far_from_all_new_text_is_not_looked_at() -> None:
     assert unproven(BlockTree(Lying(3)), "# A", "# B") is None
+
+
+def test_a_heading_in_what_should_have_none_is_found() -> None:
+    text = "# A\n\none\n\n> # B\n\ntwo\n"
+    lines = LineIndex(text)
+    honest = ScannedBlocks(text, lines, 0)
+    tree = BlockTree(Hiding(honest))
+    at = text.index("two")
+
+    found = first_unproven(tree, text, lines, [Span(at, at + 1)])
+
+    assert found is not None
+    assert (found.kind, found.first_line) == (BlockKind.QUOTE, 5)
+
+
+def test_lists_beside_new_text_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = parse_blocks(TEXT, LineIndex(TEXT))
+    expected = parse_blocks(TEXT, LineIndex(TEXT)).blocks
+
+    assert unproven(tree, "three") is None
+    monkeypatch.setattr(scanned_blocks, "pass_blocks", None)
+    assert tree.blocks == expected
 
 
 def test_blocks_of_the_reference_pass_need_no_proof() -> None:
