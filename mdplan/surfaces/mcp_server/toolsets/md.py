@@ -168,10 +168,10 @@ def _fitting_stat(engine: Engine, request: StatRequest, most: int) -> StatReport
     report = first_rows(rows)
     is_whole = rows == request.limit or (report.next_cursor is None and not report.inventory_totals)
     if not is_whole and report.format is DocumentFormat.MARKDOWN and not report.inventory_totals:
-        # These rows tell how large all are. Of a long document a fifth fits; the others are not even made.
+        # They tell about how large all are. Where far less than all fits, the rest is not even made.
         asked = min(request.limit or LIMITS[report.detail or "brief"], report.total_sections or rows)
         expected = wire_size(report) * asked // rows
-        report = first_rows(shrunk(asked, expected, most) if expected > most else asked)
+        report = first_rows(shrunk(asked, expected, most) if expected > 2 * most else asked)
     elif not is_whole:
         report = engine.stat(request)
     wire = to_wire(report)
