@@ -9,7 +9,7 @@ from mdplan.planning.replay import Replay
 from mdplan.planning.undo import undone_transaction
 from mdplan.storage.commit import LaterContent, StagedFile
 from mdplan.storage.refusal import StorageRefused
-from mdplan.text.source import Source, sha256_hex
+from mdplan.text.source import Source
 
 
 def files_to_stage(
@@ -37,18 +37,14 @@ def files_to_stage(
 
 def _result(change: FileChange, replayed: Replay, index: int) -> LaterContent | None:
     """What becomes of a file, made when it is written; None for one that goes."""
-    return (
-        None
-        if change.result_sha256 is None
-        else LaterContent(
-            replayed.sizes[index], lambda: _proven(replayed.results[index], change.result_sha256, change.path)
-        )
-    )
+    if change.result_sha256 is None:
+        return None
+    return LaterContent(replayed.sizes[index], lambda: _still(replayed.results[index], change.path))
 
 
-def _proven(content: bytes | None, sha256: str | None, path: str) -> bytes:
-    """`content` that was made of a base which may be another by now. Raises `StorageRefused`: STALE_BASE."""
-    if content is not None and sha256_hex(content) == sha256:
+def _still(content: bytes | None, path: str) -> bytes:
+    """`content`, for which there is none when its base is another by now: STALE_BASE (`StorageRefused`)."""
+    if content is not None:
         return content
     raise StorageRefused(
         (
@@ -70,7 +66,12 @@ def _backup(
         return
     size, sha256 = len(bases[index].data), bases[index].sha256
     if backups[kept] != sha256:
-        content = LaterContent(size, lambda: _proven(bases[index].data, sha256, path))
+
+        def content_now() -> bytes:
+            base = bases[index]
+            return _still(base.data if base.sha256 == sha256 else None, path)
+
+        content = LaterContent(size, content_now)
         yield StagedFile(kept, backups[kept], content, sha256, like=path)
 
 

@@ -129,14 +129,7 @@ class InlineMap:
         """
         if self._tree is None or not self._tree.is_scanned:
             return False
-        if not self._has_footnotes:
-            return True
-        pieces = map(self._pieces.span, self._pieces.touching(span))
-        return not any(self._text.find(_FOOTNOTE, piece.start, piece.end) >= 0 for piece in pieces)
-
-    @cached_property
-    def _has_footnotes(self) -> bool:
-        return _FOOTNOTE in self._text
+        return self._text.find(_FOOTNOTE, *self._pieces.reach(span)) < 0
 
     def nodes_in(self, span: Span) -> tuple[InlineNode, ...]:
         """Nodes that share a code point with `span`, or hold it if it is empty, in document order.

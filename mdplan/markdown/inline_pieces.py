@@ -16,6 +16,8 @@ _FOOTNOTE: Final = re.compile(r"\[\^[^\]]*\]:")
 # A part that begins so is a fence, and nothing else.
 _FENCE: Final = re.compile(r" {0,3}(?:`{3,}+[^`\r\n]*+(?:[\r\n]|\Z)|~~~)")
 _HEADING: Final = re.compile(r"#{1,6}(?:[ \t\r\n]|\Z)")
+# In how many parts before a place a heading is looked for. Most sections have fewer.
+_PARTS_OF_A_SECTION: Final = 50
 
 
 class InlinePieces:
@@ -66,9 +68,23 @@ class InlinePieces:
         return pattern.search(self._text, starts[part], end) is not None
 
     def _is_certain(self, start: int) -> bool:
+        if _HEADING.match(self._text, start) is None:
+            return False
         line = self._lines.line_at(start)
-        is_behind_blank = line > 1 and not self._lines.content(line - 1).strip(" \t")
-        return is_behind_blank and _HEADING.match(self._text, start) is not None
+        return line > 1 and not self._lines.content(line - 1).strip(" \t")
+
+    def reach(self, span: Span) -> tuple[int, int]:
+        """From where on a footnote could hold something of the parts of `span`, and where these end.
+
+        It begins at the last place before it where all else has ended, found without a look at the whole
+        document; in a long section it begins where the body does.
+        """
+        starts = self._part_starts
+        first = bisect_right(starts, span.start) - 1
+        behind = bisect_right(starts, span.end)
+        nearest = range(first, max(first - _PARTS_OF_A_SECTION, -1), -1)
+        certain = next((starts[part] for part in nearest if self._is_certain(starts[part])), self._body_start)
+        return certain, starts[behind] if behind < len(starts) else len(self._text)
 
     @cached_property
     def defining(self) -> Sequence[int]:

@@ -37,8 +37,9 @@ class FoundFile:
 class Replay:
     """What a plan makes of its bases: the bytes of every file, None for a deleted one, and the diff.
 
-    Of many `results` only some are held: another is made of its base when it is asked for, and is what the
-    plan says only if that is still the base. `sizes` are their lengths.
+    Of many `results` only some are held: another is made of its base when it is asked for. Each is proven by
+    the hash in the plan; it is None for a file that goes, and when what is its base by then is another one.
+    `sizes` are their lengths.
     """
 
     results: Sequence[bytes | None]
@@ -87,8 +88,7 @@ class _Results(Sequence[bytes | None]):
         if at in self._held:
             return self._held[at]
         replayed = replay_file(self._plan.files[at], self._bases[at])
-        # What is made of another base is not the planned result, whatever it is.
-        return b"" if isinstance(replayed, Diagnostic) else replayed.result
+        return None if isinstance(replayed, Diagnostic) else replayed.result
 
 
 def is_applied(plan: Plan, found: Sequence[FoundFile]) -> bool:
