@@ -129,7 +129,20 @@ class InlineMap:
         """
         if self._tree is None or not self._tree.is_scanned:
             return False
-        return self._text.find(_FOOTNOTE, *self._pieces.reach(span)) < 0
+        if not self._footnotes:
+            return True
+        start, end = self._pieces.reach(span)
+        return bisect_left(self._footnotes, start) == bisect_left(self._footnotes, end)
+
+    @cached_property
+    def _footnotes(self) -> list[int]:
+        """Where a footnote, or a reference to one, may start: many matches in one block ask for it."""
+        places: list[int] = []
+        at = self._text.find(_FOOTNOTE)
+        while at >= 0:
+            places.append(at)
+            at = self._text.find(_FOOTNOTE, at + len(_FOOTNOTE))
+        return places
 
     def nodes_in(self, span: Span) -> tuple[InlineNode, ...]:
         """Nodes that share a code point with `span`, or hold it if it is empty, in document order.
