@@ -20,9 +20,10 @@ from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY, Calls, calls_to, p
 
 HERE = Path(__file__).parent
 EDIT = {"op": "replace_match", "pattern": "old", "replacement": "new"}
-# So many pages, so long, that to plan them takes longer than the second after which progress is told.
-MANY = 500
-PAGE = "# Page\n\nold\n\n" + "Some *marked* `text` with a [link](guide.md#install) in it.\n" * 400
+# To plan these is the call whose progress is told.
+MANY = 50
+PAGE = "# Page\n\nold\n"
+TELLING = "tests.clients.telling_mdplan"
 SECONDS = 300
 Outcome = dict[str, Any]
 
@@ -43,14 +44,15 @@ def root(tmp_path: Path) -> Path:
 def server(request: pytest.FixtureRequest, root: Path) -> Iterator[HttpServer | None]:
     """A server over HTTP; None where the client starts its own."""
     with ExitStack() as stack:
-        yield stack.enter_context(http_server("--root", str(root))) if request.param == "http" else None
+        is_http = request.param == "http"
+        yield stack.enter_context(http_server("--root", str(root), program=TELLING)) if is_http else None
 
 
 def target(root: Path, server: HttpServer | None) -> str:
     """Where the server is, for a client that is a script."""
     if server is not None:
         return json.dumps({"url": server.url, "token": server.token, "many": MANY})
-    args = ["-m", "mdplan", "serve", "--root", str(root)]
+    args = ["-m", TELLING, "serve", "--root", str(root)]
     return json.dumps({"command": sys.executable, "args": args, "cwd": str(REPOSITORY), "many": MANY})
 
 
@@ -79,7 +81,11 @@ def python_1(root: Path, server: HttpServer | None) -> Outcome:
 
 def python_2(mode: str) -> Callable[[Path, HttpServer | None], Outcome]:
     def run(root: Path, server: HttpServer | None) -> Outcome:
-        opened = calls_to(process("--root", str(root)), mode) if server is None else server.calls(mode)
+        opened = (
+            calls_to(process("--root", str(root), program=TELLING), mode)
+            if server is None
+            else server.calls(mode)
+        )
         with opened as calls:
             return seen(calls)
 

@@ -122,11 +122,14 @@ class HttpServer:
 
 @contextmanager
 def http_server(
-    *options: str, token: str | None = TOKEN, address: str = "127.0.0.1:0"
+    *options: str, token: str | None = TOKEN, address: str = "127.0.0.1:0", program: str = "mdplan"
 ) -> Iterator[HttpServer]:
-    """`mdplan serve --http ADDRESS OPTIONS` until the block ends; without `token` it makes one."""
+    """`mdplan serve --http ADDRESS OPTIONS` until the block ends; without `token` it makes one.
+
+    `program` is the module that is run.
+    """
     process = subprocess.Popen(
-        [sys.executable, "-m", "mdplan", "serve", "--http", address, *options],
+        [sys.executable, "-m", program, "serve", "--http", address, *options],
         cwd=REPOSITORY,
         env=_without_token() | ({} if token is None else {"MDPLAN_TOKEN": token}),
         stdin=subprocess.DEVNULL,

@@ -90,11 +90,11 @@ def calls_to(server: object, mode: str, **options: object) -> Iterator[Calls]:
         yield Calls(portal, connected)
 
 
-def process(*arguments: str) -> StdioServerParameters:
-    """`mdplan serve ARGUMENTS` as a process."""
+def process(*arguments: str, program: str = "mdplan") -> StdioServerParameters:
+    """`mdplan serve ARGUMENTS` as a process, or that of another module `program`."""
     return StdioServerParameters(
         command=sys.executable,
-        args=["-m", "mdplan", "serve", *arguments],
+        args=["-m", program, "serve", *arguments],
         cwd=REPOSITORY,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
