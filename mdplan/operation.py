@@ -238,7 +238,10 @@ class Operation(Wire, ABC):
         """Text edits against the base `outline`, or all that is wrong with this edit."""
 
     def resolve_late(self, outline: Outline) -> Resolution | Problems:
-        """Text edits against `outline`, the result of all other edits; for those that are made last."""
+        """Text edits against `outline`, the result of all other edits; for those that are made last.
+
+        Two with the same claims make the same text.
+        """
         raise NotImplementedError
 
     def resolve_there(self, outline: Outline, exported: Payload) -> Resolution | Problems:

@@ -30,7 +30,7 @@ class ItemInsertion:
 
 @value(frozen=True, slots=True, kw_only=True)
 class ItemRemoval:
-    """What removes an item: whole lines that go, or edits; `claimed` is the text that is asked for."""
+    """What removes an item: whole lines that go, and edits; `claimed` is the text that is asked for."""
 
     claimed: Span
     deletions: tuple[Span, ...] = ()
@@ -108,7 +108,7 @@ def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnosti
     if position:
         before: PlacedItem | None = PlacedItem(listing, position - 1)
     else:
-        before = outline.lists.item_right_before(listing.block, containers)
+        before = _open_item_before(outline, listing.block, containers)
     problem = _swallowed(outline, containers, before, last + 1)
     if problem is not None:
         return problem
@@ -117,6 +117,17 @@ def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnosti
         return _remove_before_another(outline, placed, claimed)
     gone = Span(lines.end(listing.items[position - 1].last_line), claimed.end)
     return _removed(outline, containers, claimed, gone)
+
+
+def _open_item_before(outline: Outline, block: Block, containers: Containers) -> PlacedItem | None:
+    """The item of another list that ends where the list `block` starts, if it could take what stands there.
+
+    CommonMark 0.31.2, section 5.2: an item that begins with two blank lines, its own among them, has ended.
+    """
+    before = outline.lists.item_right_before(block, containers)
+    if before is None or before.item.children:
+        return before
+    return None if _is_blank(outline, containers, before.item.first_line + 1) else before
 
 
 def _swallowed(
@@ -162,6 +173,11 @@ def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) 
         and own.text != other.text
         and (len(own.text) <= len(other.text) or following.first_line == following.last_line)
     )
+    if takes_number and own.prefix != other.prefix and not listing.containers.share_line(item.first_line):
+        # It stays where it is: what is nested in it is indented by that.
+        gone = Span(claimed.start, lines.start(following.first_line))
+        number = TextEdit(other.span, own.text)
+        return ItemRemoval(claimed=Span(claimed.start, other.span.end), deletions=(gone,), edits=(number,))
     if takes_number or listing.containers.share_line(item.first_line):
         gone = Span(own.span.end, other.span.end)
         return ItemRemoval(claimed=Span(own.span.start, gone.end), edits=(TextEdit.delete(gone),))
@@ -183,7 +199,7 @@ def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagn
             break
         first, last = quote.first_line, quote.last_line
         block, containers = quote, containers.outer or Containers()
-    problem = _swallowed(outline, containers, outline.lists.item_right_before(block, containers), last + 1)
+    problem = _swallowed(outline, containers, _open_item_before(outline, block, containers), last + 1)
     if problem is not None:
         return problem
     if containers.share_line(first):

@@ -53,7 +53,7 @@ class UpdateToc(Operation):
         return Resolution(claims=(claim,), section=outline.section_at(claim.span.start), is_evidence=True)
 
     def resolve_late(self, outline: Outline) -> Resolution | Problems:
-        """One replacement in the result.
+        """One replacement in the result; the claim on the region tells which one it is.
 
         Errors: REGION_NOT_FOUND; INVALID_ARGUMENT where the region stands inside of a line of text.
         """
@@ -66,7 +66,7 @@ class UpdateToc(Operation):
         if edit is None:
             return (inside_of_a_line(found.region, "a list needs lines of its own", "use another region"),)
         is_new = edit.new_text != outline.text_of(edit.span)
-        return Resolution(claims=(), edits=(edit,) if is_new else ())
+        return Resolution(claims=(claim_of_region(outline, found.region),), edits=(edit,) if is_new else ())
 
     def _contents(self, outline: Outline, found: RegionText) -> str:
         behind = found.region.end.span.end
