@@ -165,6 +165,9 @@ def read_until(terminal: int, pattern: str) -> None:
     """Read what a terminal shows until `pattern` is found at its end."""
     shown = ""
     end = time.monotonic() + SECONDS
+    # A process with more than 1,024 open files, as a long run of tests is, cannot use `select`.
+    waiting = select.poll()
+    waiting.register(terminal, select.POLLIN)
     while not re.search(pattern, shown, re.DOTALL):
-        assert select.select([terminal], [], [], max(0.0, end - time.monotonic()))[0], shown
+        assert waiting.poll(1000 * max(0.0, end - time.monotonic())), shown
         shown += os.read(terminal, 65_536).decode()
