@@ -211,6 +211,11 @@ def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagn
     claimed = lines.span(first, last)
     if containers.block is None:
         return ItemRemoval(claimed=claimed, deletions=(claimed,))
+    if _begins_behind_its_marker(outline, containers.block, block):
+        # An item that begins with two blank lines, its own among them, has ended (section 5.2 again).
+        while last < containers.block.last_line and _is_blank(outline, containers, last + 1):
+            last += 1
+        return ItemRemoval(claimed=claimed, deletions=(lines.span(first, last),))
     before = first - 1
     if _is_blank(outline, containers, last + 1):
         while before and _is_blank(outline, containers, before):
@@ -219,6 +224,14 @@ def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagn
     following = _first_block(outline, last + 1)
     is_underline = following is not None and following.kind is BlockKind.RULE
     return _removed(outline, containers, claimed, gone, is_underline=is_underline)
+
+
+def _begins_behind_its_marker(outline: Outline, item: Block, block: Block) -> bool:
+    """Whether `item` begins with an empty line, and then with `block`."""
+    if item.kind is not BlockKind.LIST_ITEM or block.first_line != item.first_line + 1:
+        return False
+    leaves = outline.tree.leaves_in(Span(item.span.start, block.span.start))
+    return all(leaf.span.start >= block.span.start for leaf in leaves)
 
 
 def _removed(

@@ -330,7 +330,10 @@ class Outline:
         end = len(self.source.text)
         may_belong_to_footnote = False
         for block in self.tree.last_roots():
-            is_footnote = _FOOTNOTE.match(self.text_of(block.span).lstrip(" ")) is not None
+            is_footnote = (
+                block.kind is not BlockKind.HEADING
+                and _FOOTNOTE.match(self.text_of(block.span).lstrip(" ")) is not None
+            )
             if is_footnote or (block.kind is BlockKind.DEFINITION and not may_belong_to_footnote):
                 end = block.span.start
                 may_belong_to_footnote = False

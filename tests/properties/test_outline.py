@@ -3,7 +3,7 @@
 import json
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Diagnostic
@@ -31,6 +31,7 @@ def parsed(text: str) -> Outline:
 
 
 @given(documents)
+@example("[^1]: a heading, and no footnote\n=\n")
 def test_sections_and_bodies_tile_the_text(text: str) -> None:
     outline = parsed(text)
     preamble, *sections = outline.sections
