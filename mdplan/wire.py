@@ -24,6 +24,7 @@ from mdplan.wire_names import (
     EDIT_SYNONYMS,
     FILE_SYNONYMS,
     fold_names,
+    has_surrogate,
     short_name,
     unknown_fields,
 )
@@ -87,9 +88,9 @@ def _refused(data: object, limits: Limits) -> Diagnostic | None:
         return _invalid("the batch is not a JSON object", 'send {"file": …, "edits": […]}')
     items = list(_items(data))
     texts = [item for item in items if isinstance(item, str)]
-    if not all(map(str.isascii, texts)) and any(map(_has_surrogate, texts)):
+    if any(map(has_surrogate, texts)):
         return _invalid("the batch holds a lone surrogate, which is no Unicode text", "send valid Unicode")
-    if any(item.bit_length() > _MOST_BITS for item in items if isinstance(item, int)):
+    if any(map(_is_huge, items)):
         return _invalid(f"the batch holds a number of more than {_MOST_BITS} bits", "send it as a string")
     diffs = [item["diff"] for item in items if isinstance(item, dict) and isinstance(item.get("diff"), str)]
     return _over(
@@ -301,7 +302,7 @@ def decoded_json(value: object) -> Any:  # noqa: ANN401 (any JSON)
 
 def _is_unfit(decoded: object) -> bool:
     """Whether what was JSON text brings what a batch is refused for: an escape can hide it."""
-    return any(_has_surrogate(item) if isinstance(item, str) else _is_huge(item) for item in _items(decoded))
+    return any(has_surrogate(item) if isinstance(item, str) else _is_huge(item) for item in _items(decoded))
 
 
 def wire_names(model: type[Any]) -> tuple[str, ...]:
@@ -354,14 +355,6 @@ def _over(*counts: tuple[str, int, int, str]) -> Diagnostic | None:
                 hint=f"split it, or raise `{option}`",
             )
     return None
-
-
-def _has_surrogate(text: str) -> bool:
-    try:
-        text.isascii() or text.encode("utf-8")
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _is_huge(item: object) -> bool:

@@ -1,6 +1,5 @@
 """Names of fields on the wire: other spellings are folded, and unknown ones refused with the nearest name."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -64,12 +63,16 @@ def camel_case(name: str) -> str:
 def holds_surrogate(value: object) -> bool:
     """Whether `value`, a text or several, has a lone surrogate in it, which is no Unicode text."""
     texts = value if isinstance(value, tuple) else (value,)
-    return any(isinstance(text, str) and _has_surrogate(text) for text in texts)
+    return any(isinstance(text, str) and has_surrogate(text) for text in texts)
 
 
-def _has_surrogate(text: str) -> bool:
-    # A pattern that is compiled when it is needed, which is seldom.
-    return not text.isascii() and re.search("[\ud800-\udfff]", text) is not None
+def has_surrogate(text: str) -> bool:
+    """Whether `text` has a lone surrogate in it."""
+    try:
+        text.isascii() or text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def short_name(name: object) -> str:

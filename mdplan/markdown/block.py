@@ -25,6 +25,11 @@ class BlockKind(StrEnum):
 
 # Kinds whose text is in other blocks.
 CONTAINERS: Final = frozenset({BlockKind.LIST, BlockKind.LIST_ITEM, BlockKind.QUOTE})
+# Kinds that a blank line ends for good (CommonMark 0.31.2): of blocks that hold no others, only code and HTML
+# can go on behind one.
+ENDED_BY_BLANK_LINES: Final = frozenset(
+    {BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE, BlockKind.RULE, BlockKind.DEFINITION}
+)
 # Kinds whose text is inline Markdown.
 INLINE_KINDS: Final = frozenset({BlockKind.HEADING, BlockKind.PARAGRAPH, BlockKind.TABLE})
 

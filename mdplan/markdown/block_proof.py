@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from mdplan.markdown.block import CONTAINERS, Block, BlockKind
+from mdplan.markdown.block import CONTAINERS, ENDED_BY_BLANK_LINES, Block, BlockKind
 from mdplan.markdown.block_pass import pass_blocks
 from mdplan.markdown.block_tree import BlockTree
 from mdplan.text.lines import LineIndex
@@ -12,10 +12,6 @@ from mdplan.text.span import Span
 from mdplan.text.value import value
 
 _HEADING: Final = BlockKind.HEADING
-# CommonMark 0.31.2: of blocks that hold no others, only code and HTML can go on behind a blank line.
-_ENDED_BY_BLANK_LINES: Final = frozenset(
-    {_HEADING, BlockKind.PARAGRAPH, BlockKind.TABLE, BlockKind.RULE, BlockKind.DEFINITION}
-)
 
 
 @value(frozen=True, slots=True)
@@ -137,7 +133,7 @@ def _has_ended(root: _Root, following: _Root) -> bool:
     """Whether a blank line stands between the two, and nothing can go on behind one that is as `root`."""
     return (
         root.part is None
-        and root.blocks[0].kind in _ENDED_BY_BLANK_LINES
+        and root.blocks[0].kind in ENDED_BY_BLANK_LINES
         and root.blocks[0].span.end < following.start
     )
 

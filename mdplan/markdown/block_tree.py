@@ -68,7 +68,7 @@ class BlockTree:
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """Every block."""
-        return self._blocks_between(0, self._count)
+        return tuple(block for part in range(self._count) for block in self.blocks_of(part))
 
     @cached_property
     def roots(self) -> tuple[Block, ...]:
@@ -85,13 +85,13 @@ class BlockTree:
         parts: Iterable[int] = self._parts.holding(kinds[0])
         if len(kinds) > 1:
             parts = sorted({part for kind in kinds for part in self._parts.holding(kind)})
-        return tuple(block for part in parts for block in self._blocks_of(part) if block.kind in kinds)
+        return tuple(block for part in parts for block in self.blocks_of(part) if block.kind in kinds)
 
     def around(self, kind: BlockKind, sign: re.Pattern[str]) -> Iterator[Block]:
         """Every block of `kind` with `sign` in its lines, and those near it: all of the same root block."""
         for part in self._parts.holding(kind):
             if self._parts.shows(part, sign):
-                yield from self._blocks_of(part)
+                yield from self.blocks_of(part)
 
     @cached_property
     def headings(self) -> tuple[Block, ...]:
@@ -198,7 +198,11 @@ class BlockTree:
 
     def blocks_of(self, part: int) -> tuple[Block, ...]:
         """All blocks of the part with this index."""
-        return self._blocks_of(part)
+        blocks = self._blocks.get(part)
+        if blocks is None:
+            # Another thread may have been faster; blocks are compared by identity.
+            blocks = self._blocks.setdefault(part, self._parts.blocks(part))
+        return blocks
 
     def has_unmade_containers(self, part: int) -> bool:
         """Whether that part holds nothing but lists and quotes without headings, not looked into so far."""
@@ -212,16 +216,9 @@ class BlockTree:
     def _count(self) -> int:
         return len(self._parts)
 
-    def _blocks_of(self, part: int) -> tuple[Block, ...]:
-        blocks = self._blocks.get(part)
-        if blocks is None:
-            # Another thread may have been faster; blocks are compared by identity.
-            blocks = self._blocks.setdefault(part, self._parts.blocks(part))
-        return blocks
-
     def _index(self, part: int) -> BlockIndex:
         if part not in self._indexes:
-            self._indexes[part] = BlockIndex(self._blocks_of(part))
+            self._indexes[part] = BlockIndex(self.blocks_of(part))
         return self._indexes[part]
 
     def _parts_in(self, span: Span, end: int) -> range:
@@ -229,9 +226,6 @@ class BlockTree:
         starts = self._parts.starts
         first = max(bisect_right(starts, span.start) - 1, 0)
         return range(first, bisect_left(starts, end))
-
-    def _blocks_between(self, first: int, stop: int) -> tuple[Block, ...]:
-        return tuple(block for part in range(first, stop) for block in self._blocks_of(part))
 
     def _last_leaf(self, offset: int) -> tuple[BlockIndex | None, int]:
         """The last leaf that starts at `offset` or before it: the index of its part, and its number there."""

@@ -289,6 +289,13 @@ class Outline:
         """Text of `span`."""
         return self.source.text[span.start : span.end]
 
+    def heading_span(self, section: Section) -> Span:
+        """The lines of the heading of `section` without the line end of the last."""
+        text, start, end = self.source.text, section.span.start, section.body.start
+        end -= text.endswith("\n", start, end)
+        end -= text.endswith("\r", start, end)
+        return Span(start, end)
+
     def section_sha256(self, section: Section) -> str:
         """First 16 hex digits of SHA-256 over the bytes of the whole section."""
         return self._sha256(section.span)[:_SHORT_HASH]

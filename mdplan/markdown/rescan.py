@@ -53,7 +53,7 @@ class _Rescan:
         self._old = old
         self._text = text
         self._old_spans = [edit.span for edit in edits]
-        self._new_spans = edits.result_spans()
+        self._new_spans = edits.result_spans
         self._new_starts = [span.start for span in self._new_spans]
         self._growth = [new.end - old.end for new, old in zip(self._new_spans, self._old_spans, strict=True)]
         self._stretches = Stretches()

@@ -14,7 +14,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from mdplan.markdown.block import BlockKind
+from mdplan.markdown.block import ENDED_BY_BLANK_LINES, BlockKind
 from mdplan.markdown.block_pass import pass_roots
 from mdplan.markdown.parse_time import look_at_time
 from mdplan.markdown.scanner_containers import list_end, quote_end
@@ -32,10 +32,6 @@ from mdplan.markdown.scanner_lines import (
 
 # Stretches that are found between looks at the time.
 _BETWEEN_LOOKS: Final = 256
-# Blocks that a blank line ends for good.
-_SETTLED: Final = frozenset(
-    {BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE, BlockKind.RULE, BlockKind.DEFINITION}
-)
 
 
 class Form(Enum):
@@ -286,7 +282,7 @@ class _Scan:
         blank = BLANK.search(text, text.find("\n", start + 1))
         end = blank.start() if blank else self._end
         roots = self._roots(start, end)
-        if len(roots) > 1 and roots[-1][0] not in _SETTLED:
+        if len(roots) > 1 and roots[-1][0] not in ENDED_BY_BLANK_LINES:
             # It can go on behind the blank line.
             end = roots[-1][1]
         return Form.UNKNOWN, start, end

@@ -86,7 +86,7 @@ def _explicit_now(built: BuiltFile, explicit: Sequence[tuple[str, Span]]) -> Ite
     """
     in_result = {span.start: anchor for anchor, span in explicit_anchors(built.result)} if explicit else {}
     starts = sorted(in_result)
-    spans = built.edits.result_spans()
+    spans = built.edits.result_spans
     for _, span in explicit:
         start = built.edits.map_offset(span.start)
         if start is None:

@@ -163,7 +163,7 @@ def result_source(
 
 
 def _written(edits: EditList, parts: Sequence[Part]) -> dict[int, tuple[Span, ...]]:
-    starts = {id(edit): span.start for edit, span in zip(edits, edits.result_spans(), strict=True)}
+    starts = {id(edit): span.start for edit, span in zip(edits, edits.result_spans, strict=True)}
     written: defaultdict[int, list[Span]] = defaultdict(list)
     for part in parts:
         start = starts[id(part.edit)]

@@ -94,7 +94,6 @@ def _of_owners(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator
 
 def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
     """Insertions that would land in another section, because the heading of their own is written over."""
-    lines = file.outline.source.lines
     written = sorted(
         (claim.span, edit.index) for edit in resolved for claim in edit.resolution.claims if len(claim.span)
     )
@@ -105,8 +104,7 @@ def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterat
             section = None if claim.owner is None else file.outline.sections[claim.owner]
             if len(claim.span) or section is None or section.is_root:
                 continue
-            heading_end = lines.content_end(lines.line_at(section.body.start - 1))
-            span = Span(section.span.start, heading_end)
+            span = file.outline.heading_span(section)
             before = bisect_right(written, span.start, key=lambda written: written[0].start) - 1
             if before >= 0 and written[before][1] != edit.index and written[before][0].contains(span):
                 other = written[before][1]

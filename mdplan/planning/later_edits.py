@@ -31,7 +31,7 @@ def with_later_edits(
     if isinstance(byte_edits, EncodeProblem) or not isinstance(result, Source):
         return None
     written = moved_spans(built.written, edits)
-    spans = edits.result_spans()
+    spans = edits.result_spans
     for position, index in (writers or {}).items():
         written[index] = (*written.get(index, ()), spans[position])
     lengths = {item.index: len(item.outline.source.text) for item in built.resolved}

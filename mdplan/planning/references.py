@@ -34,7 +34,7 @@ def broken_labels(built: BuiltFile) -> Problems:
 
 
 def _in_written_text(built: BuiltFile) -> Iterator[LocalLink]:
-    written = list(_near_footnotes(built.result, [span for span in built.edits.result_spans() if len(span)]))
+    written = list(_near_footnotes(built.result, [span for span in built.edits.result_spans if len(span)]))
     for link in footnote_links(built.result, written) if written else ():
         before = bisect_left(written, link.span.end, key=lambda span: span.start)
         if not link.resolves and before and written[before - 1].overlaps(link.span):

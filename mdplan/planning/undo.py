@@ -163,7 +163,7 @@ def _counted(change: FileChange, source: Source) -> FileChange:
 def _result(index: int, file: UndoneFile) -> EditResult:
     edits, lines = file.change.edits, file.source.lines
     written = LineIndex(edits.apply(file.source.text))
-    spans = zip(edits, edits.result_spans(), strict=True)
+    spans = zip(edits, edits.result_spans, strict=True)
     listed = [(edit.span, span) for edit, span in spans][:MOST_MATCHES]
     return EditResult(
         edit_index=index,

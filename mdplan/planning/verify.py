@@ -62,7 +62,7 @@ class _Places:
         self._edits = built.edits
         self._spans = [edit.span for edit in built.edits]
         self._starts = [span.start for span in self._spans]
-        self._written = built.edits.result_spans()
+        self._written = built.edits.result_spans
         self._written_starts = [span.start for span in self._written]
         self.result = built.result
         self._result_text = built.result.source.text
@@ -141,7 +141,7 @@ def _headings_lost(built: BuiltFile, sections: Iterable[Section], places: _Place
     lost = [
         section
         for section in sections
-        if not section.is_root and not places.is_touched(_text_of_heading(base, section))
+        if not section.is_root and not places.is_touched(base.heading_span(section))
         if not _is_kept(base, result, section, places)
     ]
     if lost:
@@ -175,14 +175,14 @@ def _headings_gained(
 ) -> Iterator[Diagnostic]:
     base, result = built.base, built.result
     known = {
-        start: places.end_in_result(_text_of_heading(base, section).end)
+        start: places.end_in_result(base.heading_span(section).end)
         for section in old
         if not section.is_root and (start := places.in_result(section.span.start)) is not None
     }
     gained = []
     for section in new_sections:
         if not section.is_root:
-            text = _text_of_heading(result, section)
+            text = result.heading_span(section)
             # A heading of the base may have become longer, but not by other lines of the base.
             new = Span(min(known.get(text.start, text.start), text.end), text.end)
             if len(new) and not places.is_written(new):
@@ -194,14 +194,6 @@ def _headings_gained(
             "of the result would be made of text that was none",
             "close fences and comments, and keep a blank line before lines of dashes or equals signs",
         )
-
-
-def _text_of_heading(outline: Outline, section: Section) -> Span:
-    """The lines of a heading without the line end of the last."""
-    text, start, end = outline.source.text, section.span.start, section.body.start
-    end -= text.endswith("\n", start, end)
-    end -= text.endswith("\r", start, end)
-    return Span(start, end)
 
 
 def _outline_changed(outline: Outline, sections: Sequence[Section], what: str, why: str) -> Diagnostic:
@@ -240,7 +232,7 @@ def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
 def _unproven(built: BuiltFile) -> Iterator[Diagnostic]:
     """Blocks around new text that the scanner and the parser see differently: nothing here would hold."""
     result = built.result
-    block = first_unproven(result.tree, result.source.text, result.source.lines, built.edits.result_spans())
+    block = first_unproven(result.tree, result.source.text, result.source.lines, built.edits.result_spans)
     if block is not None:
         yield Diagnostic(
             code=Code.OUTLINE_CHANGED,

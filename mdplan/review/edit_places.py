@@ -54,7 +54,7 @@ def places_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bo
     claimed = [] if sequential else sorted(_claimed(own, change.path, sides.base.lines))
     by_claim = _touching([edit.span for edit in sides.edits], claimed)
     written = sorted(_written(own, change.path, sides.result_lines))
-    by_lines = list(_touching(sides.edits.result_spans(), written))
+    by_lines = list(_touching(sides.edits.result_spans, written))
     owners = [
         _decided(edit.span, claims, lines)
         for edit, claims, lines in zip(sides.edits, by_claim, by_lines, strict=True)

@@ -51,7 +51,7 @@ class LinePlaces:
 
     @cached_property
     def _result_starts(self) -> list[int]:
-        return [span.start for span in self.sides.edits.result_spans()]
+        return [span.start for span in self.sides.edits.result_spans]
 
     @cached_property
     def old_lines(self) -> list[int]:

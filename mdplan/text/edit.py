@@ -94,16 +94,13 @@ class EditList:
         return EditList(
             tuple(
                 TextEdit(span, text[edit.span.start : edit.span.end])
-                for edit, span in zip(self.edits, self.result_spans(), strict=True)
+                for edit, span in zip(self.edits, self.result_spans, strict=True)
             )
         )
 
+    @cached_property
     def result_spans(self) -> tuple[Span, ...]:
         """Span of each edit's new text in the result, in the order of the edits."""
-        return self._result_spans
-
-    @cached_property
-    def _result_spans(self) -> tuple[Span, ...]:
         return tuple(
             Span(edit.span.start + shift, edit.span.start + shift + len(edit.new_text))
             for edit, shift in zip(self.edits, self._growth, strict=False)
@@ -126,7 +123,7 @@ class EditList:
 
     def unmap_offset(self, offset: int) -> int | None:
         """Where the place `offset` of the result is in the base; None inside of new text."""
-        spans = self.result_spans()
+        spans = self.result_spans
         index = bisect_right(spans, offset, key=lambda span: span.start) - 1
         if index < 0:
             return offset

@@ -178,7 +178,7 @@ def _edited_starts(starts: list[int], edits: "EditList", length: int) -> list[in
     """Line starts after `edits`; `starts` has those before, and the one behind the final line end."""
     result: list[int] = []
     at = shift = 0
-    for edit, span in zip(edits, edits.result_spans(), strict=True):
+    for edit, span in zip(edits, edits.result_spans, strict=True):
         stop = bisect_right(starts, edit.span.start, lo=at)
         result += [start + shift for start in starts[at:stop]] if shift else starts[at:stop]
         result += [span.start + match.end() for match in _LF.finditer(edit.new_text)]

@@ -54,7 +54,7 @@ def _check_parents(base: Outline, result: Outline, kept: dict[int, Section]) -> 
 
 def _check_gained(base: Outline, result: Outline, edits: EditList, headings: dict[int, Section]) -> None:
     """A heading of the result starts as one in the base, or what of it was not written was part of one."""
-    written = edits.result_spans()
+    written = edits.result_spans
     were_headings = {
         edits.map_offset(offset, after=True)
         for section in base.every_section()

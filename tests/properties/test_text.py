@@ -148,7 +148,7 @@ def test_inverted_edits_undo_and_are_sorted(draw: DataObject, text: str) -> None
 
     assert back.apply(result) == text
     assert EditList.of(back) == back
-    assert [result[span.start : span.end] for span in edits.result_spans()] == [e.new_text for e in edits]
+    assert [result[span.start : span.end] for span in edits.result_spans] == [e.new_text for e in edits]
 
 
 @given(st.data(), st.integers(0, 12))

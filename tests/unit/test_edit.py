@@ -52,7 +52,7 @@ def test_edits_that_want_the_same_text_overlap(
 def test_result_spans_say_where_the_new_text_stands() -> None:
     made = edits((0, 1, "AAA"), (2, 3, ""), (4, 4, "!"))
 
-    assert made.result_spans() == (Span(0, 3), Span(4, 4), Span(5, 6))
+    assert made.result_spans == (Span(0, 3), Span(4, 4), Span(5, 6))
 
 
 def test_inverted_edits_bring_the_base_back() -> None:

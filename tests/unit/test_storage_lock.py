@@ -62,37 +62,30 @@ def test_second_thread_waits_and_then_gives_up(tmp_path: Path) -> None:
         pass
 
 
-def test_other_process_waits_and_then_gives_up(tmp_path: Path) -> None:
-    """Until the holder dies, however it dies."""
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(tmp_path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    with holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
-        check_refused(Root.open(tmp_path), Code.LOCK_TIMEOUT, timeout=0.05)
-        holder.kill()
-        holder.wait()
-        with locked(Root.open(tmp_path), timeout=5):
-            pass
-
-
-def test_process_that_was_forked_off_has_no_part_in_the_lock(tmp_path: Path) -> None:
+def check_freed_by_a_kill(program: str, folder: Path, timeout: float) -> None:
+    """`program` holds the lock of `folder` until it is killed; `timeout` seconds behind that it is free."""
     with subprocess.Popen(
-        [sys.executable, "-c", FORKED, str(tmp_path)],
+        [sys.executable, "-c", program, str(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        check_refused(Root.open(tmp_path), Code.LOCK_TIMEOUT, timeout=0.05)
+        check_refused(Root.open(folder), Code.LOCK_TIMEOUT, timeout=0.05)
         holder.kill()
         holder.wait()
-        # The child reads on.
-        with locked(Root.open(tmp_path), timeout=1):
+        with locked(Root.open(folder), timeout):
             pass
+
+
+def test_other_process_waits_and_then_gives_up(tmp_path: Path) -> None:
+    """Until the holder dies, however it dies."""
+    check_freed_by_a_kill(HOLDER, tmp_path, timeout=5)
+
+
+def test_process_that_was_forked_off_has_no_part_in_the_lock(tmp_path: Path) -> None:
+    """It reads on when its parent is killed."""
+    check_freed_by_a_kill(FORKED, tmp_path, timeout=1)
 
 
 def test_who_waits_in_vain_is_told_who_holds_the_lock(tmp_path: Path) -> None:
