@@ -8,7 +8,8 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Mapping
+import weakref
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from typing import Final
@@ -74,10 +75,14 @@ class FileSystem:
     """The disk. `directory` is an open directory's descriptor, `name` one component in it.
 
     Every method raises `OSError` as the system does. `MDPLAN_FAILPOINT=<step>[:n]`, read when an instance is
-    made, kills the process before its n-th (from 1) operation of that kind.
+    made, kills the process before its n-th (from 1) operation of that kind. Roots that nobody released are
+    closed when the instance goes.
     """
 
     def __init__(self) -> None:
+        # An engine may be forgotten without a word, and the planner of a thread ends with that thread.
+        self._roots: set[int] = set()
+        weakref.finalize(self, _close_all, self._roots)
         self._failpoint: Step | None = None
         self._countdown = 0
         wanted = os.environ.get(FAILPOINT_VARIABLE)
@@ -99,7 +104,9 @@ class FileSystem:
         self.reach(Step.OPEN_ROOT)
         if os.open not in os.supports_dir_fd or os.rename not in os.supports_dir_fd:
             raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
-        return os.open(path, _DIRECTORY)
+        root = os.open(path, _DIRECTORY)
+        self._roots.add(root)
+        return root
 
     def status_at(self, path: str) -> os.stat_result:
         """The status of what the absolute `path` leads to, whose links are followed."""
@@ -328,5 +335,13 @@ class FileSystem:
 
     def release(self, descriptor: int) -> None:
         """Close a directory or a file that was only read, of which a failure says nothing."""
+        # Before it is closed: from then on another thread may be given the same number.
+        self._roots.discard(descriptor)
+        with suppress(OSError):
+            os.close(descriptor)
+
+
+def _close_all(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
         with suppress(OSError):
             os.close(descriptor)

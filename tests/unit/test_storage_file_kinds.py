@@ -1,5 +1,6 @@
 """What stands where a file should: cases 23 to 40 of the list of hostile inputs."""
 
+import gc
 import os
 import shutil
 import socket
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.engine import Engine
 from mdplan.storage.leaf import FileBytes
 from mdplan.storage.root import Root
 from tests.disk import NOBODY, as_nobody, descriptors
@@ -297,3 +299,30 @@ def test_reading_leaves_no_descriptor_open(tmp_path: Path) -> None:
 
     assert descriptors() == before
     root.close()
+
+
+def test_roots_that_nobody_holds_any_more_are_closed(tmp_path: Path) -> None:
+    for name in ("docs", "site"):
+        (tmp_path / name).mkdir()
+    before = descriptors()
+    engine = Engine.open([tmp_path / "docs", tmp_path / "site"])
+    assert descriptors() == before + 2
+
+    del engine
+    gc.collect()
+
+    assert descriptors() == before
+
+
+def test_released_root_is_not_closed_again(tmp_path: Path) -> None:
+    root = Root.open(tmp_path)
+    number = root.descriptor
+    root.close()
+    other = os.open(tmp_path, os.O_RDONLY)
+    assert other == number
+
+    del root
+    gc.collect()
+
+    assert os.fstat(other)
+    os.close(other)
