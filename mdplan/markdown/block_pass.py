@@ -71,6 +71,8 @@ def pass_roots(text: str) -> list[tuple[BlockKind, int]]:
 
 
 def _tokens(text: str) -> "tuple[list[Token], bool]":
+    # Without a final line end the parser loses lines of white space and the last line of a quote.
+    text = text if text.endswith(("\n", "\r")) else f"{text}\n"
     try:
         tokens = block_parser().parse(text)
     except RecursionError:

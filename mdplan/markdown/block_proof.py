@@ -41,9 +41,7 @@ def first_unproven(tree: BlockTree, text: str, lines: LineIndex, spans: Iterable
         return None
     for near in _neighbourhoods(tree, spans):
         start = near.roots[0].start
-        # As in a whole document, one more line end follows its text.
-        piece = text[start:] + "\n" if near.behind is None else text[start : near.behind]
-        passed = pass_blocks(piece, lines, lines.line_at(start) - 1).blocks
+        passed = pass_blocks(text[start : near.behind], lines, lines.line_at(start) - 1).blocks
         found = _first_other(tree, near, passed)
         if found is not None:
             return found

@@ -58,8 +58,7 @@ def _tree(text: str, lines: LineIndex, start: int, scanned: ScannedBlocks | None
     before = lines.line_at(start) - 1 if start else 0
     if start and start == len(text):
         before = lines.count
-    # Without a final line end the parser loses lines of white space and the last line of a quote.
-    passed = pass_blocks(text[start:] + "\n", lines, before)
+    passed = pass_blocks(text[start:], lines, before)
     return BlockTree.of(passed.blocks, nesting_limit=passed.nesting_limit)
 
 

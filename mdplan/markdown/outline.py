@@ -107,11 +107,8 @@ class Outline:
         """
         if self.rescan is None:
             return None
-        start, length = self.body_start, len(self.source.text)
-        return tuple(
-            (Span(old.start + start, old.end + start), Span(new.start + start, min(new.end + start, length)))
-            for old, new in self.rescan.scanned
-        )
+        length = len(self.source.text)
+        return tuple((old, Span(new.start, min(new.end, length))) for old, new in self.rescan.scanned)
 
     def _parse(self, before: "tuple[Outline, EditList] | None") -> BlockTree:
         text, lines = self.source.text, self.source.lines

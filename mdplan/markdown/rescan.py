@@ -30,8 +30,7 @@ class Run:
 class Rescan:
     """All stretches of the new text, and which of them are old ones.
 
-    `scanned` has, of each piece of text that was scanned, the span in the old text and that in the new one;
-    offsets are those of `scan`, less one.
+    `scanned` has, of each piece of text that was scanned, the span in the old text and that in the new one.
     """
 
     stretches: Stretches
@@ -39,19 +38,20 @@ class Rescan:
     scanned: tuple[tuple[Span, Span], ...]
 
 
-def rescan(old: Stretches, edits: EditList, text: str) -> Rescan | None:
-    """Stretches of `text`, which `edits` made of the text that has the stretches `old`.
+def rescan(old: Stretches, edits: EditList, text: str, start: int) -> Rescan | None:
+    """Stretches of `text` from `start` on, which `edits` made of the text that has the stretches `old`.
 
-    `text` is as `scan` takes it; offsets of the edits are those behind its first line end. None where nesting
-    is too deep.
+    `text` and `start` are as `scan` takes them; `start` is the same in both texts. None where nesting is too
+    deep.
     """
-    return _Rescan(old, edits, text).run()
+    return _Rescan(old, edits, text, start).run()
 
 
 class _Rescan:
-    def __init__(self, old: Stretches, edits: EditList, text: str) -> None:
+    def __init__(self, old: Stretches, edits: EditList, text: str, start: int) -> None:
         self._old = old
         self._text = text
+        self._start = start
         self._old_spans = [edit.span for edit in edits]
         self._new_spans = edits.result_spans
         self._new_starts = [span.start for span in self._new_spans]
@@ -67,7 +67,7 @@ class _Rescan:
         while edit < len(self._old_spans):
             stop = self._restart(self._old_spans[edit].start, part)
             self._keep(part, stop, shift)
-            start = self._stretches.ends[-1] if self._stretches else 0
+            start = self._stretches.ends[-1] if self._stretches else self._start
             found = scan(self._text, start, self._is_old_heading)
             if found is None:
                 return None
@@ -75,7 +75,7 @@ class _Rescan:
             is_met = bool(found) and found.forms[-1] is Form.ATX
             met = self._old_part(found.starts[-1], found.ends[-1]) if is_met else None
             if met is None:
-                self._note_scanned(start, shift, len(self._text) - 1, self._growth[-1])
+                self._note_scanned(start, shift, len(self._text), self._growth[-1])
                 part, edit = len(self._old), len(self._old_spans)
             else:
                 end = found.ends[-1]

@@ -12,7 +12,7 @@ from mdplan.markdown.block import Block, BlockKind
 from mdplan.markdown.block_pass import pass_blocks
 from mdplan.markdown.heading_rows import HeadingRows
 from mdplan.markdown.parse_time import look_at_time
-from mdplan.markdown.scanner import Form, Stretches, scan
+from mdplan.markdown.scanner import Form, Stretches, is_closed, scan
 from mdplan.markdown.scanner_lines import BRACKET, CHUNK, DELIMITER_ROW, FENCE, NESTED_CODE, TRIMMED
 from mdplan.text.lines import LineIndex, LinesOfPart
 from mdplan.text.span import Span
@@ -62,9 +62,10 @@ _IN_CONTAINERS: Final = {
 class ScannedBlocks:
     """The blocks of a text from a line start on, in the scanner's stretches.
 
-    `lines` is the index of the whole text. Offsets of `stretches` count from `body_start` on; where the text
-    `has_one_line_end`, LF, they are otherwise its own. Where the scanner gives up, `is_complete` is false and
-    nothing else may be asked. `rescan` tells what was known before, where that could be used.
+    `lines` is the index of the text. Offsets of `stretches` are those of a text in LF, in which the first
+    line begins at `body_start`; where the text `has_one_line_end`, LF, it is this text. Where the scanner
+    gives up, `is_complete` is false and nothing else may be asked. `rescan` tells what was known before,
+    where that could be used.
     """
 
     def __init__(
@@ -80,30 +81,29 @@ class ScannedBlocks:
             self._lines_before = lines.count
         self.lines = lines
         self._length, self._last_line = len(text), lines.count
-        # As the reference pass has it: one more line end, before line ends are made one.
-        unified, body = lines, text if not start else text[start:]
-        padded = f"\n{body}\n"
+        unified = lines
+        # A text that is long, and as the scanner wants it, is not copied.
+        scanned_text = text if text.endswith("\n") else f"{text}\n"
         if "\r" in text:
-            padded = _LINE_ENDS.sub("\n", padded)
-            unified = LineIndex(_LINE_ENDS.sub("\n", text))
+            scanned_text = _LINE_ENDS.sub("\n", scanned_text)
+            unified = LineIndex(scanned_text)
         self._unified = unified
         self.has_one_line_end = unified is lines
         self.body_start = unified.start(self._lines_before + 1) if start else 0
         # What was known to have no NUL gets one by an edit alone.
         new_texts = (edit.new_text for edit in known[1]) if known and not known[0].has_nul else (text,)
         self.has_nul: bool = any("\0" in each for each in new_texts)
-        self._text = padded.replace("\0", "\ufffd") if self.has_nul else padded
+        self._text = scanned_text.replace("\0", "\ufffd") if self.has_nul else scanned_text
         self.rescan: Rescan | None = None
         scanned: Stretches | None
         if known and self._goes_on_from(*known):
             # Most documents are looked at, and not edited.
             from mdplan.markdown.rescan import rescan
 
-            edits = known[1].moved(-self.body_start)
-            self.rescan = rescan(known[0].stretches, edits, self._text)
+            self.rescan = rescan(known[0].stretches, known[1], self._text, self.body_start)
             scanned = self.rescan.stretches if self.rescan else None
         else:
-            scanned = scan(self._text)
+            scanned = scan(self._text, self.body_start)
         self.is_complete = scanned is not None
         self.stretches: Stretches = scanned or Stretches()
 
@@ -117,8 +117,7 @@ class ScannedBlocks:
     def starts(self) -> list[int]:
         """Offset in the text at which each stretch starts."""
         if self.has_one_line_end:
-            starts, before = self.stretches.starts, self.body_start
-            return [start + before for start in starts] if before else starts
+            return self.stretches.starts
         return [self.lines.start(self._line(start)) for start in self.stretches.starts]
 
     def kept(self, blocks: Mapping[int, tuple[Block, ...]]) -> dict[int, tuple[Block, ...]]:
@@ -157,7 +156,6 @@ class ScannedBlocks:
             while scanned and scanned[0][0].start < first:
                 old, new = scanned.popleft()
                 lines += self.line_ends_in(new) - earlier.line_ends_in(old)
-            first, behind = first + self.body_start, behind + self.body_start
             same = slice(bisect_left(known.starts, first), bisect_left(known.starts, behind))
             rows.add_rows(known, same, run.characters, lines)
             stop = run.stop
@@ -177,14 +175,14 @@ class ScannedBlocks:
         found = [
             part for part in parts if (form := forms[part]) is _ATX or form is _SETEXT or form is _UNKNOWN
         ]
-        known = (rows.starts[-1] - self.body_start, rows.first_lines[-1]) if rows else None
+        known = (rows.starts[-1], rows.first_lines[-1]) if rows else None
         numbers = self._lines_of([starts[part] for part in found], known)
         unknown = [index for index, part in enumerate(found) if forms[part] is _UNKNOWN]
         first = 0
         for stop in (*unknown, len(found)):
             places = [(starts[part], ends[part]) for part in found[first:stop]]
-            sources = [text[start + 1 : end] for start, end in places]
-            if not self.has_one_line_end or self.body_start or (places and places[-1][1] > self._length):
+            sources = [text[start : end - 1] for start, end in places]
+            if not self.has_one_line_end or (places and places[-1][1] > self._length):
                 places = [self._places(start, end) for start, end in places]
             rows.add_roots([_read_heading(source) for source in sources], places)
             rows.first_lines += numbers[first:stop]
@@ -206,9 +204,8 @@ class ScannedBlocks:
 
         To count lines from one to the next costs less than to find out where all lines are.
         """
-        places = [start + 1 for start in starts]
-        at, number = (known[0] + 1, known[1]) if known else (0, self._lines_before)
-        counts = map(self._text.count, repeat("\n"), [at, *places], places)
+        at, number = known or (self.body_start, self._lines_before + 1)
+        counts = map(self._text.count, repeat("\n"), [at, *starts], starts)
         return list(accumulate(counts, initial=number))[1:]
 
     def holding(self, kind: BlockKind) -> Iterator[int]:
@@ -220,13 +217,22 @@ class ScannedBlocks:
                 yield part
                 continue
             sign = in_text if form is Form.TEXT else in_containers if form is Form.CONTAINERS else None
-            if sign and sign.search(self._text, start, end + 1):
+            if sign and self._finds(sign, start, end):
                 yield part
 
     def shows(self, part: int, sign: re.Pattern[str]) -> bool:
         """Whether `sign` is found in the lines of the stretch with this index."""
-        start, end = self.stretches.starts[part], self.stretches.ends[part]
-        return sign.search(self._text, start, end) is not None
+        return self._finds(sign, self.stretches.starts[part], self.stretches.ends[part])
+
+    def _finds(self, sign: re.Pattern[str], start: int, end: int) -> bool:
+        """Whether `sign`, which may begin with the line end before a line, is found in these lines."""
+        if start:
+            return sign.search(self._text, start - 1, end) is not None
+        return sign.search(self._lines_of_text(start, end)) is not None
+
+    def _lines_of_text(self, start: int, end: int) -> str:
+        """These lines, with a line end before the first one, as patterns of lines want it."""
+        return f"\n{self._text[start:end]}"
 
     def has_containers(self, part: int) -> bool:
         """Whether the stretch with this index holds lists and quotes without headings alone."""
@@ -259,7 +265,7 @@ class ScannedBlocks:
         return tuple(found)
 
     def _heading(self, number: int, start: int, end: int) -> Block:
-        source = self._text[start + 1 : end]
+        source = self._text[start : end - 1]
         level, markup, content = _read_heading(source)
         return Block(
             kind=_HEADING,
@@ -287,10 +293,11 @@ class ScannedBlocks:
 
     def _fence(self, start: int, end: int) -> tuple[Block, ...]:
         """A fence; the parser takes one that is indented, or that may be closed by the end of the text."""
-        opening = FENCE.match(self._text, start)
-        if opening is None or end == len(self._text) - 1:
+        lines = self._lines_of_text(start, end)
+        opening = FENCE.match(lines)
+        if opening is None or not is_closed(lines, opening):
             return self._passed(start, end)
-        line_end = self._text.find("\n", opening.end())
+        line_end = lines.find("\n", opening.end())
         fence = Block(
             kind=BlockKind.FENCE,
             first_line=self._line(start),
@@ -298,8 +305,8 @@ class ScannedBlocks:
             span=self._span(start, end),
             depth=0,
             markup=opening[0][1:],
-            content=self._text[opening.end() : line_end],
-            code=self._text[line_end + 1 : self._text.rfind("\n", start, end) + 1],
+            content=lines[opening.end() : line_end],
+            code=lines[line_end + 1 : lines.rfind("\n", line_end, -1) + 1],
         )
         return (fence,)
 
@@ -313,21 +320,22 @@ class ScannedBlocks:
         )
 
     def _text_blocks(self, first_line: int, start: int, end: int) -> Iterator[Block]:
-        text, line, at = self._text, first_line, start
-        for chunk in CHUNK.finditer(text, start, end):
+        # Offsets in `lines` are those of line ends, each of which stands for the line behind it.
+        lines, line, at = self._lines_of_text(start, end), first_line, 0
+        for chunk in CHUNK.finditer(lines, 0, len(lines) - 1):
             first, last = chunk.span()
             # To count lines from one to the next costs less than to look up each.
-            line += text.count("\n", at, first)
+            line += lines.count("\n", at, first)
             at = first
-            if BRACKET.match(text, first) or DELIMITER_ROW.search(text, first, last + 1):
-                yield from self._passed(first, last)
+            if BRACKET.match(lines, first) or DELIMITER_ROW.search(lines, first, last + 1):
+                yield from self._passed(start + first, start + last)
                 continue
-            content = text[first + 1 : last]
+            content = lines[first + 1 : last]
             yield Block(
                 kind=_PARAGRAPH,
                 first_line=line,
                 last_line=min(line + content.count("\n"), self._last_line),
-                span=self._span(first, last),
+                span=self._span(start + first, start + last),
                 depth=0,
                 content=content.strip(TRIMMED),
             )
@@ -336,17 +344,17 @@ class ScannedBlocks:
         """The same of a whole stretch, for which no place of another line is needed."""
         if not self.has_one_line_end:
             return self._passed(start, end)
-        before, text = first_line - 1, self._text[start + 1 : end + 1]
-        lines = LinesOfPart(text, start + self.body_start, before, count=self._last_line, length=self._length)
+        before, text = first_line - 1, self._text[start:end]
+        lines = LinesOfPart(text, start, before, count=self._last_line, length=self._length)
         return pass_blocks(text, lines, before).blocks
 
     def _passed(self, start: int, end: int) -> tuple[Block, ...]:
         """Blocks of these lines by the reference pass."""
-        return pass_blocks(self._text[start + 1 : end + 1], self.lines, self._line(start) - 1).blocks
+        return pass_blocks(self._text[start:end], self.lines, self._line(start) - 1).blocks
 
     def _line(self, offset: int) -> int:
         """Number of the line that holds the code point at `offset`."""
-        return min(self._unified.line_at(offset + self.body_start), self._last_line)
+        return min(self._unified.line_at(offset), self._last_line)
 
     def _span(self, start: int, end: int) -> Span:
         """Span of these lines in the text that was given."""
@@ -355,7 +363,7 @@ class ScannedBlocks:
     def _places(self, start: int, end: int) -> tuple[int, int]:
         """The same as two offsets."""
         if self.has_one_line_end:
-            return start + self.body_start, min(end + self.body_start, self._length)
+            return start, min(end, self._length)
         span = self.lines.span(self._line(start), self._line(end - 1))
         return span.start, span.end
 

@@ -26,6 +26,7 @@ from mdplan.markdown.scanner_lines import (
     CODE_LINES,
     DEEP,
     DELIMITER_ROW,
+    HEADING_LINE,
     NESTED_HEADING,
     START,
 )
@@ -62,7 +63,8 @@ _Taken: TypeAlias = tuple[Form | None, int, int]
 class Stretches:
     """Some lines after others, of each its form, start and end (half-open); blank lines may stand at its end.
 
-    Places are offsets of `scan`. It grows while it is made, and then never changes.
+    Each starts and ends where a line starts, or at the end of the text; places are offsets in it. It grows
+    while it is made, and then never changes.
     """
 
     __slots__ = ("ends", "forms", "starts")
@@ -90,12 +92,40 @@ class Stretches:
 def scan(text: str, start: int = 0, is_known: Callable[[int, int], bool] | None = None) -> Stretches | None:
     """Stretches of `text`, in order; between them stand blank lines only. None where nesting is too deep.
 
-    `text` is in LF, without NUL, with a line end before its first line and one behind its last. Offsets are
-    those of line ends in it, each of which stands for the line behind it. The first line is the one at
-    `start`, which begins at the root; the last one is the first ATX heading of which `is_known` is true, told
-    its start and end, or that of the text.
+    `text` is in LF, without NUL, and its last line has a line end. The first line is the one at `start`,
+    which begins at the root; the last one is the first ATX heading of which `is_known` is true, told its
+    start and end, or that of the text.
     """
-    return _Scan(text, start, is_known).run()
+    if start == len(text):
+        return Stretches()
+    if start:
+        return _Scan(text, is_known, before=1).run(start)
+    return _scan_from_first_line(text, is_known)
+
+
+def _scan_from_first_line(text: str, is_known: Callable[[int, int], bool] | None) -> Stretches | None:
+    """The same from the first line on, before which there is no line end.
+
+    What stands before an ATX heading at the root is told by the text up to its end. So it is enough to copy
+    that much of the text behind a line end; all of it, where no such heading is found.
+    """
+    least = 0
+    while True:
+        heading = HEADING_LINE.search(text, least)
+        end = heading.end() if heading else len(text)
+        head = _Scan(f"\n{text[:end]}", is_known, before=0)
+        found = head.run(0)
+        if found is None or head.is_over or end == len(text):
+            return found
+        if found.forms[-1] is _ATX and found.ends[-1] == end:
+            break
+        # It is code, or the like. What is scanned again must not cost more than the rest.
+        least = 4 * end
+    rest = scan(text, end, is_known)
+    if rest is None:
+        return None
+    found.add(rest, slice(None), 0)
+    return found
 
 
 # A document can hold as many lengths of fences as it likes.
@@ -105,21 +135,44 @@ def _closing_of(fence: str) -> re.Pattern[str]:
     return re.compile(rf"\n {{0,3}}{fence[0]}{{{len(fence)},}}+[ \t]*+(?=\n)")
 
 
-class _Scan:
-    """One pass. `_done` is where the last block has ended: what follows is at the root."""
+def is_closed(lines: str, opening: re.Match[str]) -> bool:
+    """Whether the fence with this `opening` is closed by the last line of `lines`, which has a line end."""
+    last = lines.rfind("\n", opening.end(), -1)
+    return last > 0 and _closing_of(opening[0].lstrip("\n ")).match(lines, last) is not None
 
-    def __init__(self, text: str, start: int, is_known: Callable[[int, int], bool] | None) -> None:
+
+class _Scan:
+    """One pass over `text`, which has a line end before the first line that it looks at.
+
+    Its offsets are those of line ends, each of which stands for the line behind it; `before` is what they are
+    less than the offsets of `scan`. `_done` is where the last block has ended: what follows is at the root.
+    `is_over` tells that a known heading, or too deep a nesting, has ended the pass.
+    """
+
+    def __init__(self, text: str, is_known: Callable[[int, int], bool] | None, *, before: int) -> None:
         self._text = text
         self._end = len(text) - 1
-        self._done = start
+        self._done = 0
         self._is_known = is_known
-        self._is_too_deep = self._is_over = False
+        self._before = before
+        self._is_too_deep = self.is_over = False
         # The paragraph that was looked at last: its start, how far it was read, whether it is one for sure.
         self._paragraph = -1
         self._read_to = -1
         self._is_ambiguous = False
 
-    def run(self) -> Stretches | None:
+    def run(self, start: int) -> Stretches | None:
+        """Stretches from the line at `start` on."""
+        self._done = start - self._before
+        found = self._find()
+        if self._is_too_deep:
+            return None
+        # Adding up all of them at once costs less than as they come.
+        stretches = Stretches()
+        stretches.add(found, slice(None), self._before)
+        return stretches
+
+    def _find(self) -> Stretches:
         text, end, stretches = self._text, self._end, Stretches()
         takers = {
             "atx": self._take_atx,
@@ -151,8 +204,8 @@ class _Scan:
             add_start(first)
             add_end(at)
             self._done = at
-            if self._is_over:
-                return None if self._is_too_deep else stretches
+            if self.is_over:
+                return stretches
         if (text_start := self._behind_blanks()) < end:
             add_form(_TEXT)
             add_start(text_start)
@@ -170,7 +223,7 @@ class _Scan:
     def _take_atx(self, start: re.Match[str]) -> _Taken:
         at, end = start.span()
         if self._is_known is not None:
-            self._is_over = self._is_known(at, end)
+            self.is_over = self._is_known(at + self._before, end + self._before)
         return _ATX, at, end
 
     def _take_rule(self, start: re.Match[str]) -> _Taken:
@@ -235,7 +288,7 @@ class _Scan:
     def _take_containers(self, start: int, end: int) -> _Taken:
         may_hold_heading = NESTED_HEADING.search(self._text, start, end + 1)
         if DEEP.search(self._text, start, end):
-            self._is_too_deep = self._is_over = True
+            self._is_too_deep = self.is_over = True
         return Form.UNKNOWN if may_hold_heading else Form.CONTAINERS, start, end
 
     # Paragraphs.
@@ -295,7 +348,7 @@ class _Scan:
     def _roots(self, start: int, end: int) -> list[tuple[BlockKind, int]]:
         """Kinds and starts of the root blocks in lines that begin at the root."""
         if DEEP.search(self._text, start, end):
-            self._is_too_deep = self._is_over = True
+            self._is_too_deep = self.is_over = True
             return []
         found: list[tuple[BlockKind, int]] = []
         at, line = start, 0

@@ -1,8 +1,9 @@
 r"""What a line can begin, as the scanner sees it: named patterns, with their section of CommonMark 0.31.2.
 
 Patterns begin with the line end *before* their line, so that searching jumps from line to line; the text that
-they are used on has one such line end before its first line, and one behind its last. They say what holds at
-the root of a document; columns up to 3 are indentation there (section 2.2: a tab is never one of them).
+they are used on has one such line end before the first line that is looked at, and one behind its last. They
+say what holds at the root of a document; columns up to 3 are indentation there (section 2.2: a tab is never
+one of them).
 """
 
 import re
@@ -41,6 +42,8 @@ START: Final = re.compile(
     re.VERBOSE,
 )
 
+# A line that is an ATX heading, unless it stands in code or the like.
+HEADING_LINE: Final = re.compile(rf"\n{_ATX}[^\n]*+\n")
 # A line that ends every paragraph, quote and list item that it does not belong to, lazy or not. HTML of kinds
 # 1 to 6 does so, too; finding out is more work.
 _NO_QUOTE: Final = rf"{_ATX}|{_FENCE}|{_STARS_OR_LINES}|{_DASHES}|{_MARKER}"

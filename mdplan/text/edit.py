@@ -73,17 +73,6 @@ class EditList:
         pieces.append(text[at:])
         return "".join(pieces)
 
-    def moved(self, distance: int) -> "EditList":
-        """The same edits so many code points further behind."""
-        if not distance:
-            return self
-        return EditList(
-            tuple(
-                TextEdit(Span(edit.span.start + distance, edit.span.end + distance), edit.new_text)
-                for edit in self.edits
-            )
-        )
-
     @property
     def growth(self) -> int:
         """How much longer all edits make a text."""
