@@ -32,12 +32,17 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnos
         return _NOT_INSTALLED if blocks == NOT_INSTALLED else _failed(line, blocks)
     edits = EditList.of(_edits(outline.source, line - 1, blocks))
     assert isinstance(edits, EditList), "blocks do not overlap"
-    moved = EditList(tuple(TextEdit(_moved(edit.span, -span.start), edit.new_text) for edit in edits))
-    shown = outline.text_of(_with_following(outline, span))
+    around = _with_neighbours(outline, span)
+    moved = EditList(tuple(TextEdit(_moved(edit.span, -around.start), edit.new_text) for edit in edits))
+    shown = outline.text_of(around)
     before, after = to_lf(shown), to_lf(moved.apply(shown))
     if _headings(before) != _headings(after):
         return _failed(line, "its headings would not be the same")
-    other = _first_other(before, after, blocks, definitions)
+    try:
+        is_same = rendered_html(before, definitions) == rendered_html(after, definitions)
+        other = None if is_same else _first_other(text, blocks, definitions)
+    except RecursionError:
+        other = 1
     if other is not None:
         return _failed(line + other - 1, "it would not be rendered as it is now")
     return edits.edits
@@ -62,10 +67,26 @@ def _edits(source: Source, lines_before: int, blocks: Sequence[FormattedBlock]) 
             yield from replace_lines(source, lines_before + gap[0], lines_before + gap[-1], [""])
 
 
-def _with_following(outline: Outline, span: Span) -> Span:
-    """`span` with the root block behind it, of which an item at its end may take what it is indented by."""
+def _with_neighbours(outline: Outline, span: Span) -> Span:
+    """`span` with what its look depends on.
+
+    That is the root block behind it, of which an item at its end may take what it is indented by. And before
+    it, where it is indented: behind a footnote, which the outline does not know, an item may go on into it.
+    """
     following = outline.tree.root_at(span.end)
-    return span if following is None else Span(span.start, following.span.end)
+    end = span.end if following is None else following.span.end
+    return Span(_start_of_containers(outline, span.start), end)
+
+
+def _start_of_containers(outline: Outline, start: int) -> int:
+    """Where the containers begin, at the earliest, that may hold `start`: no line at the margin is in one."""
+    text = outline.source.text
+    if not text.startswith(" ", start):
+        return start
+    before = range(outline.section_at(start).index - 1, 0, -1)
+    headings = (outline.sections[index].span.start for index in before)
+    since = next((at for at in headings if text.startswith("#", at)), outline.body_start)
+    return start if text.find("[^", since, start) < 0 else since
 
 
 def _headings(text: str) -> list[tuple[int, str]]:
@@ -76,18 +97,11 @@ def _headings(text: str) -> list[tuple[int, str]]:
     ]
 
 
-def _first_other(
-    text: str, result: str, blocks: Sequence[FormattedBlock], definitions: Mapping[str, object]
-) -> int | None:
-    """Line of the first block of `text` that `result` would show in another way; None where there is none.
+def _first_other(text: str, blocks: Sequence[FormattedBlock], definitions: Mapping[str, object]) -> int:
+    """Line of the first of `blocks` in `text` that would be shown in another way.
 
     Where only all blocks together tell, it is the first line.
     """
-    try:
-        if rendered_html(text, definitions) == rendered_html(result, definitions):
-            return None
-    except RecursionError:
-        return 1
     lines = text.split("\n")
     for block in blocks:
         old = "\n".join(lines[block.first_line - 1 : block.last_line])

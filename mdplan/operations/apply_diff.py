@@ -101,15 +101,21 @@ def _without_bom(hunk: DiffHunk) -> DiffHunk:
     sides = [next((line for line in hunk.lines if line.sign != other), None) for other in "+-"]
     if hunk.old_start > 1 or any(line is None or not line.text.startswith("\ufeff") for line in sides):
         return hunk
-    bare = (
-        DiffLine(line.sign, line.text.removeprefix("\ufeff")) if any(line is side for side in sides) else line
-        for line in hunk.lines
-    )
+    bare = (part for line in hunk.lines for part in _bare(line, *(line is side for side in sides)))
     # In a file of nothing but the mark it is a line to the diff, and none here.
     lines = tuple(line for line in bare if line.text)
     is_empty = all(line.sign == "+" for line in lines)
     old_start = 0 if is_empty else hunk.old_start
     return DiffHunk(number=hunk.number, old_start=old_start, new_start=hunk.new_start, lines=lines)
+
+
+def _bare(line: DiffLine, begins_old: bool, begins_new: bool) -> tuple[DiffLine, ...]:  # noqa: FBT001
+    """`line` without the mark on the sides that it begins; on the other one that is a character of the text."""
+    bare = line.text.removeprefix("\ufeff")
+    if line.sign != " " or begins_old is begins_new:
+        return (DiffLine(line.sign, bare if begins_old or begins_new else line.text),)
+    old, new = (bare, line.text) if begins_old else (line.text, bare)
+    return (DiffLine("-", old), DiffLine("+", new))
 
 
 def _edits(outline: Outline, placed: PlacedHunk) -> Iterator[TextEdit]:

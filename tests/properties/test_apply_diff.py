@@ -3,7 +3,7 @@
 import codecs
 from collections import Counter
 
-from hypothesis import assume, event, given, note
+from hypothesis import assume, event, example, given, note
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
@@ -20,6 +20,7 @@ from tests.properties.test_planning import LESS, NAME, place, unicode_text
 from tests.strict_patch import apply_strictly
 
 _FILLER = b"Something else.\n"
+_MARK = codecs.BOM_UTF8
 
 
 def made_of(base: bytes, diff: bytes) -> bytes | list[Code]:
@@ -65,6 +66,9 @@ def diff_of(base: bytes, edits: list[ByteEdit], context: int = 3) -> bytes:
 
 
 @given(changed_texts(), st.integers(1, 3))
+@example((_MARK, [ByteEdit(3, 3, b"\n" + _MARK)]), 1)
+@example((_MARK + b"x\n" + _MARK + b"y\n", [ByteEdit(3, 8, b"")]), 1)
+@example((_MARK + b"x\n" + _MARK + b"y\n", [ByteEdit(0, 5, b"")]), 1)
 def test_diff_of_a_base_makes_its_result(edited: tuple[bytes, list[ByteEdit]], context: int) -> None:
     base, edits = edited
 

@@ -1,7 +1,7 @@
 """Laws of formatting: what a section says stays, and what is not in it stays to the byte."""
 
 import pytest
-from hypothesis import assume, event, given, note, settings
+from hypothesis import assume, event, example, given, note, settings
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
@@ -52,6 +52,9 @@ def formatted(outline: Outline, index: int) -> str | None:
 
 @MANY
 @given(texts_and_sections())
+@example(("[^1]: - text\n1.\n   # One\n", 1))
+@example(("# Zero\n[^1]: - text\n1.\n   text\n\n   text\n\n   # One\n  #  Two\n", 2))
+@example(("# Zero\n[^1]: - text\n1.\n   text\n\n   text\n\n   # One\n  #  Two\n", 3))
 def test_formatting_changes_neither_what_is_shown_nor_the_outline(drawn: tuple[str, int]) -> None:
     text, index = drawn
     before = Outline(Source.from_text(text))
