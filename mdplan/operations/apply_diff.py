@@ -110,7 +110,7 @@ def _without_bom(hunk: DiffHunk) -> DiffHunk:
 
 
 def _bare(line: DiffLine, begins_old: bool, begins_new: bool) -> tuple[DiffLine, ...]:  # noqa: FBT001
-    """`line` without the mark on the sides that it begins; on the other one that is a character of the text."""
+    """`line` without the mark on the sides that it begins; on another that is a character of the text."""
     bare = line.text.removeprefix("\ufeff")
     if line.sign != " " or begins_old is begins_new:
         return (DiffLine(line.sign, bare if begins_old or begins_new else line.text),)
