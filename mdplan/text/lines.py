@@ -33,7 +33,7 @@ class LineIndex:
         self._length = len(text)
         self._starts: list[int] | None = None
         self._count = count
-        # Line starts before some edits, from which those of this text are made when somebody asks.
+        # Line starts before some edits, if they were known: those of this text are made of them when asked.
         self._before: tuple[list[int], tuple[int, ...], EditList] | None = None
 
     @property
@@ -57,7 +57,8 @@ class LineIndex:
         for edit in edits:
             ends += edit.new_text.count("\n") - self._text.count("\n", edit.span.start, edit.span.end)
         index = LineIndex(text, ends + (text[-1:] not in ("", "\n")))
-        index._before = self.starts, self._start_behind(), edits
+        if self._starts is not None:
+            index._before = self._starts, self._start_behind(), edits
         return index
 
     def _start_behind(self) -> tuple[int, ...]:
