@@ -60,7 +60,8 @@ def to_wire(value: object) -> Any:  # noqa: ANN401 (any JSON)
             for name, wire_name in names
             if (item := getattr(value, name)) is not None and (item != "" or name != "hint")
         }
-    if isinstance(value, Mapping):
+    # To ask whether it is any mapping takes longer than all else.
+    if not isinstance(value, tuple) and isinstance(value, Mapping):
         return {to_wire(key): to_wire(item) for key, item in value.items()}
     assert isinstance(value, Sequence), type(value)
     return [to_wire(item) for item in value]

@@ -6,7 +6,7 @@ options, and arrays or objects that came as JSON text. Unknown fields are refuse
 
 import difflib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, get_args, get_origin
 
@@ -86,11 +86,11 @@ def _refused(data: object, limits: Limits) -> Diagnostic | None:
     """What keeps a batch from being looked at: no object, no text, no number; or more than it may hold."""
     if not isinstance(data, dict):
         return _invalid("the batch is not a JSON object", 'send {"file": …, "edits": […]}')
-    items = list(_items(data))
+    items = _items(data)
     texts = [item for item in items if isinstance(item, str)]
-    if any(map(has_surrogate, texts)):
+    if not all(map(str.isascii, texts)) and any(map(has_surrogate, texts)):
         return _invalid("the batch holds a lone surrogate, which is no Unicode text", "send valid Unicode")
-    if any(map(_is_huge, items)):
+    if any(map(_is_huge, [item for item in items if isinstance(item, int)])):
         return _invalid(f"the batch holds a number of more than {_MOST_BITS} bits", "send it as a string")
     diffs = [item["diff"] for item in items if isinstance(item, dict) and isinstance(item.get("diff"), str)]
     return _over(
@@ -361,17 +361,17 @@ def _is_huge(item: object) -> bool:
     return isinstance(item, int) and item.bit_length() > _MOST_BITS
 
 
-def _items(value: object) -> Iterator[Any]:
+def _items(value: object) -> list[Any]:
     """All values in decoded JSON, and keys, without recursion: depth is the caller's choice."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        yield item
+    items = [value]
+    # It grows while it is gone through.
+    for item in items:
         if isinstance(item, dict):
-            waiting += item.keys()
-            waiting += item.values()
+            items += item.keys()
+            items += item.values()
         elif isinstance(item, list):
-            waiting += item
+            items += item
+    return items
 
 
 def _invalid(message: str, hint: str) -> Diagnostic:

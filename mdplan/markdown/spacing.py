@@ -13,7 +13,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload
 from mdplan.markdown.section import Section
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_end_view import line_end_around, with_line_ends
+from mdplan.text.line_end_view import with_line_ends
 from mdplan.text.span import Span
 from mdplan.text.value import value
 
@@ -59,8 +59,8 @@ def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> P
     file is left as it was; an empty file is ended by a line end.
     """
     source, offset = outline.source, span.start
-    text, lines = source.text, source.lines
-    line_end = line_end_around(lines, offset)
+    text = source.text
+    line_end = outline.view.line_end_around(offset)
     new_text = ""
     spans: list[Span] = []
     if offset and text[offset - 1] not in "\r\n":

@@ -9,7 +9,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.match_operation import MatchOperation, Selection
 from mdplan.operation import Claim, Resolution
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
+from mdplan.text.line_end_view import to_lf, with_line_ends
 
 
 class ReplaceMatch(MatchOperation):
@@ -70,7 +70,7 @@ class ReplaceMatch(MatchOperation):
             if written > most:
                 return _too_much(most)
             if new_text != to_lf(outline.text_of(match.span)):
-                line_end = line_end_around(outline.source.lines, match.span.start)
+                line_end = outline.view.line_end_around(match.span.start)
                 edits.append(TextEdit(match.span, with_line_ends(new_text, line_end)))
         return tuple(edits)
 

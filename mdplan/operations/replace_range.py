@@ -10,7 +10,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.operation import Claim, Operation, PositionField, RangeField, Resolution
 from mdplan.text.common_edges import common_start
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
+from mdplan.text.line_end_view import to_lf, with_line_ends
 from mdplan.text.span import Span
 
 
@@ -57,7 +57,7 @@ class ReplaceRange(Operation):
         if self.expected_text is not None and to_lf(current) != to_lf(self.expected_text):
             problem = self._mismatch(current, self.expected_text)
             return (with_nearest_ranges(outline, problem, self.expected_text, span),)
-        line_end = line_end_around(outline.source.lines, span.start)
+        line_end = outline.view.line_end_around(span.start)
         new_text = with_line_ends(self.replacement, line_end)
         if to_lf(current) == to_lf(self.replacement):
             new_text = current

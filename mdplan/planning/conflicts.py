@@ -9,7 +9,7 @@ from mdplan.operation import Claim
 from mdplan.planning.front_matter import created_twice
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.text.span import Span
+from mdplan.text.span import BY_PLACE, Span
 
 
 def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Problems:
@@ -94,9 +94,7 @@ def _of_owners(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator
 
 def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
     """Insertions that would land in another section, because the heading of their own is written over."""
-    written = sorted(
-        (claim.span, edit.index) for edit in resolved for claim in edit.resolution.claims if len(claim.span)
-    )
+    written = [each for each in _claimed(resolved) if len(each[0])]
     for edit in resolved:
         if not edit.resolution.insertions:
             continue
@@ -134,12 +132,17 @@ def _of_parts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[
 
 def _of_spans(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
     """Edits of one text: each with the one that reaches furthest of those that start before it."""
-    claims = sorted((claim.span, edit.index) for edit in resolved for claim in edit.resolution.claims)
     widest: tuple[Span, int] | None = None
-    for span, index in claims:
+    for span, index in _claimed(resolved):
         if widest is not None and span.start < widest[0].end and index != widest[1]:
             other, line = widest[1], file.outline.source.lines.position(span.start).line
             why = f"edits {min(index, other)} and {max(index, other)} both want line {line}"
             yield _Conflict(edit=index, other=other, span=span, why=why)
         if widest is None or span.end > widest[0].end:
             widest = (span, index)
+
+
+def _claimed(resolved: Sequence[ResolvedEdit]) -> list[tuple[Span, int]]:
+    """What the edits claim, in the order of the text, each with the index of its edit."""
+    claimed = [(claim.span, edit.index) for edit in resolved for claim in edit.resolution.claims]
+    return sorted(claimed, key=lambda each: (*BY_PLACE(each[0]), each[1]))

@@ -17,6 +17,7 @@ from mdplan.planning.link_updates import BrokenLink, Document, update_links
 from mdplan.planning.references import broken_labels
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.text.edit import EditList, Overlap
+from mdplan.text.span import BY_PLACE
 
 
 class LinkedFiles(FileTree, Protocol):
@@ -123,7 +124,7 @@ def _document(built: BuiltFile, *, may_rewrite: bool) -> Document:
         outline=built.result,
         path=built.file.result_path,
         old_path=built.file.relative,
-        written=sorted(authored),
+        written=sorted(authored, key=BY_PLACE),
         moved={
             span: item.origin
             for item in built.arrivals

@@ -39,8 +39,8 @@ def _is_large(gone: int, count: int) -> bool:
 
 def _most_that_go(built: BuiltFile) -> int:
     """More lines than this cannot go: that many line ends are replaced, and the last line may have none."""
-    lines = built.base.source.lines
-    return 1 + sum(lines.line_at(edit.span.end) - lines.line_at(edit.span.start) for edit in built.edits)
+    replaced = (built.base.text_of(edit.span) for edit in built.edits if len(edit.span))
+    return 1 + sum(text.count("\n") + text.count("\r") for text in replaced)
 
 
 def _lines_that_go(built: BuiltFile) -> int:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from mdplan.planning.parts import Part
 from mdplan.text.edit import TextEdit
-from mdplan.text.span import Span
+from mdplan.text.span import BY_PLACE, Span
 
 
 def without_joins(text: str, parts: Sequence[Part]) -> list[Part]:
@@ -14,7 +14,7 @@ def without_joins(text: str, parts: Sequence[Part]) -> list[Part]:
 
     So the line end before becomes CRLF, and the line behind keeps its own.
     """
-    ordered = sorted(parts, key=lambda part: part.edit.span)
+    ordered = sorted(parts, key=lambda part: BY_PLACE(part.edit.span))
     if "\r" not in text and not any("\r" in part.edit.new_text for part in ordered):
         return ordered
     last = Part(TextEdit.insert(len(text) + 1, ""), ())

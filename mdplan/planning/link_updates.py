@@ -17,7 +17,7 @@ from mdplan.markdown.targets import whole
 from mdplan.planning.link_changes import LinkChanges, Now
 from mdplan.planning.link_names import may_name, places_of_fragments, possible_links
 from mdplan.text.edit import TextEdit
-from mdplan.text.span import Span
+from mdplan.text.span import BY_PLACE, Span
 from mdplan.text.value import value
 
 Anchors = Callable[[str], frozenset[str] | None]
@@ -111,7 +111,7 @@ class _Judge:
             places = sorted(places_of_fragments(links, changes.anchors[document.old_path]))
             areas = _blocks(outline, [Span(place, place + 1) for place in places])
             found |= {each.span: each for each in destinations(outline, areas)}
-        return [found[span] for span in sorted(found)]
+        return [found[span] for span in sorted(found, key=BY_PLACE)]
 
     def outcome(self, destination: Destination) -> _Outcome:
         """What becomes of `destination`."""

@@ -181,7 +181,7 @@ def _result_to_json(result: EditResult) -> dict[str, Any]:
             }
             for match in result.matches
         ],
-        "warnings": to_wire(result.warnings),
+        "warnings": to_wire(result.warnings) if result.warnings else [],
     }
     given = {
         "toFile": result.to_file if result.to_file is None else visible(result.to_file),

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Self
 
-from mdplan.text.span import Span
+from mdplan.text.span import BY_PLACE, Span
 from mdplan.text.value import value
 
 
@@ -51,7 +51,8 @@ class EditList:
     def of(cls, edits: Iterable[TextEdit]) -> "EditList | Overlap":
         """Sort `edits`; two that share a code point, or an insertion inside of a span, are an `Overlap`."""
         given = list(edits)
-        order = sorted(range(len(given)), key=lambda index: (given[index].span, index))
+        places = [BY_PLACE(edit.span) for edit in given]
+        order = sorted(range(len(given)), key=places.__getitem__)
         for left, right in pairwise(order):
             if given[right].span.start < given[left].span.end:
                 return Overlap(min(left, right), max(left, right))

@@ -26,11 +26,12 @@ def lines_of(text: str) -> list[str]:
 class LineEndView:
     """`text` with LF line ends. A text that has no other ones is its own view, at no cost."""
 
-    __slots__ = ("_lines", "_starts", "text")
+    __slots__ = ("_is_lf_alone", "_lines", "_starts", "text")
 
     def __init__(self, text: str, lines: LineIndex) -> None:
         """Make the view of `text`, whose line table is `lines`."""
         self.text = to_lf(text)
+        self._is_lf_alone = self.text is text
         self._lines = lines
         self._starts: list[int] | None = None
         if len(self.text) != len(text):
@@ -40,6 +41,10 @@ class LineEndView:
     def span_in_text(self, span: Span) -> Span:
         """Span of the real text that `span` of the view stands for."""
         return Span(self._to_text(span.start), self._to_text(span.end))
+
+    def line_end_around(self, offset: int) -> str:
+        """Line end that new text at `offset` of the real text takes, as the function of that name says."""
+        return "\n" if self._is_lf_alone else line_end_around(self._lines, offset)
 
     def span_in_view(self, span: Span) -> Span:
         """Span of the view that `span` of the real text stands for; it cuts no CRLF in two."""
