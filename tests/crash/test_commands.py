@@ -1,6 +1,5 @@
 """What stands between a command and whoever watches it."""
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ def test_watched_command_has_opened_all_that_it_waits_with(mdplan: Commands, tmp
     @contextmanager
     def watch(process: int) -> Iterator[None]:
         opened = Path("/proc", str(process), "fd")
-        seen.append({Path(os.readlink(each)).name for each in opened.iterdir()})
+        seen.append({each.readlink().name for each in opened.iterdir()})
         yield
 
     for _ in range(5):
