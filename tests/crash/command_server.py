@@ -49,8 +49,8 @@ def run(request: dict[str, Any], work: Path) -> NoReturn:
             os.dup2(os.open(work / name, os.O_RDWR | os.O_CREAT, 0o600), number)
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
         if request["waits"]:
-            # For whoever looks over the shoulder of this process; what it did until here does not count. It is
-            # seen when it has opened what it waits with: from then on that may be made to fail.
+            # For whoever looks over its shoulder; what it did until here does not count. Once it is seen,
+            # even the opening of what it waits with may be made to fail.
             go = os.open(work / "go", os.O_RDONLY)
             (work / "pid").write_text(str(os.getpid()))
             os.read(go, 1)
