@@ -20,6 +20,9 @@ def differs(text: str, start: int = 0) -> bool:
         return False
     if BlockTree(scanned).blocks != expected.blocks or expected.nesting_limit:
         return True
+    rows = BlockTree(scanned).heading_rows
+    if tuple(map(rows.block, range(len(rows)))) != expected.headings:
+        return True
     holding = {kind: set(scanned.holding(kind)) for kind in {block.kind for block in expected.blocks}}
     return any(not _is_honest(scanned, part, holding) for part in range(len(scanned.starts)))
 

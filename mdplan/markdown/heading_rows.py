@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import repeat
 from typing import Final
 
 from mdplan.markdown.block import Block, BlockKind
 from mdplan.markdown.parse_time import look_at_time
 from mdplan.markdown.rendered_text import one_line, render_text
+from mdplan.markdown.scanner_lines import TRIMMED
 from mdplan.markdown.section_id import folded
 from mdplan.text.span import Span
 
@@ -17,7 +17,12 @@ _HEADING: Final = BlockKind.HEADING
 _BETWEEN_LOOKS: Final = 64
 # Inline text whose words stand one blank apart, with no markup but code spans of one backtick on either side,
 # and no blank at their ends: the text without the backticks is what is rendered.
-_PLAIN: Final = re.compile(r"(?:(?:[^\s\\`*_~\[<&]++|`[^\s`]++(?: [^\s`]++)*+`(?!`))++ ?)*+")
+_PLAIN: Final = r"(?:(?:[^\s\\`*_~\[<&]++|`[^\s`]++(?: [^\s`]++)*+`(?!`))++ ?)*+"
+_PLAIN_CONTENT: Final = re.compile(_PLAIN)
+# An ATX heading of such text, behind which there is nothing to cut.
+_PLAIN_HEADING: Final = re.compile(rf" {{0,3}}(#{{1,6}}+)[ \t]++({_PLAIN})(?<![# ])")
+# CommonMark 0.31.2, section 4.2: closing marks stand behind a blank.
+_CLOSING_MARKS: Final = re.compile(r"[ \t]#+\Z")
 
 
 class HeadingTexts:
@@ -50,28 +55,39 @@ class HeadingTexts:
             other.contents,
         )
 
-    def add(
-        self, levels: Iterable[int], depths: Iterable[int], markups: Iterable[str], contents: Sequence[str]
-    ) -> None:
-        """Add headings with the raw inline text `contents`."""
-        self.levels += levels
-        self.depths += depths
-        self.markups += markups
-        self.contents += contents
-        is_plain = _PLAIN.fullmatch
-        for number, content in enumerate(contents):
+    def add(self, level: int, depth: int, markup: str, content: str) -> None:
+        """Add a heading with the raw inline text `content`."""
+        self._add(level, depth, markup, content, is_plain=_PLAIN_CONTENT.fullmatch(content) is not None)
+
+    def add_roots(self, sources: Iterable[str]) -> None:
+        """Add headings that stand at the root in these lines, each without its last line end."""
+        plain = _PLAIN_HEADING.fullmatch
+        for number, source in enumerate(sources):
             if not number % _BETWEEN_LOOKS:
                 look_at_time()
-            if is_plain(content):
-                rendered = title = content.replace("`", "")
-                name = title.casefold()
+            found = plain(source)
+            if found is None:
+                level, markup, content = read_heading(source)
+                self.add(level, 0, markup, content)
             else:
-                rendered = render_text(content)
-                title = one_line(rendered)
-                name = folded(title)
-            self.rendered.append(rendered)
-            self.titles.append(title)
-            self.folded.append(name)
+                markup, content = found.groups()
+                self._add(len(markup), 0, markup, content, is_plain=True)
+
+    def _add(self, level: int, depth: int, markup: str, content: str, *, is_plain: bool) -> None:
+        if is_plain:
+            rendered = title = content.replace("`", "")
+            name = title.casefold()
+        else:
+            rendered = render_text(content)
+            title = one_line(rendered)
+            name = folded(title)
+        self.levels.append(level)
+        self.depths.append(depth)
+        self.markups.append(markup)
+        self.contents.append(content)
+        self.rendered.append(rendered)
+        self.titles.append(title)
+        self.folded.append(name)
 
     def add_some(self, other: "HeadingTexts", rows: slice) -> None:
         """Add those `rows` of `other`."""
@@ -116,14 +132,9 @@ class HeadingRows:
             content=texts.contents[number],
         )
 
-    def add_roots(self, headings: Sequence[tuple[int, str, str]], places: Sequence[tuple[int, int]]) -> None:
-        """Add headings at the root, without their lines: level, markup, raw inline text; start and end."""
-        self.texts.add(
-            [level for level, _, _ in headings],
-            repeat(0, len(headings)),
-            [markup for _, markup, _ in headings],
-            [content for _, _, content in headings],
-        )
+    def add_roots(self, sources: Iterable[str], places: Sequence[tuple[int, int]]) -> None:
+        """Add headings at the root, but not their lines: their source, and the start and end of each."""
+        self.texts.add_roots(sources)
         self.starts += [start for start, _ in places]
         self.ends += [end for _, end in places]
 
@@ -131,7 +142,7 @@ class HeadingRows:
         """Add those of `blocks` that are headings."""
         for block in blocks:
             if block.kind is _HEADING:
-                self.texts.add((block.level,), (block.depth,), (block.markup,), (block.content,))
+                self.texts.add(block.level, block.depth, block.markup, block.content)
                 self.starts.append(block.span.start)
                 self.ends.append(block.span.end)
                 self.first_lines.append(block.first_line)
@@ -147,3 +158,17 @@ class HeadingRows:
             (self.last_lines, other.last_lines, lines),
         ):
             own.extend([place + distance for place in known[rows]] if distance else known[rows])
+
+
+def read_heading(source: str) -> tuple[int, str, str]:
+    """Level, markup and raw inline text of a heading at the root in these lines (sections 4.2 and 4.3)."""
+    if "\n" in source:
+        content, _, underline = source.rpartition("\n")
+        mark = underline.strip(" \t")[0]
+        return 1 if mark == "=" else 2, mark, content.strip(TRIMMED)
+    line = source.strip(" \t")
+    title = line.lstrip("#")
+    level = len(line) - len(title)
+    if title.endswith("#"):
+        title = _CLOSING_MARKS.sub("", title)
+    return level, line[:level], title.strip(TRIMMED)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.block import Block, BlockKind
 from mdplan.markdown.block_pass import pass_blocks
-from mdplan.markdown.heading_rows import HeadingRows
+from mdplan.markdown.heading_rows import HeadingRows, read_heading
 from mdplan.markdown.parse_time import look_at_time
+from mdplan.markdown.quoted_headings import quoted_headings
 from mdplan.markdown.scanner import Form, Stretches, is_closed, scan
 from mdplan.markdown.scanner_lines import BRACKET, CHUNK, DELIMITER_ROW, FENCE, NESTED_CODE, TRIMMED
 from mdplan.text.lines import LineIndex, LinesOfPart
@@ -28,8 +29,6 @@ _PARAGRAPH: Final = BlockKind.PARAGRAPH
 _ATX: Final = Form.ATX
 _SETEXT: Final = Form.SETEXT
 _UNKNOWN: Final = Form.UNKNOWN
-# Section 4.2: closing marks stand behind a blank.
-_CLOSING_MARKS: Final = re.compile(r"[ \t]#+\Z")
 # Forms that are one block, by its kind.
 _FORMS: Final = {
     BlockKind.HEADING: (Form.ATX, Form.SETEXT),
@@ -184,7 +183,7 @@ class ScannedBlocks:
             sources = [text[start : end - 1] for start, end in places]
             if not self.has_one_line_end or (places and places[-1][1] > self._length):
                 places = [self._places(start, end) for start, end in places]
-            rows.add_roots([_read_heading(source) for source in sources], places)
+            rows.add_roots(sources, places)
             rows.first_lines += numbers[first:stop]
             rows.last_lines += [
                 number + source.count("\n")
@@ -193,11 +192,22 @@ class ScannedBlocks:
             first = stop + 1
             if stop == len(found):
                 continue
-            part = found[stop]
-            if part not in blocks:
-                look_at_time()
-                blocks[part] = self.blocks(part, numbers[stop])
-            rows.add_blocks(blocks[part])
+            rows.add_blocks(self._headings_within(found[stop], numbers[stop], blocks))
+
+    def _headings_within(
+        self, part: int, first_line: int, blocks: MutableMapping[int, tuple[Block, ...]]
+    ) -> Iterable[Block]:
+        """At least the headings of a stretch that may hold some; it may be one of `blocks` afterwards."""
+        look_at_time()
+        if part in blocks:
+            return blocks[part]
+        start, end = self.stretches.starts[part], self.stretches.ends[part]
+        quoted = quoted_headings(self._text[start:end]) if self.has_one_line_end else None
+        if quoted is None:
+            blocks[part] = self.blocks(part, first_line)
+            return blocks[part]
+        lines = self._lines_of_part(start, end, first_line)
+        return [each.block(first_line, lines) for each in quoted]
 
     def _lines_of(self, starts: Sequence[int], known: tuple[int, int] | None) -> list[int]:
         """Numbers of the lines that begin at these offsets, in order; an offset before them may be `known`.
@@ -266,7 +276,7 @@ class ScannedBlocks:
 
     def _heading(self, number: int, start: int, end: int) -> Block:
         source = self._text[start : end - 1]
-        level, markup, content = _read_heading(source)
+        level, markup, content = read_heading(source)
         return Block(
             kind=_HEADING,
             first_line=number,
@@ -344,9 +354,12 @@ class ScannedBlocks:
         """The same of a whole stretch, for which no place of another line is needed."""
         if not self.has_one_line_end:
             return self._passed(start, end)
-        before, text = first_line - 1, self._text[start:end]
-        lines = LinesOfPart(text, start, before, count=self._last_line, length=self._length)
-        return pass_blocks(text, lines, before).blocks
+        lines = self._lines_of_part(start, end, first_line)
+        return pass_blocks(self._text[start:end], lines, first_line - 1).blocks
+
+    def _lines_of_part(self, start: int, end: int, first_line: int) -> LinesOfPart:
+        part = self._text[start:end]
+        return LinesOfPart(part, start, first_line - 1, count=self._last_line, length=self._length)
 
     def _passed(self, start: int, end: int) -> tuple[Block, ...]:
         """Blocks of these lines by the reference pass."""
@@ -366,17 +379,3 @@ class ScannedBlocks:
             return start, min(end, self._length)
         span = self.lines.span(self._line(start), self._line(end - 1))
         return span.start, span.end
-
-
-def _read_heading(lines: str) -> tuple[int, str, str]:
-    """Level, markup and raw inline text of a heading at the root (sections 4.2 and 4.3)."""
-    if "\n" in lines:
-        content, _, underline = lines.rpartition("\n")
-        mark = underline.strip(" \t")[0]
-        return 1 if mark == "=" else 2, mark, content.strip(TRIMMED)
-    line = lines.strip(" \t")
-    title = line.lstrip("#")
-    level = len(line) - len(title)
-    if title.endswith("#"):
-        title = _CLOSING_MARKS.sub("", title)
-    return level, line[:level], title.strip(TRIMMED)

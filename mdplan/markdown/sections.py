@@ -66,13 +66,12 @@ class SectionTable:
                 yield made[number]
                 continue
             is_nested, index, parent = texts.depths[number] > 0, tree.indexes[number], tree.parents[number]
-            heading_end, last_line = rows.ends[number], rows.last_lines[number]
-            end = body_end = heading_end
-            if not is_nested:
-                closer = tree.closers[number]
-                # Definitions at the end of the text can follow on the last heading, and belong to no section.
-                end, last_line = max(bounds[closer], end), max(lines[closer] - 1, last_line)
-                body_end = max(bounds[tops[index] if index < len(tops) else -1], heading_end)
+            end = body_end = heading_end = rows.ends[number]
+            last_line = rows.last_lines[number]
+            # Definitions at the end of the text can follow on the last heading, and belong to no section.
+            if not is_nested and bounds[closer := tree.closers[number]] > end:
+                end, last_line = bounds[closer], lines[closer] - 1
+                body_end = bounds[tops[index] if index < len(tops) else -1]
             # By position, since to make one by the names of its fields takes three times as long.
             section = Section(
                 rows,

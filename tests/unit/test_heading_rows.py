@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mdplan.markdown.heading_rows import HeadingTexts
+from mdplan.markdown.heading_rows import HeadingTexts, read_heading
 from mdplan.markdown.rendered_text import one_line, render_text
 from mdplan.markdown.section_id import folded
 
@@ -16,8 +16,28 @@ from mdplan.markdown.section_id import folded
 @example("A\xa0B")
 def test_names_are_those_of_the_rendered_text(content: str) -> None:
     texts = HeadingTexts()
-    texts.add([1], [0], ["#"], [content])
+    texts.add(1, 0, "#", content)
 
     rendered = render_text(content)
     assert (texts.rendered, texts.titles) == ([rendered], [one_line(rendered)])
     assert texts.folded == [folded(one_line(rendered))]
+
+
+@given(st.text("aB ß`_*<&[]\\\t\xa0!#"))
+@example(" a ## ")
+@example("")
+@example("#")
+@example("a#")
+def test_a_heading_of_plain_text_is_read_as_any_other(rest: str) -> None:
+    source = f"## {rest}"
+    level, markup, content = read_heading(source)
+    texts, expected = HeadingTexts(), HeadingTexts()
+    texts.add_roots([source])
+    expected.add(level, 0, markup, content)
+
+    assert texts.is_like(expected)
+    assert (texts.rendered, texts.titles, texts.folded) == (
+        expected.rendered,
+        expected.titles,
+        expected.folded,
+    )
