@@ -40,7 +40,7 @@ class HeadingTree:
         self._names: list[str] = []
         self.ordinals: list[int] = []
         self._repeats: dict[str, int] = {}
-        self._ids: dict[int, SectionId] = {}
+        self._ids: list[SectionId | None] = [None] * count
         # Of headings that have others below them.
         self._paths: dict[int, tuple[str, ...]] = {}
         self._read()
@@ -139,7 +139,7 @@ class HeadingTree:
 
     def section_id(self, number: int) -> SectionId:
         """ID of its section; made once."""
-        found = self._ids.get(number)
+        found = self._ids[number]
         if found is None:
             self._ids[number] = found = id_of_name(self._names[number], self.ordinals[number])
         return found
