@@ -13,7 +13,7 @@ from mdplan.plan import Plan
 from mdplan.plan_library import PlanLibrary
 from mdplan.plan_report import ApplyReport, Approved, Receipt
 from mdplan.planning.after_write import written_files
-from mdplan.planning.replay import Replay, replay
+from mdplan.planning.replay import Replay
 from mdplan.planning.summary import file_report, report_fields
 from mdplan.recovery import with_recovered
 from mdplan.report import refusal
@@ -91,7 +91,7 @@ class Committing:
         `StorageRefused`.
         """
         paths = self.documents.relative_paths(plan)
-        replayed = replay(plan, paths, bases, with_diff=with_diff)
+        replayed = self.documents.replayed(plan, bases, with_diff=with_diff)
         if not isinstance(replayed, Replay):
             return refusal(ApplyReport, replayed)
         fields = report_fields(plan, replayed.diff if with_diff else None) | {"rebased": rebased}

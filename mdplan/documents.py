@@ -1,8 +1,9 @@
 """The documents of a workspace, as what batches and plans are made of."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from mdplan.batch import Batch, FileEdits
 from mdplan.batch_limits import Limits
@@ -10,7 +11,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems, file_exists
 from mdplan.outlined_files import OutlinedFiles
 from mdplan.plan import Plan
 from mdplan.planning.build import Built, BuiltFile
-from mdplan.planning.replay import HELD_BYTES, FoundFile
+from mdplan.planning.replay import HELD_BYTES, FoundFile, Replay, replay, stale_files
 from mdplan.planning.resolve import too_long
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.stale import stale_base
@@ -23,6 +24,7 @@ from mdplan.text.value import value
 from mdplan.tick import Tick, unheard
 
 BACKUP_SUFFIX: Final = ".bak"
+_Found = TypeVar("_Found")
 
 
 @value(frozen=True, slots=True)
@@ -99,6 +101,20 @@ class Documents(OutlinedFiles):
                 again = partial(self._read_again, change.path, change.encoding)
                 found.append(FoundFile(source.sha256, again, renamed_sha256))
         return tuple(problems) or found
+
+    def timely_of(self, plan: Plan, look: Callable[[], _Found]) -> _Found | Problems:
+        """What `look` finds in the files of `plan`. Errors: PARSE_TIMEOUT."""
+        found = self.timely(plan.files[0].path, look, len(plan.files))
+        return (found,) if isinstance(found, Diagnostic) else found
+
+    def stale(self, plan: Plan, found: Sequence[FoundFile]) -> Problems:
+        """What is not as `plan` saw it. Errors: those of `stale_files`; PARSE_TIMEOUT."""
+        return self.timely_of(plan, lambda: stale_files(plan, found))
+
+    def replayed(self, plan: Plan, bases: Sequence[Source], *, with_diff: bool = True) -> Replay | Problems:
+        """The text edits of `plan` on its bases. Errors: those of `replay`; PARSE_TIMEOUT."""
+        paths = self.relative_paths(plan)
+        return self.timely_of(plan, lambda: replay(plan, paths, bases, with_diff=with_diff))
 
     def state_of(self, batch: Batch) -> list[tuple[str, str | None]] | None:
         """Path and SHA-256 (None for no file) of every file of `batch` as it is now, in its order.

@@ -28,7 +28,7 @@ from mdplan.planner import Planner
 from mdplan.planning.plan_document import is_document, write_document
 from mdplan.planning.planned import Chosen, Draft, Planned
 from mdplan.planning.replanning import plan_on_new_base, plan_part, plan_pinned
-from mdplan.planning.replay import bases_of, is_applied, stale_files
+from mdplan.planning.replay import bases_of, is_applied
 from mdplan.planning.undo import UNDO_IS_WHOLE, undone_transaction
 from mdplan.read_files import read_files
 from mdplan.read_report import ReadReport, SearchReport
@@ -316,7 +316,7 @@ class Engine:
     def _is_current(self, plan: Plan) -> bool:
         """Whether its files are its bases still."""
         found = self.documents.found_of(plan)
-        return isinstance(found, list) and not stale_files(plan, found)
+        return isinstance(found, list) and not self.documents.stale(plan, found)
 
     def _apply_plan(self, data: Mapping[str, Any]) -> ApplyReport:
         request = read_plan_request(data, is_document=is_document(data))
@@ -346,7 +346,7 @@ class Engine:
             return refusal(ApplyReport, found)
         if is_applied(plan, found):
             return self.committing.applied_already(lock, plan)
-        stale = stale_files(plan, found)
+        stale = self.documents.stale(plan, found)
         if not stale:
             return self.committing.commit(lock, plan, bases_of(plan, found), with_diff=with_diff)
         undone = undone_transaction(plan)

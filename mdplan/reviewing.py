@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.documents import Documents
 from mdplan.engine import Engine
 from mdplan.plan import Plan
 from mdplan.plan_cache import PlanCache
-from mdplan.planning.replay import FoundFile, bases_of, is_applied, stale_file, stale_files
+from mdplan.planning.replay import FoundFile, bases_of, is_applied, stale_file
 from mdplan.review.file_review import review_file
 from mdplan.review.file_sides import FileSides
 from mdplan.review.plan_review import FileReview, PlanReview, TouchedSection, review_plan
@@ -22,6 +23,8 @@ from mdplan.storage.decisions import MOST_COMMENT_CHARACTERS, Decision, Decision
 from mdplan.storage.root import Root
 from mdplan.text.source import Source
 from mdplan.undoing import CommittedPlan
+
+_Seen = TypeVar("_Seen")
 
 
 class ReviewState(StrEnum):
@@ -61,20 +64,32 @@ class OpenPlan:
     stale: Problems
     bases: Sequence[Source] | None
     without_text: Problems
+    documents: Documents
 
     def file(self, index: int) -> FileReview | Problems:
-        """The file at `index` of the plan, with its hunks. Errors: PLAN_TAMPERED; those of `without_text`."""
-        sides = self._sides(index)
-        return review_file(self.plan, self.review, sides) if isinstance(sides, FileSides) else sides
+        """The file at `index` of the plan, with its hunks.
+
+        Errors: PLAN_TAMPERED, STALE_BASE, PARSE_TIMEOUT; those of `without_text`.
+        """
+        return self._timely(index, lambda sides: review_file(self.plan, self.review, sides))
 
     def section(self, edit_index: int, file_index: int) -> TouchedSection | Problems | None:
         """What an edit touches in a file, before and after; None where there is no section.
 
         Errors: those of `file`.
         """
-        sides = self._sides(file_index)
         edit = next(edit for edit in self.review.edits if edit.index == edit_index)
-        return touched_section(sides, edit.result) if isinstance(sides, FileSides) else sides
+        return self._timely(file_index, lambda sides: touched_section(sides, edit.result))
+
+    def _timely(self, index: int, look: Callable[[FileSides], _Seen]) -> _Seen | Problems:
+        """What `look` sees in the file at `index`. Errors: as above."""
+
+        def seen() -> _Seen | Problems:
+            sides = self._sides(index)
+            return look(sides) if isinstance(sides, FileSides) else sides
+
+        found = self.documents.timely(self.plan.files[index].path, seen)
+        return (found,) if isinstance(found, Diagnostic) else found
 
     def _sides(self, index: int) -> FileSides | Problems:
         if self.bases is None:
@@ -139,8 +154,9 @@ class Reviewing:
             stale=(),
             bases=None,
             without_text=(),
+            documents=self.engine.documents,
         )
-        stale = stale_files(plan, found) if isinstance(found, list) else found
+        stale = self.engine.documents.stale(plan, found) if isinstance(found, list) else found
         if isinstance(found, list) and not stale:
             return replace(opened, bases=bases_of(plan, found))
         if opened.state is not ReviewState.APPLIED:

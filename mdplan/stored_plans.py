@@ -13,7 +13,7 @@ from mdplan.plan_request import PlanRequest
 from mdplan.planning.pinning import other_base
 from mdplan.planning.plan_document import is_document, read_document, write_document
 from mdplan.planning.repetition import is_same_request, may_repeat, result_id, state_id
-from mdplan.planning.replay import Replay, bases_of, is_applied, replay, stale_files
+from mdplan.planning.replay import Replay, bases_of, is_applied
 from mdplan.planning.summary import report_fields
 from mdplan.report import refusal
 from mdplan.storage.root import Root
@@ -59,12 +59,15 @@ class StoredPlans:
         return PlanReport(ok=True, stored=stored, **report_fields(plan, replayed.diff))
 
     def replayed(self, plan: Plan) -> Replay | Problems:
-        """What `plan` makes of its files, which must be its bases. Errors: STALE_BASE, PLAN_TAMPERED."""
+        """What `plan` makes of its files, which must be its bases.
+
+        Errors: STALE_BASE, PLAN_TAMPERED, PARSE_TIMEOUT.
+        """
         found = self._documents.found_of(plan)
         if not isinstance(found, list):
             return found
-        stale = stale_files(plan, found)
-        return stale or replay(plan, self._documents.relative_paths(plan), bases_of(plan, found))
+        stale = self._documents.stale(plan, found)
+        return stale or self._documents.replayed(plan, bases_of(plan, found))
 
     def repeated(self, batch: Batch) -> Plan | None:
         """Plan of the last commit on the files of `batch`, if it was this batch and its result stands."""

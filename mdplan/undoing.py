@@ -15,7 +15,6 @@ from mdplan.planning.replay import (
     no_text,
     replay,
     stale_file,
-    stale_files,
 )
 from mdplan.planning.undo import (
     UndoneFile,
@@ -70,9 +69,15 @@ class Undoing:
         """The plan that takes `past` back, on the files that it left, or as they are now with `rebases`.
 
         Errors: NOT_UNDOABLE for every file that the history lacks something of; STALE_BASE, FILE_EXISTS,
-        FILE_NOT_FOUND where files moved on; those of reading.
+        FILE_NOT_FOUND where files moved on; PARSE_TIMEOUT; those of reading.
         """
-        plan = _plan_of(past, self._undone(past))
+        committed = past.plan_now()
+        if committed is None:
+            return (_without_plan(past),)
+        return self._documents.timely_of(committed, lambda: self._plan(past, committed, rebases=rebases))
+
+    def _plan(self, past: PastTransaction, committed: Plan, *, rebases: bool) -> PlannedUndo | Problems:
+        plan = _plan_of(past, self._undone(past, committed))
         if not isinstance(plan, Plan):
             return plan
         found = self._documents.found_of(plan)
@@ -80,12 +85,12 @@ class Undoing:
             return found
         if is_applied(plan, found):
             return PlannedUndo(plan, (), is_applied=True)
-        stale = stale_files(plan, found)
+        stale = self._documents.stale(plan, found)
         if not stale:
             return PlannedUndo(plan, bases_of(plan, found))
         if not rebases:
             return tuple(map(_with_way_out, stale))
-        carried = _plan_of(past, map(_carried, self._undone(past), found))
+        carried = _plan_of(past, map(_carried, self._undone(past, committed), found))
         return (
             PlannedUndo(carried, bases_of(carried, found), rebased=True)
             if isinstance(carried, Plan)
@@ -133,10 +138,9 @@ class Undoing:
         problems = tuple(base for base in bases if isinstance(base, Diagnostic))
         return problems or CommittedPlan(plan, [base for base in bases if isinstance(base, Source)])
 
-    def _undone(self, past: PastTransaction) -> Iterator[UndoneFile | Problems]:
+    def _undone(self, past: PastTransaction, plan: Plan) -> Iterator[UndoneFile | Problems]:
         """What takes back each file that `past` changed, one by one: the texts of all take much room."""
-        plan = past.plan_now()
-        if plan is None or plan.is_no_op or not past.is_committed:
+        if plan.is_no_op or not past.is_committed:
             yield (_without_plan(past),)
             return
         for change in plan.files:

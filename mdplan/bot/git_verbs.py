@@ -35,7 +35,7 @@ from mdplan.engine import Engine
 from mdplan.files_to_stage import files_to_stage
 from mdplan.plan import Plan
 from mdplan.plan_report import Approved
-from mdplan.planning.replay import Replay, bases_of, replay, stale_files
+from mdplan.planning.replay import Replay, bases_of
 from mdplan.planning.summary import report_fields
 from mdplan.report import refusal
 from mdplan.storage.file_name import visible
@@ -164,11 +164,11 @@ class _Attempt:
         with tree.open() as workspace, self.place.open() as repository:
             documents = Documents.of(workspace, self.engine.settings)
             found = documents.found_of(plan)
-            problems = stale_files(plan, found) if isinstance(found, list) else found
+            problems = documents.stale(plan, found) if isinstance(found, list) else found
             if problems or not isinstance(found, list):
                 raise StorageRefused(problems)
             paths, bases = documents.relative_paths(plan), bases_of(plan, found)
-            replayed = replay(plan, paths, bases, with_diff=False)
+            replayed = documents.replayed(plan, bases, with_diff=False)
             if not isinstance(replayed, Replay):
                 raise StorageRefused(replayed)
             files = files_to_stage(plan, paths, bases, replayed, documents.backups_of(plan))
