@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -37,6 +37,9 @@ class BlockParts(Protocol):
     def has_containers(self, part: int) -> bool:
         """Whether that part holds lists and quotes without headings alone, by the reference pass."""
 
+    def may_hold(self, part: int, kinds: Collection[BlockKind], /) -> bool:
+        """Whether a block of one of `kinds` may stand in that part; False is certain."""
+
 
 class BlockTree:
     """All blocks in document order, containers before what they hold.
@@ -59,6 +62,7 @@ class BlockTree:
         self._parts = parts
         self._blocks: dict[int, tuple[Block, ...]] = dict(known or {})
         self._indexes: dict[int, BlockIndex] = {}
+        self._may_hold: dict[tuple[int, Hashable], bool] = {}
 
     @staticmethod
     def of(blocks: tuple[Block, ...], *, nesting_limit: bool = False) -> "BlockTree":
@@ -151,26 +155,40 @@ class BlockTree:
         index, number = self._last_leaf(offset)
         return None if index is None else index.container_of(number)
 
-    def root_at(self, offset: int) -> Block | None:
-        """Root block that holds the code point at `offset`."""
+    def root_at(self, offset: int, kinds: frozenset[BlockKind] | None = None) -> Block | None:
+        """Root block that holds the code point at `offset`; with `kinds` at least where it is of these."""
         part = bisect_right(self._parts.starts, offset) - 1
-        return self._index(part).root_at(offset) if part >= 0 else None
+        if part < 0 or (kinds is not None and not self.may_hold(part, kinds)):
+            return None
+        return self._index(part).root_at(offset)
 
     def root_ending_at(self, offset: int) -> Block | None:
         """Root block whose last line ends at `offset`."""
         part = bisect_left(self._parts.starts, offset) - 1
         return self._index(part).root_ending_at(offset) if part >= 0 else None
 
-    def leaves_in(self, span: Span) -> Iterator[Block]:
-        """Leaf blocks that share a code point with `span`, or hold it if it is empty, in document order."""
+    def leaves_in(self, span: Span, kinds: frozenset[BlockKind] | None = None) -> Iterator[Block]:
+        """Leaf blocks that share a code point with `span`, or hold it if it is empty, in document order.
+
+        With `kinds` at least those of these.
+        """
         for part in self._parts_in(span, span.end + 1):
-            yield from self._index(part).leaves_in(span)
+            if kinds is None or self.may_hold(part, kinds):
+                yield from self._index(part).leaves_in(span)
 
     def inside(self, span: Span, sign: re.Pattern[str] | None = None) -> Iterator[Block]:
         """Blocks that start in `span`; with a `sign` at least those that have it in their lines."""
         for part in self._parts_in(span, span.end):
             if sign is None or self._parts.shows(part, sign):
                 yield from self._index(part).inside(span)
+
+    def may_hold(self, part: int, kinds: frozenset[BlockKind]) -> bool:
+        """Whether a block of one of `kinds` may stand in the part with this index; False is certain."""
+        found = self._may_hold.get((part, kinds))
+        if found is None:
+            # Many edits of one long list ask for it again and again.
+            found = self._may_hold[part, kinds] = self._parts.may_hold(part, kinds)
+        return found
 
     @property
     def parts(self) -> BlockParts:
@@ -266,6 +284,9 @@ class _KnownBlocks:
 
     def has_containers(self, _part: int) -> bool:
         return False
+
+    def may_hold(self, _part: int, _kinds: Collection[BlockKind]) -> bool:
+        return True
 
     def holding(self, kind: BlockKind) -> Iterator[int]:
         if any(block.kind is kind for block in self._blocks):

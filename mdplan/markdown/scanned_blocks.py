@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cached_property
 from itertools import accumulate, repeat
 from typing import TYPE_CHECKING, Final
@@ -247,6 +247,15 @@ class ScannedBlocks:
     def has_containers(self, part: int) -> bool:
         """Whether the stretch with this index holds lists and quotes without headings alone."""
         return self.stretches.forms[part] is Form.CONTAINERS
+
+    def may_hold(self, part: int, kinds: Collection[BlockKind]) -> bool:
+        """Whether a block of one of `kinds` may stand in the stretch with this index; False is certain."""
+        stretches = self.stretches
+        form, start, end = stretches.forms[part], stretches.starts[part], stretches.ends[part]
+        if form is Form.UNKNOWN or any(form in _FORMS.get(kind, ()) for kind in kinds):
+            return True
+        signs = _IN_TEXT if form is Form.TEXT else _IN_CONTAINERS if form is Form.CONTAINERS else {}
+        return any(signs[kind].search(self._text, start, end + 1) for kind in kinds if kind in signs)
 
     def __len__(self) -> int:
         return len(self.stretches)

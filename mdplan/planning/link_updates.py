@@ -4,9 +4,11 @@ DESIGN section 6, References. A link of the base goes on naming what it named; o
 taken as its author wrote it.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from mdplan.markdown.destination_text import wiki_page, with_fragment, with_path
 from mdplan.markdown.destinations import ANY_LINK, Destination, Form, destinations
@@ -19,6 +21,8 @@ from mdplan.planning.link_names import may_name, places_of_fragments, possible_l
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import BY_PLACE, Span
 from mdplan.text.value import value
+
+_LINK_OR_ATTRIBUTE: Final = re.compile(rf"{ANY_LINK.pattern}|=")
 
 Anchors = Callable[[str], frozenset[str] | None]
 
@@ -238,11 +242,12 @@ def _holding(spans: Sequence[Span], span: Span) -> Span | None:
 
 def _blocks(outline: Outline, spans: Sequence[Span]) -> list[Span]:
     """The blocks that hold a code point of `spans`, each once, without those that can hold no link."""
-    text = outline.source.text
-    found = {block.span.start: block.span for span in spans for block in outline.tree.leaves_in(span)}
+    text, tree = outline.source.text, outline.tree
+    touched = [(span, tree.parts_in(span)) for span in spans]
+    # Most edits write where no link is: what they touch needs no look.
+    parts = {part for _, touching in touched for part in touching}
+    showing = {part for part in parts if tree.parts.shows(part, _LINK_OR_ATTRIBUTE)}
+    near = (span for span, touching in touched if not showing.isdisjoint(touching))
+    found = {block.span.start: block.span for span in near for block in tree.leaves_in(span)}
     blocks = (found[start] for start in sorted(found))
-    return [
-        block
-        for block in blocks
-        if ANY_LINK.search(text, block.start, block.end) or text.find("=", block.start, block.end) >= 0
-    ]
+    return [block for block in blocks if _LINK_OR_ATTRIBUTE.search(text, block.start, block.end)]

@@ -18,6 +18,7 @@ from mdplan.text.span import Span
 _LISTED = 5
 _COMMENT = "<!--"
 _WHOLE = frozenset({"create", "delete"})
+_SWALLOWING = frozenset({BlockKind.FENCE, BlockKind.HTML})
 
 _FoldedPath = tuple[str, ...]
 
@@ -215,10 +216,10 @@ def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
         if not item.resolution.insertions:
             continue
         for span in built.written.get(item.index, ()):
-            block = result.tree.root_at(span.start)
+            block = result.tree.root_at(span.start, _SWALLOWING)
             if block is None or block.span.start >= span.start:
                 continue
-            if block.kind in {BlockKind.FENCE, BlockKind.HTML}:
+            if block.kind in _SWALLOWING:
                 yield Diagnostic(
                     code=Code.OUTLINE_CHANGED,
                     message=f"the new text would stand inside of the {block.kind} that starts at line "
@@ -306,10 +307,12 @@ def _repeated_paths(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
     # What is alone in the base counts as one in any case.
     before = Counter(_folded_path(section) for section in built.base.repeated if not section.nested)
     repeating = [(section, _folded_path(section)) for section in built.result.repeated if not section.nested]
+    now = {section.span.start for section, _ in repeating}
+    starts = [start for start in built.base.heading_starts if places.in_result(start) in now]
     origins = {
         places.in_result(section.span.start): _folded_path(section)
-        for section in built.base.sections
-        if not section.is_root
+        for section in map(built.base.heading_at, starts)
+        if section is not None and not section.nested
     }
     came_from: defaultdict[_FoldedPath, Counter[_FoldedPath]] = defaultdict(Counter)
     after = Counter(path for _, path in repeating)
