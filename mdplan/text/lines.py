@@ -5,8 +5,9 @@ A line ends at LF, CRLF or a lone CR and nowhere else (CommonMark 0.31.2, sectio
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from mdplan.text.span import Position, Span
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 _LINE_END = re.compile(r"\r\n?|\n")
 _LF = re.compile(r"\n")
 _NEAR = 4096
+# Of texts so long a list of all starts of lines costs more than some questions without one.
+_LONG = 200_000
+_FEW_QUESTIONS = 200
 
 
 class LineIndex:
@@ -25,7 +29,7 @@ class LineIndex:
     The empty text has no line. Offsets are code points from the start of the text.
     """
 
-    __slots__ = ("_before", "_count", "_length", "_starts", "_text")
+    __slots__ = ("_before", "_count", "_counts", "_length", "_starts", "_text")
 
     def __init__(self, text: str, count: int | None = None) -> None:
         """Index `text` in one pass, when somebody asks for a place; `count` of its lines may be known."""
@@ -35,6 +39,8 @@ class LineIndex:
         self._count = count
         # Line starts before some edits, if they were known: those of this text are made of them when asked.
         self._before: tuple[list[int], tuple[int, ...], EditList] | None = None
+        # What answers the first questions about a long text, which may be the only ones.
+        self._counts: _LineCounts | None = None
 
     @property
     def starts(self) -> list[int]:
@@ -80,12 +86,27 @@ class LineIndex:
             # The end of a text is asked for more often than all else: then its lines are counted from there.
             behind = self._text.count("\n", offset) - self._text.endswith("\n")
             return self.count - behind
-        return max(bisect_right(self.starts, offset), 1)
+        counts = self._few_questions() if self._starts is None else None
+        return max(bisect_right(self.starts, offset), 1) if counts is None else counts.line_at(offset)
 
     def start(self, line: int) -> int:
         """Offset of the first code point of `line`; for ``count + 1`` the end of the text."""
+        counts = self._few_questions() if self._starts is None else None
+        if counts is not None:
+            return counts.start(line) if line <= self.count else self._length
         starts = self.starts
         return starts[line - 1] if line <= len(starts) else self._length
+
+    def _few_questions(self) -> "_LineCounts | None":
+        """What answers one more question about a long text; None where all starts of lines shall do it."""
+        if self._length < _LONG or self._before is not None:
+            return None
+        if self._counts is None:
+            if "\r" in self._text:
+                return None
+            self._counts = _LineCounts(self._text)
+        self._counts.questions += 1
+        return self._counts if self._counts.questions <= _FEW_QUESTIONS else None
 
     def end(self, line: int) -> int:
         """Offset after the line end of `line`."""
@@ -129,7 +150,7 @@ class LineIndex:
 
     def position(self, offset: int) -> Position:
         """Line and column of `offset`; after a final line end that is ``(count + 1, 1)``."""
-        if offset == self._length and self.starts and self.ending(self.count):
+        if offset == self._length and self._text and self.ending(self.count):
             return Position(self.count + 1, 1)
         line = self.line_at(offset)
         return Position(line, offset - self.start(line) + 1)
@@ -147,6 +168,32 @@ class LineIndex:
             return None
         offset = self.start(line) + col - 1
         return offset if offset <= self.content_end(line) else None
+
+
+class _LineCounts:
+    """How many lines of a text in LF end before each of some places, from which the others are counted."""
+
+    __slots__ = ("_counts", "_text", "questions")
+
+    def __init__(self, text: str) -> None:
+        """Count once through `text`."""
+        self._text = text
+        self.questions = 0
+        counts = (text.count("\n", at, at + _NEAR) for at in range(0, len(text), _NEAR))
+        self._counts = [0, *accumulate(counts)]
+
+    def line_at(self, offset: int) -> int:
+        """As `LineIndex.line_at`, for a place before the end."""
+        place = offset // _NEAR
+        return self._counts[place] + self._text.count("\n", place * _NEAR, offset) + 1
+
+    def start(self, line: int) -> int:
+        """As `LineIndex.start`, for a line that is there."""
+        place = max(bisect_left(self._counts, line - 1) - 1, 0)
+        at = place * _NEAR
+        for _ in range(line - 1 - self._counts[place]):
+            at = self._text.find("\n", at) + 1
+        return at
 
 
 class LinesOfPart:

@@ -1,5 +1,7 @@
 """Lines end at LF, CRLF and CR, and at nothing else."""
 
+from random import Random
+
 import pytest
 
 from mdplan.text.lines import LineIndex
@@ -114,3 +116,20 @@ def test_line_ends_are_counted_by_kind(text: str, ends: dict[str, int], majority
 
     assert index.line_ends == ends
     assert index.majority_line_end == majority
+
+
+@pytest.mark.parametrize("tail", ["", "\n", "end", "\r"])
+def test_few_questions_about_a_long_text_are_answered_as_many_are(tail: str) -> None:
+    dice = Random(7)
+    text = "".join(dice.choices(["a", "bc\n", "\n", "é" * 50, "\U0001f600\n"], k=60_000)) + tail
+    known = LineIndex(text)
+    starts = list(known.starts)
+    few = LineIndex(text)
+
+    for _ in range(150):
+        offset, line = dice.randrange(len(text) + 1), dice.randint(1, len(starts))
+        assert few.line_at(offset) == known.line_at(offset)
+        assert few.start(line) == starts[line - 1]
+    assert few.start(len(starts) + 1) == len(text)
+    assert few.position(len(text)) == known.position(len(text))
+    assert few.starts == starts
