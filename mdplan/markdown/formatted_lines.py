@@ -1,7 +1,7 @@
 """Edits that format whole lines of a document, if they change nothing but the way it is written."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -70,23 +70,28 @@ def _edits(source: Source, lines_before: int, blocks: Sequence[FormattedBlock]) 
 def _with_neighbours(outline: Outline, span: Span) -> Span:
     """`span` with what its look depends on.
 
-    That is the root block behind it, of which an item at its end may take what it is indented by. And before
-    it, where it is indented: behind a footnote, which the outline does not know, an item may go on into it.
+    That is the root block behind it, of which an item at its end may take what it is indented by; and text
+    before it that may go on into it, where that has footnotes, which the outline does not know.
     """
     following = outline.tree.root_at(span.end)
     end = span.end if following is None else following.span.end
-    return Span(_start_of_containers(outline, span.start), end)
+    start = _start_of_open(outline, span.start)
+    has_footnotes = outline.source.text.find("[^", start, span.start) >= 0
+    return Span(start if has_footnotes else span.start, end)
 
 
-def _start_of_containers(outline: Outline, start: int) -> int:
-    """Where the containers begin, at the earliest, that may hold `start`: no line at the margin is in one."""
-    text = outline.source.text
-    if not text.startswith(" ", start):
-        return start
-    before = range(outline.section_at(start).index - 1, 0, -1)
-    headings = (outline.sections[index].span.start for index in before)
-    since = next((at for at in headings if text.startswith("#", at)), outline.body_start)
-    return start if text.find("[^", since, start) < 0 else since
+def _start_of_open(outline: Outline, start: int) -> int:
+    """Where the block at `start`, or one before it, begins at the margin and behind a blank line.
+
+    There nothing goes on for any parser, but for fences, comments and the like, which all of them know.
+    """
+    text, lines = outline.source.text, outline.source.lines
+    for at in chain([start], (root.span.start for root in outline.tree.roots_backwards(start))):
+        line = lines.line_at(at)
+        before = lines.span(line - 1, line - 1) if line > 1 else Span(0, 0)
+        if not text.startswith((" ", "\t"), at) and not outline.text_of(before).strip(" \t\r\n"):
+            return at
+    return outline.body_start
 
 
 def _headings(text: str) -> list[tuple[int, str]]:
