@@ -95,7 +95,10 @@ class ScannedBlocks:
         self._text = scanned_text.replace("\0", "\ufffd") if self.has_nul else scanned_text
         self.rescan: Rescan | None = None
         scanned: Stretches | None
-        if known and self._goes_on_from(*known):
+        if start and start == len(text):
+            # Nothing stands behind the front matter, whose last line may have no end.
+            scanned = Stretches()
+        elif known and self._goes_on_from(*known):
             # Most documents are looked at, and not edited.
             from mdplan.markdown.rescan import rescan
 
