@@ -1,10 +1,13 @@
-"""The garbage collector, kept away from bulk work."""
+"""What becomes of memory: the garbage collector is kept away from bulk work, and large blocks are kept."""
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import Final
 
+# Just below the most that glibc takes for its threshold.
+_LARGEST_KEPT: Final = 31 << 20
 _lock = Lock()
 _pauses = 0
 _was_enabled = False
@@ -30,3 +33,13 @@ def collector_paused() -> Iterator[None]:
             _pauses -= 1
             if not _pauses and _was_enabled:
                 gc.enable()
+
+
+def keep_large_blocks() -> None:
+    """Have the C library keep the memory of large texts for those that come after them.
+
+    glibc maps a block beyond a threshold by itself, and gives it back when it is freed; the first touch of
+    each page of the next one then takes longer than what is done with its text. The threshold becomes the
+    size of a block that is given back. One that nothing is written to costs nothing, also elsewhere.
+    """
+    bytes(_LARGEST_KEPT)

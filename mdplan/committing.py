@@ -82,16 +82,17 @@ class Committing:
         plan: Plan,
         bases: Sequence[Source],
         *,
+        made: Replay | None = None,
         rebased: bool | None = None,
         with_diff: bool = True,
     ) -> ApplyReport:
         """Stage and publish what the text edits of `plan` make of its `bases`, if that is approved.
 
-        The report has the diff `with_diff`. Errors: PLAN_TAMPERED; those of the approval. Raises
-        `StorageRefused`.
+        It may be `made` already. The report has the diff `with_diff`. Errors: PLAN_TAMPERED; those of the
+        approval. Raises `StorageRefused`.
         """
         paths = self.documents.relative_paths(plan)
-        replayed = self.documents.replayed(plan, bases, with_diff=with_diff)
+        replayed = made or self.documents.replayed(plan, bases, with_diff=with_diff)
         if not isinstance(replayed, Replay):
             return refusal(ApplyReport, replayed)
         fields = report_fields(plan, replayed.diff if with_diff else None) | {"rebased": rebased}
@@ -105,7 +106,7 @@ class Committing:
             stored = self.library.save(plan, lock.root, self.clock())
             return replace(refusal(ApplyReport, answer), stored=stored, **fields)
         # Before anything is put in place: a base that is not held can be read no more afterwards.
-        fields |= {"written": written_files(plan, bases)}
+        fields |= {"written": written_files(plan, bases, replayed.texts)}
         transaction, now, durability = secrets.token_hex(8), self.clock(), self.settings.durability
         staged = stage(
             lock,

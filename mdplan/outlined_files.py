@@ -44,7 +44,7 @@ class OutlinedFiles:
         found = self.workspace.read(name, self.max_file_bytes)
         if isinstance(found, Diagnostic):
             return found
-        known = self.outlines.get((found.data, str(name), encoding, None))
+        known = self.outlines.get((str(name), encoding, None), found.data)
         return self.decode(name, found.data, encoding) if known is None else known.source
 
     def decode(self, name: FileName, data: bytes, encoding: str | None) -> Source | Diagnostic:
@@ -56,9 +56,9 @@ class OutlinedFiles:
         found = self.workspace.read(name, self.max_file_bytes)
         if isinstance(found, Diagnostic):
             return found
-        # All that an outline depends on; comparing bytes costs less than a digest of them.
-        key = (found.data, str(name), encoding, given_format)
-        known = self.outlines.get(key)
+        # All else that an outline depends on.
+        key = (str(name), encoding, given_format)
+        known = self.outlines.get(key, found.data)
         if known is not None:
             return known
         source = self.decode(name, found.data, encoding)
@@ -73,7 +73,7 @@ class OutlinedFiles:
         source = outline.source
         # What a file is may follow from its text, and an edit may change that.
         if document_format(path, source.text, given_format) is outline.format:
-            self.outlines.keep((source.data, path, encoding, given_format), outline)
+            self.outlines.keep((path, encoding, given_format), outline)
 
     def timely(self, file: str, look: Callable[[], _Found], count: int = 1) -> _Found | Diagnostic:
         """What `look` finds in `file`, or in so many files. Errors: PARSE_TIMEOUT."""

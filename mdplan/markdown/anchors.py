@@ -7,6 +7,8 @@ from typing import Final
 
 from mdplan.text.value import value
 
+# What GitHub puts before all anchors, and takes off what links to them.
+GITHUB_PREFIX: Final = "user-content-"
 # Everything but letters, digits, underscores, hyphens and spaces, which have become hyphens.
 _DROPPED: Final = re.compile(r"[^\w\- ]")
 

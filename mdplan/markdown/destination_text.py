@@ -8,6 +8,7 @@ import re
 from typing import Final
 from urllib.parse import quote, unquote
 
+from mdplan.markdown.anchors import GITHUB_PREFIX
 from mdplan.markdown.destinations import Destination, Form, understood
 from mdplan.markdown.link_path import page_key, without_suffix
 from mdplan.markdown.outline import Outline
@@ -18,7 +19,6 @@ _ENCODED_BEYOND_ASCII: Final = re.compile(r"%[89A-Fa-f][0-9A-Fa-f]")
 _SAFE: Final = "-._~!$'()*+,;=:@/"
 _BALANCED: Final = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
 _NOT_IN_WIKI: Final = re.compile(r"[\[\]|#^\\\r\n]")
-_OWN_PREFIX: Final = "user-content-"
 # At the end of a path the sign of a fragment may follow.
 _ENTITY: Final = re.compile(r"&(?=[A-Za-z#]|\Z)")
 _UNICODE: Final = frozenset({"utf-8", "utf-16-le", "utf-16-be"})
@@ -53,7 +53,7 @@ def with_fragment(outline: Outline, old: Destination, anchor: str, title: str | 
         names = [anchor] if title is None or _is_slug(old.fragment) else [title, anchor]
         fitting = (name for name in names if _fits_wiki_link(name, outline.source))
         return next((TextEdit(old.fragment_span, name) for name in fitting), None)
-    prefix = _OWN_PREFIX if old.fragment.lower().startswith(_OWN_PREFIX) else ""
+    prefix = GITHUB_PREFIX if old.fragment.lower().startswith(GITHUB_PREFIX) else ""
     new = _encoded(prefix + anchor, written, old.form, outline)
     if unquote(understood(new, old.form), errors="surrogateescape") != prefix + anchor:
         return None

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Final
 
-from mdplan.markdown.anchors import heading_anchors
+from mdplan.markdown.anchors import GITHUB_PREFIX, heading_anchors
 from mdplan.markdown.heading_rows import HeadingTexts
 from mdplan.markdown.parse_time import look_at_time
 from mdplan.markdown.section_id import ID_PREFIX, SectionId, canonical_heading, id_of_name
@@ -136,6 +136,11 @@ class HeadingTree:
     def by_anchor(self) -> dict[str, int]:
         """Headings by the anchor that they generate."""
         return {anchor: number for number, anchor in enumerate(self.anchors) if anchor}
+
+    @cached_property
+    def with_prefix(self) -> list[int]:
+        """Headings of which the anchor begins as GitHub's own prefix does."""
+        return [number for number, anchor in enumerate(self.anchors) if anchor.startswith(GITHUB_PREFIX)]
 
     def section_id(self, number: int) -> SectionId:
         """ID of its section; made once."""

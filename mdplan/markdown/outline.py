@@ -327,7 +327,7 @@ class Outline:
     @cached_property
     def _starts(self) -> list[int]:
         starts = self._table.rows.starts
-        return [self._table.preamble.span.start, *(starts[number] for number in self.heading_tree.tops)]
+        return [self._table.preamble.span.start, *map(starts.__getitem__, self.heading_tree.tops)]
 
     def _content_end(self) -> int:
         """Start of the trailing run of definitions, or the end of the text."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from mdplan.markdown.anchors import Anchor
+from mdplan.markdown.anchors import GITHUB_PREFIX, Anchor
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
@@ -57,7 +57,7 @@ def resolvable_targets(outline: Outline) -> frozenset[str]:
 
 def target_key(fragment: str) -> str:
     """`fragment` (without ``#``) as GitHub compares it: percent-decoded, without case and its own prefix."""
-    return percent_decoded(fragment).lower().removeprefix("user-content-")
+    return percent_decoded(fragment).lower().removeprefix(GITHUB_PREFIX)
 
 
 def percent_decoded(text: str, errors: str = "replace") -> str:

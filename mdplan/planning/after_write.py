@@ -17,8 +17,10 @@ _MOST_RANGES: Final = 200
 _MOST_CHARACTERS: Final = 4000
 
 
-def written_files(plan: Plan, bases: Sequence[Source]) -> tuple[WrittenFile, ...]:
-    """The files that `plan` changes, after it was written onto its `bases`."""
+def written_files(
+    plan: Plan, bases: Sequence[Source], results: Sequence[Source | None] | None = None
+) -> tuple[WrittenFile, ...]:
+    """The files that `plan` changes, after it was written onto its `bases`; its `results` may be known."""
     ranges_left, characters_left = _MOST_RANGES, _MOST_CHARACTERS
     written: list[WrittenFile] = []
     for index, change in enumerate(plan.files):
@@ -28,7 +30,8 @@ def written_files(plan: Plan, bases: Sequence[Source]) -> tuple[WrittenFile, ...
             # Of many files the later bases need not be read for that.
             written.append(_left_out(change))
             continue
-        file = _written_file(change, bases[index], ranges_left, characters_left)
+        base, result = bases[index], results[index] if results else None
+        file = _written_file(change, base, result, ranges_left, characters_left)
         ranges_left -= len(file.line_map)
         characters_left -= sum(len(block.text) for block in file.context)
         written.append(file)
@@ -45,9 +48,11 @@ def _left_out(change: FileChange) -> WrittenFile:
     )
 
 
-def _written_file(change: FileChange, base: Source, most_ranges: int, most_characters: int) -> WrittenFile:
-    text = change.edits.apply(base.text)
-    lines = base.lines.edited(change.edits, text)
+def _written_file(
+    change: FileChange, base: Source, result: Source | None, most_ranges: int, most_characters: int
+) -> WrittenFile:
+    text = change.edits.apply(base.text) if result is None else result.text
+    lines = base.lines.edited(change.edits, text) if result is None else result.lines
     changes = list(changed_lines(base.lines, change.edits, lines))
     kept = kept_lines(changes, base.lines.count)
     line_map = tuple(

@@ -4,7 +4,6 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final
 
 from mdplan.document_format import DocumentFormat
 from mdplan.markdown.section import Section
@@ -15,9 +14,6 @@ from mdplan.planning.link_names import keys_in_html
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.span import Span
 from mdplan.text.value import value
-
-# GitHub's own, which `target_key` takes off.
-_PREFIX: Final = "user-content-"
 
 
 @value(frozen=True, slots=True)
@@ -50,10 +46,11 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
             places[section.span.start] = (section.anchor, place)
     places |= dict(_departed(built, arrived))
     keys = {target_key(anchor) for anchor, _ in places.values()}
-    for start, anchor in zip(built.base.heading_starts, built.base.anchors, strict=True):
-        # Of equal anchors the first counts. Slugs of headings are keys, but for what a prefix can hide.
-        if anchor and start not in places and (anchor in keys or anchor.startswith(_PREFIX)):
-            places[start] = (anchor, Place(path, anchor))
+    # Of equal anchors the first counts. Slugs of headings are keys, but for what a prefix can hide.
+    tree = built.base.heading_tree
+    for number in (*(tree.by_anchor[key] for key in keys if key in tree.by_anchor), *tree.with_prefix):
+        anchor = tree.anchors[number]
+        places.setdefault(built.base.heading_starts[number], (anchor, Place(path, anchor)))
     explicit = explicit_anchors(built.base) if _may_have_explicit(built, keys) else ()
     for (anchor, span), found in zip(explicit, _explicit_now(built, explicit), strict=True):
         places[span.start] = (anchor, None if found is None else Place(path, found))

@@ -7,6 +7,7 @@ from typing import Any
 from mdplan.plan import Plan
 from mdplan.plan_report import PlanReport
 from mdplan.planning.build import BuiltFile
+from mdplan.planning.replay import Replay
 from mdplan.planning.summary import report_fields
 from mdplan.text.source import Source
 
@@ -42,6 +43,16 @@ class Planned:
     def diff(self) -> bytes:
         """The exact unified diff."""
         return b"".join(built.diff for built in self.files)
+
+    def replayed(self) -> Replay:
+        """What a replay of the plan on its bases would give: to plan it was to make it."""
+        sources = [None if built.file.is_deleted else built.result.source for built in self.files]
+        return Replay(
+            results=[source.data if source else None for source in sources],
+            sizes=[len(source.data) if source else 0 for source in sources],
+            diff=self.diff,
+            texts=sources,
+        )
 
     def report_fields(self) -> dict[str, Any]:
         """What a report says of it."""

@@ -39,12 +39,13 @@ class Replay:
 
     Of many `results` only some are held: another is made of its base when it is asked for. Each is proven by
     the hash in the plan; it is None for a file that goes, and when what is its base by then is another one.
-    `sizes` are their lengths.
+    `sizes` are their lengths. `texts` are the results as text, if all of them are held.
     """
 
     results: Sequence[bytes | None]
     sizes: Sequence[int]
     diff: bytes
+    texts: Sequence[Source | None] | None = None
 
 
 class _Bases(Sequence[Source]):

@@ -68,10 +68,10 @@ def test_those_that_were_asked_for_longest_ago_make_room() -> None:
     first, second, third = outline(4), outline(4), outline(4)
     cache.keep("first", first)
     cache.keep("second", second)
-    assert cache.get("first") is first
+    assert cache.get("first", b"xxxx") is first
     cache.keep("third", third)
 
-    assert [cache.get(key) for key in ("first", "second", "third")] == [first, None, third]
+    assert [cache.get(key, b"xxxx") for key in ("first", "second", "third")] == [first, None, third]
 
 
 def test_room_is_free_again_when_an_outline_goes() -> None:
@@ -80,7 +80,17 @@ def test_room_is_free_again_when_an_outline_goes() -> None:
         cache.keep(number, outline(5))
         cache.keep(number, outline(5))
 
-    assert [number for number in range(100) if cache.get(number)] == [98, 99]
+    assert [number for number in range(100) if cache.get(number, b"xxxxx")] == [98, 99]
+
+
+def test_of_equally_long_documents_of_one_file_the_last_one_is_kept() -> None:
+    cache = OutlineCache(max_bytes=10)
+    first, second = Outline(Source.from_text("one")), Outline(Source.from_text("two"))
+    cache.keep("file", first)
+    cache.keep("file", second)
+
+    assert (cache.get("file", b"one"), cache.get("file", b"two")) == (None, second)
+    assert cache.get("file", b"six") is None
 
 
 def test_a_document_that_is_bigger_than_all_room_is_not_kept() -> None:
@@ -89,8 +99,8 @@ def test_a_document_that_is_bigger_than_all_room_is_not_kept() -> None:
     cache.keep("small", small)
     cache.keep("big", outline(11))
 
-    assert cache.get("big") is None
-    assert cache.get("small") is small
+    assert cache.get("big", b"x" * 11) is None
+    assert cache.get("small", b"x") is small
 
 
 def test_a_result_that_was_committed_is_not_parsed_again(

@@ -36,6 +36,7 @@ from mcp.types import (
 )
 from pydantic import ValidationError
 
+from mdplan.collector import keep_large_blocks
 from mdplan.diagnostics import Exit
 from mdplan.surfaces.mcp_server.elicitation import ask_for_review
 from mdplan.surfaces.mcp_server.progress import heard_by
@@ -97,6 +98,7 @@ class _Filling:
                     # objects finds nothing, and takes a twentieth of a small edit.
                     gc.freeze()
                     gc.set_threshold(_NEW_OBJECTS, 20, 20)
+                    keep_large_blocks()
                     self._is_filled = True
         return await call_next(ctx)
 
