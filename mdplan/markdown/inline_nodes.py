@@ -95,6 +95,8 @@ class InlineMap:
         self._source = SourceLines(text, lines)
         self._tree = tree
         self._pieces = InlinePieces(text, lines, body_start, tree)
+        # How much of the text was searched for footnotes.
+        self._searched = 0
         self._blocks: dict[int, InlineBlocks] = {}
         self._found: dict[tuple[int, int], _Found] = {}
         self._found_in_leaves: dict[int, _Found] = {}
@@ -129,14 +131,19 @@ class InlineMap:
         """
         if self._tree is None or not self._tree.is_scanned:
             return False
-        if not self._footnotes:
+        # To list all of them pays where many matches ask.
+        lists_all = self._searched >= len(self._text)
+        if lists_all and not self._footnotes:
             return True
         start, end = self._pieces.reach(span)
-        return bisect_left(self._footnotes, start) == bisect_left(self._footnotes, end)
+        if lists_all:
+            return bisect_left(self._footnotes, start) == bisect_left(self._footnotes, end)
+        self._searched += end - start
+        return self._text.find(_FOOTNOTE, start, end + 1) < 0
 
     @cached_property
     def _footnotes(self) -> list[int]:
-        """Where a footnote, or a reference to one, may start: many matches in one block ask for it."""
+        """Where a footnote, or a reference to one, may start."""
         places: list[int] = []
         at = self._text.find(_FOOTNOTE)
         while at >= 0:

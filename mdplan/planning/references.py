@@ -44,9 +44,10 @@ def _in_written_text(built: BuiltFile) -> Iterator[LocalLink]:
 def _near_footnotes(outline: Outline, spans: Sequence[Span]) -> Iterator[Span]:
     """Those of `spans`, which are in order, in whose lines an edit may have completed a reference."""
     text, lines = outline.source.text, outline.source.lines
+    end = lines.end(lines.line_at(spans[-1].end)) if spans else 0
     at = 0
     while at < len(spans):
-        found = text.find(_FOOTNOTE, lines.start(lines.line_at(spans[at].start)))
+        found = text.find(_FOOTNOTE, lines.start(lines.line_at(spans[at].start)), end)
         if found < 0:
             return
         line = lines.span(lines.line_at(found), lines.line_at(found))
