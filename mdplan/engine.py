@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from mdplan.batch import Batch
+from mdplan.collector import collector_paused
 from mdplan.committing import Approval, Committing, nobody_is_asked
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.doctor import examine
@@ -149,7 +150,9 @@ class Engine:
         planned = self.planner.plan(batch, tick) if isinstance(batch, Batch) else batch
         if not isinstance(planned, Planned):
             return Draft(self.recovery.beside(refusal(PlanReport, planned)))
-        document = write_document(planned.plan)
+        # A collection while the document is written would look through the whole plan.
+        with collector_paused():
+            document = write_document(planned.plan)
         stored = self._save(planned.plan, document)
         report = PlanReport(ok=True, stored=stored, **planned.report_fields())
         return Draft(self.recovery.beside(report), planned.diff, document)

@@ -70,7 +70,11 @@ class PayloadOperation(LevelFitting):
 
         Errors: those of `find_section` and `read_payload`.
         """
-        section, payload = self.find_section(outline), self.read_payload()
+        # One text often goes to many sections.
+        section, payload = (
+            self.find_section(outline),
+            outline.latest(("payload", self.markdown), self.read_payload),
+        )
         if isinstance(section, Section) and isinstance(payload, Payload):
             return Addressed(section, payload)
         return tuple(problem for problem in (section, payload) if isinstance(problem, Diagnostic))
