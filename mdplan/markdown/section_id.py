@@ -1,11 +1,12 @@
 """Names of sections: IDs that survive edits elsewhere, and canonical headings."""
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NewType
+
+from mdplan.text.source import sha256_hex
 
 SectionId = NewType("SectionId", str)
 
@@ -35,7 +36,7 @@ def id_of_name(name: str, ordinal: int) -> SectionId:
     """The same of the folded elements of a path, joined by U+001F, which is in none of them."""
     if ordinal > 1:
         name += f"\x1e{ordinal}"
-    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+    digest = sha256_hex(name.encode("utf-8", "surrogateescape"))
     return SectionId(ID_PREFIX + digest[:_DIGITS])
 
 

@@ -1,7 +1,6 @@
 """One regular file in an open directory: read, or refused with the reason."""
 
 import errno
-import hashlib
 import os
 import stat
 import sys
@@ -195,6 +194,9 @@ def _read_whole(filesystem: FileSystem, descriptor: int, expected: int, at_most:
 
 def _digest(filesystem: FileSystem, descriptor: int, expected: int, at_most: int) -> str | None:
     """The SHA-256 of an open file that is said to have `expected` bytes; None for more than `at_most`."""
+    # Who only looks does not load it.
+    import hashlib
+
     digest, size = hashlib.sha256(), 0
     while True:
         # One byte more than is expected tells whether it has grown; a larger buffer costs more than that.
