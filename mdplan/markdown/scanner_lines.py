@@ -89,4 +89,4 @@ NESTED_HEADING: Final = re.compile(
 # So many marks that the parser could reach the limit of its nesting.
 DEEP: Final = re.compile(rf"\n{_MARKS}{{80}}")
 # So many blanks that code can stand behind them, in a container: behind a mark, or at the start of a line.
-NESTED_CODE: Final = re.compile(r"[>+*.)-](?: {5}| {0,3}\t)|\n(?: {6}| {0,5}\t)")
+NESTED_CODE: Final = re.compile(r"[>+*.)-](?: {5}| {0,4}\t)|\n(?: {6}| {0,5}\t)")

@@ -64,6 +64,7 @@ def test_a_million_documents_have_the_same_blocks(seed: int) -> None:
         "- a\n- - -\n  b\n2. c\n   # d\n",
         "-\n\n  a\n-\n- b\n-\n  c\n",
         "10. a\n\n    b\n100. c\n    d\n\n\te\n",
+        "*    \ta\n",
         "-\ta\n\n\tb\n - c\n  - d\n   - e\n    - f\n",
         "> a\nb\n# c\n> d\n    > e\n\n>\n> f\n- g\n",
         "> ```\na\n> ```\nb\n",
