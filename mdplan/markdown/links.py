@@ -80,7 +80,7 @@ class LinkCount:
 
 def count_links(outline: Outline, span: Span | None = None) -> LinkCount:
     """Links that share a code point with `span`, or all."""
-    area = span or whole(outline)
+    area = whole(outline) if span is None else span
     kinds = Counter(_kind_of(node) for node in nodes_near(outline, area, _LINK_SIGN))
     return LinkCount(
         **{name: kinds[name] for name in field_names(LinkCount) or () if name != "html"},
@@ -156,7 +156,7 @@ def reference_uses(outline: Outline, span: Span | None = None) -> tuple[Referenc
             label=_normalized(outline, node.label),
             span=node.label,
         )
-        for node in outline.inline.nodes_in(span or whole(outline))
+        for node in outline.inline.nodes_in(whole(outline) if span is None else span)
         if node.kind in _LABELLED and node.label is not None
     )
 
