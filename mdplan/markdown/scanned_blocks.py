@@ -9,12 +9,12 @@ from itertools import accumulate, repeat
 from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.block import Block, BlockKind
-from mdplan.markdown.block_pass import pass_blocks
 from mdplan.markdown.heading_rows import HeadingRows, read_heading
 from mdplan.markdown.parse_time import look_at_time
 from mdplan.markdown.quoted_headings import quoted_headings
 from mdplan.markdown.scanner import Form, Stretches, is_closed, scan
 from mdplan.markdown.scanner_lines import BRACKET, CHUNK, DELIMITER_ROW, FENCE, NESTED_CODE, TRIMMED
+from mdplan.markdown.told_blocks import told_blocks
 from mdplan.text.lines import LineIndex, LinesOfPart
 from mdplan.text.span import Span
 
@@ -367,15 +367,15 @@ class ScannedBlocks:
         if not self.has_one_line_end:
             return self._passed(start, end)
         lines = self._lines_of_part(start, end, first_line)
-        return pass_blocks(self._text[start:end], lines, first_line - 1).blocks
+        return told_blocks(self._text[start:end], lines, first_line - 1)
 
     def _lines_of_part(self, start: int, end: int, first_line: int) -> LinesOfPart:
         part = self._text[start:end]
         return LinesOfPart(part, start, first_line - 1, count=self._last_line, length=self._length)
 
     def _passed(self, start: int, end: int) -> tuple[Block, ...]:
-        """Blocks of these lines by the reference pass."""
-        return pass_blocks(self._text[start:end], self.lines, self._line(start) - 1).blocks
+        """Blocks of these lines, by the reference pass where they are not plain."""
+        return told_blocks(self._text[start:end], self.lines, self._line(start) - 1)
 
     def _line(self, offset: int) -> int:
         """Number of the line that holds the code point at `offset`."""

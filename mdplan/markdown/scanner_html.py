@@ -27,9 +27,8 @@ _NAMED: Final = frozenset(_NAMES.split())
 _NAME: Final = re.compile(r"</?([A-Za-z][A-Za-z0-9]*+)(?=\s|/?>|$)")
 _VALUE: Final = r"""(?:[^"'=<>`\x00-\x20]+|'[^']*'|"[^"]*")"""
 _ATTRIBUTE: Final = rf"(?:\s+[a-zA-Z_:][a-zA-Z0-9:._-]*(?:\s*=\s*{_VALUE})?)"
-_TAG_ALONE: Final = re.compile(
-    rf"(?:<[A-Za-z][A-Za-z0-9-]*{_ATTRIBUTE}*\s*/?>|</[A-Za-z][A-Za-z0-9-]*\s*>)\s*$"
-)
+# An opening or closing tag (section 6.6).
+TAG: Final = re.compile(rf"<(?:[A-Za-z][A-Za-z0-9-]*{_ATTRIBUTE}*\s*/?|/[A-Za-z][A-Za-z0-9-]*\s*)>")
 
 
 def ending_of(line: str) -> re.Pattern[str] | None:
@@ -46,4 +45,5 @@ def is_named(line: str) -> bool:
 
 def is_tag_alone(line: str) -> bool:
     """Whether `line` begins a block of kind 7, which interrupts no paragraph."""
-    return _TAG_ALONE.match(line) is not None
+    tag = TAG.match(line)
+    return tag is not None and not line[tag.end() :].strip()

@@ -128,7 +128,7 @@ def test_lists_beside_new_text_are_parsed_once(monkeypatch: pytest.MonkeyPatch) 
     expected = parse_blocks(TEXT, LineIndex(TEXT)).blocks
 
     assert unproven(tree, "three") is None
-    monkeypatch.setattr(scanned_blocks, "pass_blocks", None)
+    monkeypatch.setattr(scanned_blocks, "told_blocks", None)
     assert tree.blocks == expected
 
 
