@@ -1,5 +1,6 @@
 """One block of a document."""
 
+import re
 from enum import StrEnum
 from typing import Final
 
@@ -32,6 +33,8 @@ ENDED_BY_BLANK_LINES: Final = frozenset(
 )
 # Kinds whose text is inline Markdown.
 INLINE_KINDS: Final = frozenset({BlockKind.HEADING, BlockKind.PARAGRAPH, BlockKind.TABLE})
+# What the text of a task item begins with (GFM, section 5.3).
+TASK_BOX: Final = re.compile(r"\[([ xX])\][ \t\n]")
 
 
 @value(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,7 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from mdplan.markdown.blocks import Block, BlockKind
-from mdplan.markdown.lists import TASK_BOX
+from mdplan.markdown.block import TASK_BOX, Block, BlockKind
 from mdplan.markdown.outline import Outline
 from mdplan.text.value import value
 

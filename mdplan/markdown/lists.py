@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
+from mdplan.markdown.block import TASK_BOX
 from mdplan.markdown.blocks import Block, BlockKind, BlockTree
 from mdplan.markdown.containers import MARKER, Containers, blocks_with_containers, width_of
 from mdplan.markdown.rendered_text import heading_title
@@ -16,7 +17,6 @@ from mdplan.text.similar_names import CaselessNames
 from mdplan.text.span import Span
 from mdplan.text.value import value
 
-TASK_BOX: Final = re.compile(r"\[([ xX])\][ \t\n]")
 _WHITE: Final = re.compile(r"[ \t]*")
 _MOST_SPACES: Final = 4
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.anchors import GITHUB_PREFIX, Anchor
@@ -17,9 +18,8 @@ _ALWAYS: Final = frozenset({"", "top"})
 _TEXT_FRAGMENT: Final = ":~:"
 # What a tag can hold: line ends with what containers put before the next line, and quoted text.
 _IN_TAG: Final = r"""(?:[^<>"'\r\n]|[\r\n][ \t>]*+|"[^"]*+"|'[^']*+')*?"""
-# Tags that have an attribute, and those that may have one which names an anchor.
-_WITH_ATTRIBUTE: Final = re.compile(rf"<[A-Za-z]{_IN_TAG}=")
-WITH_ANCHOR: Final = re.compile(rf"<[A-Za-z]{_IN_TAG}\b(?:id|name)\s*=", re.IGNORECASE)
+# Without one of these no tag names an anchor.
+_ANCHOR_SIGN: Final = re.compile(r"(?:id|name)\s*=", re.IGNORECASE)
 
 
 def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
@@ -40,9 +40,11 @@ def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
 def explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
     """Anchors that HTML names, in document order, each with the place of its name."""
     if outline.explicit_anchors is None:
+        text = outline.source.text
+        mark = with_anchor() if "<" in text and _ANCHOR_SIGN.search(text) else None
         found = {
             attribute.value_span: attribute.value
-            for attribute in attributes_in(outline, whole(outline), WITH_ANCHOR)
+            for attribute in (attributes_in(outline, whole(outline), mark) if mark else ())
             if attribute.value
             and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
         }
@@ -80,15 +82,27 @@ def is_resolved(fragment: str, targets: frozenset[str]) -> bool:
     return key in targets or key in _ALWAYS or key.startswith(_TEXT_FRAGMENT)
 
 
+@cache
+def with_anchor() -> re.Pattern[str]:
+    """Tags that may have an attribute which names an anchor."""
+    return re.compile(rf"<[A-Za-z]{_IN_TAG}\b(?:id|name)\s*=", re.IGNORECASE)
+
+
+@cache
+def _with_attribute() -> re.Pattern[str]:
+    return re.compile(rf"<[A-Za-z]{_IN_TAG}=")
+
+
 def attributes_in(
-    outline: Outline, span: Span, mark: re.Pattern[str] = _WITH_ATTRIBUTE
+    outline: Outline, span: Span, mark: re.Pattern[str] | None = None
 ) -> "Iterator[HtmlAttribute]":
     """Attributes with values of the HTML tags that share a code point with `span`.
 
-    Of a block of HTML, they are those of all its tags. Only blocks that hold `mark` are looked at.
+    Of a block of HTML, they are those of all its tags. Only blocks that hold `mark` are looked at, which is
+    that of a tag with an attribute if none is given.
     """
-    text = outline.source.text
-    for block in _leaves_holding(outline, span, mark):
+    text, mark = outline.source.text, mark or _with_attribute()
+    for block in leaves_holding(outline, span, mark):
         # Loaded where there is a tag.
         from mdplan.markdown.html_attributes import html_attributes
 
@@ -102,7 +116,7 @@ def attributes_in(
 
 def nodes_near(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[InlineNode]:
     """Inline nodes that share a code point with `span`, in document order, of blocks that hold `mark`."""
-    for block in _leaves_holding(outline, span, mark):
+    for block in leaves_holding(outline, span, mark):
         yield from _nodes_of(outline, block, span)
 
 
@@ -111,7 +125,7 @@ def _nodes_of(outline: Outline, block: Block, span: Span) -> tuple[InlineNode, .
     return outline.inline.nodes_in(area)
 
 
-def _leaves_holding(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[Block]:
+def leaves_holding(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[Block]:
     """Leaf blocks that share a code point with `span` and hold `mark`, or its beginning, in document order.
 
     Blocks and their inline content are the costly part of a document, and most blocks do not hold what a

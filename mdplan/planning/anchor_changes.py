@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from mdplan.document_format import DocumentFormat
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import folded
-from mdplan.markdown.targets import WITH_ANCHOR, explicit_anchors, target_key
+from mdplan.markdown.targets import explicit_anchors, target_key, with_anchor
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.link_names import keys_in_html
 from mdplan.planning.resolve import ResolvedEdit
@@ -71,7 +71,7 @@ def _may_have_explicit(built: BuiltFile, keys: AbstractSet[str]) -> bool:
         return True
     base, result = built.base.source.text, built.result.source.text
     for old, new in built.changed:
-        if WITH_ANCHOR.search(base, old.start, old.end) or WITH_ANCHOR.search(result, new.start, new.end):
+        if with_anchor().search(base, old.start, old.end) or with_anchor().search(result, new.start, new.end):
             return True
     return bool(keys) and not keys.isdisjoint(keys_in_html(base))
 

@@ -1,14 +1,11 @@
 """Inventories of a document as entries of a report."""
 
 from collections.abc import Collection, Sequence
-from typing import TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from mdplan.markdown.inventory import find_code_blocks, find_tables, find_tasks
-from mdplan.markdown.links import count_links
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.regions import find_regions
 from mdplan.markdown.targets import find_anchors
-from mdplan.reading.broken_links import FindBroken, broken_in_document
 from mdplan.reading.shown import shown, shown_names
 from mdplan.stat_report import (
     AnchorEntry,
@@ -20,6 +17,10 @@ from mdplan.stat_report import (
     TaskCounts,
 )
 from mdplan.text.span import Span
+from mdplan.text.value import field_names
+
+if TYPE_CHECKING:
+    from mdplan.reading.broken_links import FindBroken
 
 
 class InventoryFields(TypedDict, total=False):
@@ -42,7 +43,7 @@ def inventories(
     names: Collection[str],
     area: Span,
     limit: int,
-    find_broken: FindBroken | None = None,
+    find_broken: "FindBroken | None" = None,
 ) -> InventoryFields:
     """The inventories `names` of what starts in `area`, each list with at most `limit` entries.
 
@@ -68,9 +69,8 @@ def inventories(
     if "regions" in names:
         fields["regions"] = cut("regions", _regions(outline, area))
     if "links" in names:
-        fields["links"] = _links(
-            outline, area, cut("brokenLinks", (find_broken or broken_in_document)(outline, area))
-        )
+        counts, broken = _links(outline, area, find_broken)
+        fields["links"] = LinkCounts(**counts, broken=cut("brokenLinks", broken))
     if totals:
         fields["inventory_totals"] = totals
     return fields
@@ -122,6 +122,10 @@ def _anchors(outline: Outline, area: Span) -> list[AnchorEntry]:
 
 def _regions(outline: Outline, area: Span) -> list[RegionEntry]:
     """Regions in the order of their first line, those with one marker among them."""
+    if "<!--" not in outline.source.text:
+        return []
+    from mdplan.markdown.regions import find_regions
+
     regions = find_regions(outline)
     found = [
         (
@@ -137,15 +141,18 @@ def _regions(outline: Outline, area: Span) -> list[RegionEntry]:
     return [entry for span, entry in found if _holds(area, span)]
 
 
-def _links(outline: Outline, area: Span, broken: tuple[BrokenLink, ...]) -> LinkCounts:
+def _links(
+    outline: Outline, area: Span, find_broken: "FindBroken | None"
+) -> tuple[dict[str, int], list[BrokenLink]]:
+    """Links by kind, and those that lead to nothing; the parser is loaded only where it has to be."""
+    from mdplan.markdown.plain_links import plain_links
+
+    found = plain_links(outline, area) if find_broken is None else None
+    if found is not None:
+        return found.counts, [BrokenLink(line=line, target=shown(href)) for line, href in found.broken]
+    from mdplan.markdown.links import count_links
+    from mdplan.reading.broken_links import broken_in_document
+
     count = count_links(outline, area)
-    return LinkCounts(
-        inline=count.inline,
-        reference=count.reference,
-        autolink=count.autolink,
-        image=count.image,
-        wiki=count.wiki,
-        footnote=count.footnote,
-        html=count.html,
-        broken=broken,
-    )
+    counts = {name: getattr(count, name) for name in field_names(type(count)) or ()}
+    return counts, (find_broken or broken_in_document)(outline, area)

@@ -32,6 +32,7 @@ NOT_NEEDED_TO_LOOK = {
     "datetime",
     "difflib",
     "filelock",
+    "hashlib",
     "html.entities",
     "inspect",
     "logging",
@@ -64,6 +65,28 @@ boil
 1. cups
 2. tea
 """
+# As much of Markdown as most documents have.
+USUAL = (
+    PLAIN
+    + b"""
+[![build](https://a.example/b.svg)](https://a.example "Build") ![cup](cup.png)
+
+- [x] see [this](#install-kettle) and [that][cups], or <https://b.example>
+  1. `[not](this)` <b>but</b> <a href="#nothing">this</a>
+
+     > on www.c.example
+
+     ```sh
+     pour
+     ```
+
+| cup | size |
+| --- | ---- |
+| red | [big][cups] |
+
+[cups]: cups.md 'Cups'
+"""
+)
 INITIALIZE = json.dumps(
     {
         "jsonrpc": "2.0",
@@ -151,13 +174,21 @@ def test_looking_at_plain_markdown_imports_nothing_heavy(arguments: tuple[str, .
     assert loaded_by(*command) & (HEAVY | NOT_NEEDED_TO_LOOK) == set()
 
 
+@pytest.mark.parametrize("detail", ["brief", "full"])
+def test_a_look_at_a_usual_document_imports_nothing_heavy(detail: str, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(USUAL)
+    command = ("-m", "mdplan", "stat", "--detail", detail, str(tmp_path / "a.md"), "--root", str(tmp_path))
+
+    assert loaded_by(*command) & (HEAVY | NOT_NEEDED_TO_LOOK) == set()
+
+
 def test_version_is_told_without_what_is_not_needed_to_look() -> None:
     assert loaded_by("-m", "mdplan", "--version") & (HEAVY | NOT_NEEDED_TO_LOOK) == set()
 
 
 def test_front_matter_and_links_are_read_by_those_who_can(tmp_path: Path) -> None:
     """What is not needed above is there where it is needed."""
-    (tmp_path / "a.md").write_bytes(b"---\nkey: 1\n---\n" + PLAIN + b"\nSee [this](#install).\n")
+    (tmp_path / "a.md").write_bytes(b"---\nkey: 1\n---\n" + PLAIN + b"\nSee[^1].\n\n[^1]: This.\n")
     command = ("-m", "mdplan", "stat", str(tmp_path / "a.md"), "--root", str(tmp_path))
 
     assert loaded_by(*command) & HEAVY == {"frontmatter", "markdown_it", "mdit_py_plugins", "yaml"}

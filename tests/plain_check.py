@@ -1,0 +1,50 @@
+"""What is told of links without a parser, beside what the parser gives."""
+
+from collections import Counter
+from dataclasses import asdict
+
+from mdplan.markdown.inline_recorder import record_nodes
+from mdplan.markdown.links import count_links, local_links
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.plain_inline import plain_nodes
+from mdplan.markdown.plain_links import plain_links
+from mdplan.text.source import Source
+from mdplan.text.span import Span
+
+# What labels mean, and the parser's own form of that.
+LABELS = {"A": "/u", "B C": "#x", "`D`": "/d"}
+ENVIRONMENT: dict[str, object] = {
+    "references": {label: {"href": href, "title": ""} for label, href in LABELS.items()}
+}
+
+
+def content_differs(content: str, *, tally: Counter[str] | None = None) -> bool:
+    """Whether nodes are told of inline `content` that are not the parser's; `tally` counts what is told."""
+    told = plain_nodes(content, lambda: LABELS)
+    if tally is not None:
+        tally["told" if told is not None else "left"] += 1
+    if told is None:
+        return False
+    recorded = record_nodes(content, ENVIRONMENT)
+    return told != recorded.nodes or bool(recorded.undecided)
+
+
+def links_differ(data: bytes, *, tally: Counter[str] | None = None) -> bool:
+    """Whether links are told of a document, or of one of its sections, that are not those of the parser."""
+    source = Source.decode(data)
+    if not isinstance(source, Source):
+        return False
+    told, parsed = Outline(source), Outline(source)
+    areas = [Span(0, len(source.text)), *(section.span for section in told.in_order)]
+    for area in areas:
+        found = plain_links(told, area)
+        if tally is not None:
+            tally["told" if found is not None else "left"] += 1
+            tally["links"] += sum(found.counts.values()) if found else 0
+        if found is None:
+            continue
+        links = local_links(parsed, [area])
+        broken = [(link.line, link.target) for link in links if not link.resolves]
+        if (found.counts, found.broken) != (asdict(count_links(parsed, area)), broken):
+            return True
+    return False
