@@ -1,14 +1,16 @@
 """What becomes of memory: the garbage collector is kept away from bulk work, and large blocks are kept."""
 
 import gc
+
+# What `threading` has its own locks from; a look at one file needs not the rest of it.
+from _thread import allocate_lock
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
 from typing import Final
 
 # Just below the most that glibc takes for its threshold.
 _LARGEST_KEPT: Final = 31 << 20
-_lock = Lock()
+_lock = allocate_lock()
 _pauses = 0
 _was_enabled = False
 

@@ -1,8 +1,9 @@
 """Outlines of documents that were looked at lately, so that unchanged content is parsed once."""
 
+# What `threading` has its own locks from; a look at one file needs not the rest of it.
+from _thread import allocate_lock
 from collections import OrderedDict
 from collections.abc import Hashable
-from threading import Lock
 from typing import Final
 
 from mdplan.markdown.outline import Outline
@@ -23,7 +24,7 @@ class OutlineCache:
         self._max_bytes = max_bytes
         self._bytes = 0
         self._outlines: OrderedDict[tuple[Hashable, int], Outline] = OrderedDict()
-        self._lock = Lock()
+        self._lock = allocate_lock()
 
     def get(self, key: Hashable, data: bytes) -> Outline | None:
         """The outline of `data` that was kept under `key`, if it still is."""
