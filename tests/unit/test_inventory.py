@@ -7,7 +7,7 @@ import pytest
 from mdplan.document_format import DocumentFormat
 from mdplan.format_detection import document_format
 from mdplan.markdown.inventory import find_code_blocks, find_tables, find_tasks
-from mdplan.markdown.links import count_links, local_links, reference_labels, reference_uses
+from mdplan.markdown.links import LinkCount, count_links, local_links, reference_labels, reference_uses
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.regions import find_regions
 from mdplan.markdown.targets import find_anchors, resolvable_targets
@@ -282,6 +282,14 @@ def test_links_are_counted_by_kind() -> None:
     count = count_links(document)
     assert (count.inline, count.reference, count.autolink, count.image) == (1, 2, 2, 2)
     assert (count.wiki, count.footnote, count.html) == (1, 1, 2)
+
+
+def test_no_links_stand_behind_the_end() -> None:
+    document = outline("[a](b) [r]\n\n[r]: /u\n")
+    end = len(document.source.text)
+
+    assert count_links(document, Span(end, end)) == LinkCount()
+    assert reference_uses(document, Span(end, end)) == ()
 
 
 @pytest.mark.parametrize(
