@@ -8,6 +8,7 @@ from mdplan.markdown.links import count_links, local_links
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.plain_inline import plain_nodes
 from mdplan.markdown.plain_links import plain_links
+from mdplan.markdown.targets import attributes_in, explicit_anchors, whole, with_anchor
 from mdplan.text.source import Source
 from mdplan.text.span import Span
 
@@ -29,12 +30,24 @@ def content_differs(content: str, *, tally: Counter[str] | None = None) -> bool:
     return told != recorded.nodes or bool(recorded.undecided)
 
 
+def parsed_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
+    """Anchors that HTML names, by the parser."""
+    found = {
+        attribute.value_span: attribute.value
+        for attribute in attributes_in(outline, whole(outline), with_anchor())
+        if attribute.value and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
+    }
+    return tuple((found[span], span) for span in sorted(found))
+
+
 def links_differ(data: bytes, *, tally: Counter[str] | None = None) -> bool:
-    """Whether links are told of a document, or of one of its sections, that are not those of the parser."""
+    """Whether links of a document, or of one of its sections, or anchors, are told and not the parser's."""
     source = Source.decode(data)
     if not isinstance(source, Source):
         return False
     told, parsed = Outline(source), Outline(source)
+    if explicit_anchors(told) != parsed_anchors(parsed):
+        return True
     areas = [Span(0, len(source.text)), *(section.span for section in told.in_order)]
     for area in areas:
         found = plain_links(told, area)

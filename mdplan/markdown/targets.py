@@ -13,7 +13,9 @@ from mdplan.text.span import Span
 
 if TYPE_CHECKING:
     from mdplan.markdown.html_attributes import HtmlAttribute
+    from mdplan.markdown.plain_inline import Labels
 
+_WITH_CONTENT: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
 _ALWAYS: Final = frozenset({"", "top"})
 _TEXT_FRAGMENT: Final = ":~:"
 # What a tag can hold: line ends with what containers put before the next line, and quoted text.
@@ -44,12 +46,42 @@ def explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
         mark = with_anchor() if "<" in text and _ANCHOR_SIGN.search(text) else None
         found = {
             attribute.value_span: attribute.value
-            for attribute in (attributes_in(outline, whole(outline), mark) if mark else ())
+            for attribute in (_attributes_with(outline, mark) if mark else ())
             if attribute.value
             and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
         }
         outline.explicit_anchors = tuple((found[span], span) for span in sorted(found))
     return outline.explicit_anchors
+
+
+def _attributes_with(outline: Outline, mark: re.Pattern[str]) -> "Iterator[HtmlAttribute]":
+    """All attributes in blocks that hold `mark`; the parser is loaded only where they are not plain."""
+    text = outline.source.text
+    # A footnote holds blocks that the tree has elsewhere.
+    is_plain = outline.tree.is_scanned and "\0" not in text and "[^" not in text
+    labels: dict[str, str] | None = None if "]:" in text else {}
+    for block in leaves_holding(outline, whole(outline), mark):
+        found = _plain_attributes(text, block, lambda: labels) if is_plain else None
+        yield from attributes_in(outline, block.span, mark) if found is None else found
+
+
+def _plain_attributes(text: str, block: Block, labels: "Labels") -> "list[HtmlAttribute] | None":
+    """Attributes in the inline content of `block`; None where they are not told without the parser.
+
+    The content has to stand in one piece in `text`, and nowhere else in the block.
+    """
+    start, end = block.span.start, block.span.end
+    if block.kind not in _WITH_CONTENT or text.count(block.content, start, end) != 1:
+        return None
+    from mdplan.markdown.html_attributes import html_attributes
+    from mdplan.markdown.plain_inline import plain_nodes
+
+    nodes = plain_nodes(block.content, labels)
+    if nodes is None:
+        return None
+    at = text.find(block.content, start, end)
+    tags = [node.span for node in nodes if node.kind is InlineKind.HTML]
+    return [each for tag in tags for each in html_attributes(text, Span(tag.start + at, tag.end + at))]
 
 
 def resolvable_targets(outline: Outline) -> frozenset[str]:
