@@ -38,6 +38,8 @@ MAX_IMAGE_NESTING: Final = 20
 
 _TABLE: Final = "table_behind_headings"
 _IN_TIME: Final = "in_time"
+# Lines that are looked at before a rule is asked, at most: they may belong to many blocks.
+_SHORT_PARAGRAPH: Final = 16
 _INTERRUPTS_PARAGRAPHS: Final = ["paragraph", "reference"]
 
 
@@ -48,7 +50,7 @@ def block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
     Link reference definitions are tokens of type ``definition``. The text must be without byte order mark
     and front matter; deep nesting can raise `RecursionError`.
     """
-    return _new_block_parser(max_nesting)
+    return new_block_parser(max_nesting)
 
 
 @cache
@@ -60,7 +62,7 @@ def column_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
     """
     from mdit_py_plugins.footnote import footnote_plugin
 
-    parser = _new_block_parser(max_nesting)
+    parser = new_block_parser(max_nesting)
     parser.use(footnote_plugin, inline=False, move_to_end=False)
     ruler = parser.block.ruler
     rules = rule_functions(ruler)
@@ -153,7 +155,8 @@ def rule_functions(ruler: "Ruler[_Rule]") -> dict[str, _Rule]:
     return dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))
 
 
-def _new_block_parser(max_nesting: int) -> "MarkdownIt":
+def new_block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
+    """A parser as `block_parser` gives, which the caller may change."""
     parser = _configured(max_nesting)
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
@@ -162,7 +165,7 @@ def _new_block_parser(max_nesting: int) -> "MarkdownIt":
 def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
     from markdown_it import MarkdownIt
     from markdown_it.renderer import RendererHTML
-    from markdown_it.rules_block import table
+    from markdown_it.rules_block import lheading, table
 
     parser = MarkdownIt(
         "commonmark",
@@ -174,6 +177,7 @@ def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
     block_alternatives = ["paragraph", "reference", "blockquote", "list", "table"]
     parser.block.ruler.before("code", _IN_TIME, _block_in_time, {"alt": block_alternatives})
     parser.block.ruler.before("code", "table_end", _lone_pipe, {"alt": ["blockquote"]})
+    parser.block.ruler.at("lheading", _where_underlined(lheading))
     parser.inline.ruler.before("text", _IN_TIME, _inline_in_time)
     # Destinations are compared with the source and never loaded: they stay as they are written.
     for name, method in (
@@ -200,6 +204,32 @@ def _behind_headings(table: "BlockRule") -> "BlockRule":
             return table(state, start_line, end_line, False)
 
     return table_behind_headings
+
+
+def _where_underlined(lheading: "BlockRule") -> "BlockRule":
+    """The rule for setext headings, which asks of all lines of a paragraph what the next rule asks again.
+
+    It is spared where a paragraph is short, its lines keep to their container, and none begins as an
+    underline does.
+    """
+
+    def lheading_where_underlined(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
+        source, begins, indents = state.src, state.bMarks, state.tShift
+        lines = range(start_line + 1, end_line)[:_SHORT_PARAGRAPH]
+        is_long = len(lines) == _SHORT_PARAGRAPH
+        for line in lines:
+            if state.isEmpty(line):
+                is_long = False
+                break
+            if source[begins[line] + indents[line]] in "-=" or state.sCount[line] < state.blkIndent:
+                return lheading(state, start_line, end_line, silent)
+        if is_long:
+            return lheading(state, start_line, end_line, silent)
+        # What it does, too, where it finds no heading.
+        state.parentType = "paragraph"
+        return False
+
+    return lheading_where_underlined
 
 
 def _lone_pipe(state: "StateBlock", start_line: int, _end_line: int, silent: bool) -> bool:

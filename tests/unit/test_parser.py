@@ -1,8 +1,22 @@
 """The parser reads what GitHub reads where its presets do not."""
 
-import pytest
+from random import Random
 
-from mdplan.markdown.parser import block_parser, column_parser, inline_parser
+import pytest
+from markdown_it.rules_block import lheading
+
+from mdplan.markdown.parser import block_parser, column_parser, inline_parser, new_block_parser
+from tests.properties.hostile_markdown import random_document
+
+# What stands before a paragraph, and what behind it.
+AROUND = [
+    ("", "==\n"),
+    ("", "\n==\n"),
+    ("- ", "  ==\n"),
+    ("> ", "==\n"),
+    ("> ", "> ==\n"),
+    ("* ", "* b\n  --\n"),
+]
 
 
 @pytest.mark.parametrize(
@@ -53,3 +67,14 @@ def test_destinations_stay_as_they_are_written() -> None:
 
     assert paragraph.children is not None
     assert paragraph.children[0].attrs == {"href": "b c%20ü"}
+
+
+def test_setext_headings_are_found_as_the_rule_of_the_library_finds_them() -> None:
+    plain = new_block_parser()
+    plain.block.ruler.at("lheading", lheading)
+    dice = Random(5)
+    texts = [random_document(dice) for _ in range(1_000)]
+    texts += [before + "a\n" * lines + after for lines in (1, 15, 16, 17, 40) for before, after in AROUND]
+
+    for text in texts:
+        assert list(map(str, block_parser().parse(text))) == list(map(str, plain.parse(text))), text
