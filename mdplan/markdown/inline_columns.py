@@ -61,16 +61,15 @@ class ContentColumns:
 class SourceLines:
     """The lines of a source as the parser sees them: NUL is U+FFFD there (CommonMark 0.31.2, 2.3)."""
 
-    __slots__ = ("_lines", "_text")
+    __slots__ = ("_lines",)
 
-    def __init__(self, text: str, lines: LineIndex) -> None:
-        """Look at `text`, whose index is `lines`."""
-        self._text = text.replace("\0", "\ufffd")
+    def __init__(self, lines: LineIndex) -> None:
+        """Look at the text that has these `lines`."""
         self._lines = lines
 
     def content(self, line: int) -> str:
         """Text of the 1-based `line` without its line end."""
-        return self._text[self._lines.start(line) : self._lines.content_end(line)]
+        return self._lines.content(line).replace("\0", "\ufffd")
 
     def start(self, line: int) -> int:
         """Offset of the first code point of `line`."""

@@ -92,7 +92,7 @@ class InlineMap:
         """
         self._text = text
         self._lines = lines
-        self._source = SourceLines(text, lines)
+        self._source = SourceLines(lines)
         self._tree = tree
         self._pieces = InlinePieces(text, lines, body_start, tree)
         # How much of the text was searched for footnotes.

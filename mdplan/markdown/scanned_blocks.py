@@ -83,7 +83,7 @@ class ScannedBlocks:
         unified = lines
         # A text that is long, and as the scanner wants it, is not copied.
         scanned_text = text if text.endswith("\n") else f"{text}\n"
-        if "\r" in text:
+        if lines.has_cr:
             scanned_text = _LINE_ENDS.sub("\n", scanned_text)
             unified = LineIndex(scanned_text)
         self._unified = unified

@@ -95,7 +95,7 @@ def build_file(
         first, second = parts[edits.first], parts[edits.second]
         return (_overlap(file, first, second),)
     source = file.outline.source
-    parts = without_joins(source.text, parts)
+    parts = without_joins(source.text, source.lines, parts)
     edits = EditList(tuple(part.edit for part in parts))
     made = _make(file, edits, parts)
     if isinstance(made, Diagnostic):

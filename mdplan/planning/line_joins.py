@@ -6,16 +6,17 @@ from itertools import pairwise
 
 from mdplan.planning.parts import Part
 from mdplan.text.edit import TextEdit
+from mdplan.text.lines import LineIndex
 from mdplan.text.span import BY_PLACE, Span
 
 
-def without_joins(text: str, parts: Sequence[Part]) -> list[Part]:
-    """`parts` of edits of `text` in order; where one would leave a CR just before an LF it adds an LF.
+def without_joins(text: str, lines: LineIndex, parts: Sequence[Part]) -> list[Part]:
+    """`parts` of edits of `text`, in order; where one would leave a CR just before an LF it adds an LF.
 
-    So the line end before becomes CRLF, and the line behind keeps its own.
+    `lines` is the index of the text. So the line end before becomes CRLF, and the line behind keeps its own.
     """
     ordered = sorted(parts, key=lambda part: BY_PLACE(part.edit.span))
-    if "\r" not in text and not any("\r" in part.edit.new_text for part in ordered):
+    if not lines.has_cr and not any("\r" in part.edit.new_text for part in ordered):
         return ordered
     last = Part(TextEdit.insert(len(text) + 1, ""), ())
     kept: list[Part] = []

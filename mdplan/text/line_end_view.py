@@ -30,7 +30,7 @@ class LineEndView:
 
     def __init__(self, text: str, lines: LineIndex) -> None:
         """Make the view of `text`, whose line table is `lines`."""
-        self.text = to_lf(text)
+        self.text = to_lf(text) if lines.has_cr else text
         self._is_lf_alone = self.text is text
         self._lines = lines
         self._starts: list[int] | None = None

@@ -29,14 +29,18 @@ class LineIndex:
     The empty text has no line. Offsets are code points from the start of the text.
     """
 
-    __slots__ = ("_before", "_count", "_counts", "_length", "_starts", "_text")
+    __slots__ = ("_before", "_count", "_counts", "_has_cr", "_length", "_starts", "_text")
 
-    def __init__(self, text: str, count: int | None = None) -> None:
-        """Index `text` in one pass, when somebody asks for a place; `count` of its lines may be known."""
+    def __init__(self, text: str, lf_lines: int | None = None) -> None:
+        """Index `text` in one pass, when somebody asks for a place.
+
+        Of a text that is known to have no CR the number of lines may be given.
+        """
         self._text = text
         self._length = len(text)
         self._starts: list[int] | None = None
-        self._count = count
+        self._count = lf_lines
+        self._has_cr: bool | None = None if lf_lines is None else False
         # Line starts before some edits, if they were known: those of this text are made of them when asked.
         self._before: tuple[list[int], tuple[int, ...], EditList] | None = None
         # What answers the first questions about a long text, which may be the only ones.
@@ -57,7 +61,7 @@ class LineIndex:
 
     def edited(self, edits: "EditList", text: str) -> "LineIndex":
         """Index of `text`, which `edits` made of this one's."""
-        if "\r" in self._text or any("\r" in edit.new_text for edit in edits):
+        if self.has_cr or any("\r" in edit.new_text for edit in edits):
             return LineIndex(text)
         ends = self.count - (self._text[-1:] not in ("", "\n"))
         for edit in edits:
@@ -72,6 +76,13 @@ class LineIndex:
         return (self._length,) if not self._text or self._text[-1] == "\n" else ()
 
     @property
+    def has_cr(self) -> bool:
+        """Whether a line ends otherwise than by LF."""
+        if self._has_cr is None:
+            self._has_cr = "\r" in self._text
+        return self._has_cr
+
+    @property
     def count(self) -> int:
         """Number of lines."""
         if self._count is None:
@@ -82,7 +93,7 @@ class LineIndex:
         """Line that holds the code point at `offset`; the end of the text counts to the last line."""
         if self._starts is None and offset >= self._length - 1:
             return max(self.count, 1)
-        if self._starts is None and offset >= self._length - _NEAR and "\r" not in self._text:
+        if self._starts is None and offset >= self._length - _NEAR and not self.has_cr:
             # The end of a text is asked for more often than all else: then its lines are counted from there.
             behind = self._text.count("\n", offset) - self._text.endswith("\n")
             return self.count - behind
@@ -102,7 +113,7 @@ class LineIndex:
         if self._length < _LONG or self._before is not None:
             return None
         if self._counts is None:
-            if "\r" in self._text:
+            if self.has_cr:
                 return None
             self._counts = _LineCounts(self._text)
         self._counts.questions += 1
@@ -136,7 +147,7 @@ class LineIndex:
     @property
     def line_ends(self) -> dict[str, int]:
         """How often each line end occurs; only those that do."""
-        if "\r" not in self._text:
+        if not self.has_cr:
             # All lines but perhaps the last have one.
             count = self.count - (self._text[-1:] not in ("", "\n"))
             return {"\n": count} if count else {}

@@ -17,6 +17,7 @@ from mdplan.planning.line_joins import without_joins
 from mdplan.planning.parts import Part
 from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf
+from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
 from tests.conftest import FULL
 from tests.properties.ini_files import NAMES, Edit, edits_by, ini_texts
@@ -107,7 +108,7 @@ def result_of(text: str, edit: Edit) -> str | None:
         event(f"{edit['op']}: {resolution[0].code}")
         return None
     event(f"{edit['op']}: {'changed' if resolution.edits else 'no change'}")
-    parts = without_joins(text, [Part(each, ()) for each in resolution.edits])
+    parts = without_joins(text, LineIndex(text), [Part(each, ()) for each in resolution.edits])
     edits = EditList.of([part.edit for part in parts])
     assert isinstance(edits, EditList)
     result = edits.apply(text)

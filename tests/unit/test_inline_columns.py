@@ -25,7 +25,7 @@ def offsets(columns: ContentColumns | None, content: str) -> list[int] | None:
 def test_lines_of_a_paragraph(text: str, content: str, expected: list[int] | None) -> None:
     lines = LineIndex(text)
 
-    columns = paragraph_columns(content, 1, lines.count, SourceLines(text, lines))
+    columns = paragraph_columns(content, 1, lines.count, SourceLines(lines))
 
     assert offsets(columns, content) == expected
 
@@ -45,6 +45,6 @@ def test_lines_of_a_paragraph(text: str, content: str, expected: list[int] | Non
 def test_cells_of_a_row(
     row: str, column: int, contents: tuple[str, ...], expected: list[list[int] | None]
 ) -> None:
-    columns = row_columns(contents, 1, column, SourceLines(row, LineIndex(row)))
+    columns = row_columns(contents, 1, column, SourceLines(LineIndex(row)))
 
     assert [offsets(each, content) for each, content in zip(columns, contents, strict=True)] == expected
