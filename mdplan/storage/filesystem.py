@@ -8,8 +8,7 @@ import errno
 import os
 import stat
 import sys
-import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from typing import Final
@@ -80,15 +79,22 @@ class FileSystem:
     """
 
     def __init__(self) -> None:
-        # An engine may be forgotten without a word, and the planner of a thread ends with that thread.
         self._roots: set[int] = set()
-        weakref.finalize(self, _close_all, self._roots)
         self._failpoint: Step | None = None
         self._countdown = 0
         wanted = os.environ.get(FAILPOINT_VARIABLE)
         if wanted:
             name, _, count = wanted.partition(":")
             self._failpoint, self._countdown = Step(name), int(count or 1)
+
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        """An engine may be forgotten without a word, and the planner of a thread ends with that thread."""
+        # At the end of a process all names of this module may be gone, and so `close` is bound here.
+        for descriptor in self._roots:
+            try:
+                close(descriptor)
+            except OSError:
+                continue
 
     def reach(self, step: Step) -> None:
         """Called before every operation; a test overrides it to fail there."""
@@ -337,11 +343,5 @@ class FileSystem:
         """Close a directory or a file that was only read, of which a failure says nothing."""
         # Before it is closed: from then on another thread may be given the same number.
         self._roots.discard(descriptor)
-        with suppress(OSError):
-            os.close(descriptor)
-
-
-def _close_all(descriptors: Iterable[int]) -> None:
-    for descriptor in descriptors:
         with suppress(OSError):
             os.close(descriptor)
