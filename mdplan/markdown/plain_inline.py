@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final
 
-from mdplan.markdown.bare_urls import bare_url
 from mdplan.markdown.inline_node import InlineKind, InlineNode, document_order
 from mdplan.markdown.parse_time import in_time, timed
 from mdplan.markdown.plain_target import plain_target
@@ -28,6 +27,7 @@ _LONGEST_TAG: Final = 4_000
 _SIGN: Final = re.compile(r"[\\`<\[:@]|!\[|www\.")
 _LABEL_SIGN: Final = re.compile(r"[\\`<\[\]!]")
 _TICKS: Final = re.compile(r"`+")
+_PROTOCOLS: Final = ("http", "https", "mailto", "xmpp")
 _URI: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]{1,31}:[^<>\x00-\x20]*")
 
 
@@ -194,8 +194,13 @@ class _Content:
         return InlineNode(kind=InlineKind.HTML, span=Span(at, end + 3)), end + 3
 
     def _take_url(self, at: int, stop: int) -> int:
+        if self._source[at] == ":" and not self._source.endswith(_PROTOCOLS, 0, at):
+            return at + 1
         if self._links < 0:
             raise Undecided
+        # Many a document has no bare URL.
+        from mdplan.markdown.bare_urls import bare_url
+
         found = None if self._links else bare_url(self._source, at, stop)
         if found is None:
             return at + 1
