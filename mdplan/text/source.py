@@ -42,7 +42,9 @@ _BOMS: Final = (
 )
 
 
-# So many bytes are hashed by OpenSSL, and after them all others.
+# Up to so many bytes, names of sections among them, OpenSSL takes longer to begin than the other to end.
+_SHORT: Final = 128
+# So many bytes are hashed by OpenSSL, and after them all that are not short.
 _LONG: Final = 32_768
 
 
@@ -215,7 +217,8 @@ def visible(text: str) -> str:
 
 def sha256_hex(data: bytes | memoryview) -> str:
     """SHA-256 of `data` as 64 lower-case hex digits."""
-    if len(data) > _LONG or "hashlib" in sys.modules:
+    length = len(data)
+    if length > _SHORT and (length > _LONG or "hashlib" in sys.modules):
         import hashlib
 
         return hashlib.sha256(data).hexdigest()
