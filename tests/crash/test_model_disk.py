@@ -235,7 +235,7 @@ class BothDisks(RuleBasedStateMachine):
         self.roots = model.open_root("/"), real.open_root(str(self.folder))
 
     def teardown(self) -> None:
-        os.close(self.roots[1])
+        self.disks[1].release(self.roots[1])
         shutil.rmtree(self.folder)
 
     def both(self, call: Callable[..., object], *folders: str) -> None:
