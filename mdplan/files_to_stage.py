@@ -30,7 +30,13 @@ def files_to_stage(
         if not change.is_no_op
         for file in (
             *_backup(names[0], bases, index, backups),
-            *_changed(change, names, _result(change, replayed, index), restores=restores),
+            *_changed(
+                change,
+                names,
+                _result(change, replayed, index),
+                _held(bases, replayed, index),
+                restores=restores,
+            ),
         )
     ]
 
@@ -40,6 +46,11 @@ def _result(change: FileChange, replayed: Replay, index: int) -> LaterContent | 
     if change.result_sha256 is None:
         return None
     return LaterContent(replayed.sizes[index], lambda: _still(replayed.results[index], change.path))
+
+
+def _held(bases: Sequence[Source], replayed: Replay, index: int) -> bytes | None:
+    """The bytes of a base, which are held where all results are."""
+    return None if replayed.texts is None else bases[index].data
 
 
 def _still(content: bytes | None, path: str) -> bytes:
@@ -76,7 +87,12 @@ def _backup(
 
 
 def _changed(
-    change: FileChange, names: tuple[str, str | None], result: LaterContent | None, *, restores: bool
+    change: FileChange,
+    names: tuple[str, str | None],
+    result: LaterContent | None,
+    base: bytes | None,
+    *,
+    restores: bool,
 ) -> Iterator[StagedFile]:
     """One file; two for a renaming: a new file like the old one, which goes.
 
@@ -85,7 +101,9 @@ def _changed(
     path, new_path = names
     if new_path is None:
         is_new = change.base_sha256 is None
-        yield StagedFile(path, change.base_sha256, result, change.result_sha256, restores=restores and is_new)
+        yield StagedFile(
+            path, change.base_sha256, result, change.result_sha256, restores=restores and is_new, base=base
+        )
     else:
         yield StagedFile(new_path, None, result, change.result_sha256, like=path)
-        yield StagedFile(path, change.base_sha256, None, None)
+        yield StagedFile(path, change.base_sha256, None, None, base=base)

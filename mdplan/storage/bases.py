@@ -109,9 +109,10 @@ def _find_based(
     read = read_leaf(root.filesystem, folder, leaf, shown, max_bytes)
     if isinstance(read, Diagnostic):
         return root.explained(read, folder, path)
-    problem = _stale_problem(shown, hashlib.sha256(read.data).hexdigest(), file.base_sha256) or write_refusal(
-        root.filesystem, folder, leaf, shown, read.status
-    )
+    stale = None
+    if file.base is None or read.data != file.base:
+        stale = _stale_problem(shown, hashlib.sha256(read.data).hexdigest(), file.base_sha256)
+    problem = stale or write_refusal(root.filesystem, folder, leaf, shown, read.status)
     return Base(file, _entry(file, path, len(read.data)), read.status, problem=problem)
 
 

@@ -16,6 +16,7 @@ from mdplan.storage.cleanup import clean_up_after
 from mdplan.storage.durability import Durability
 from mdplan.storage.journal import RecordName, State
 from mdplan.storage.journal_record import MAX_RECORD_BYTES, TRANSACTION, Record, encode_note
+from mdplan.storage.leaf import KnownContent
 from mdplan.storage.lock import RootLock, locked_alone
 from mdplan.storage.nested import roots_between
 from mdplan.storage.place import touched_folders
@@ -214,10 +215,21 @@ def _targets(staged: Staged, record: Record, bases: Sequence[Base]) -> tuple[Tar
         if base.status is not None and not isinstance(place, Diagnostic)
     }
     return tuple(
-        Target(file=base.file, place=place, status=base.status, model=_model(staged.state, base, own))
+        Target(
+            file=base.file,
+            place=replace(place, base=_held(base.file)),
+            status=base.status,
+            model=_model(staged.state, base, own),
+        )
         for base, place in zip(bases, places, strict=True)
         if not isinstance(place, Diagnostic)
     )
+
+
+def _held(file: StagedFile) -> KnownContent | None:
+    if file.base is None or file.base_sha256 is None:
+        return None
+    return KnownContent(file.base, file.base_sha256)
 
 
 def _model(state: RootState, base: Base, own: Mapping[str, Model]) -> Model | None:

@@ -84,6 +84,14 @@ def read_leaf(
 
 
 @value(frozen=True, slots=True)
+class KnownContent:
+    """Bytes that are held, and their SHA-256: to compare a file with them costs less than to hash it."""
+
+    data: bytes = field(repr=False)
+    sha256: str
+
+
+@value(frozen=True, slots=True)
 class Seen:
     """What is at a name, as `content_of` tells it; and its status, if anything was there to be looked at."""
 
@@ -91,16 +99,21 @@ class Seen:
     status: os.stat_result | None = None
 
 
-def content_of(filesystem: FileSystem, folder: int, leaf: str, at_most: int) -> str | None:
+def content_of(
+    filesystem: FileSystem, folder: int, leaf: str, at_most: int, known: KnownContent | None = None
+) -> str | None:
     """What is at `leaf` in `folder`: the SHA-256 of a regular file, or None for nothing. Raises `OSError`.
 
     For what is no regular file, or larger than `at_most` bytes, it is a text that no digest is equal to; two
-    such texts are equal when nothing tells that there is something else. UNFINISHED is one of them.
+    such texts are equal when nothing tells that there is something else. UNFINISHED is one of them. It may be
+    `known` what the file should hold.
     """
-    return see(filesystem, folder, leaf, at_most).content
+    return see(filesystem, folder, leaf, at_most, known).content
 
 
-def see(filesystem: FileSystem, folder: int, leaf: str, at_most: int) -> Seen:
+def see(
+    filesystem: FileSystem, folder: int, leaf: str, at_most: int, known: KnownContent | None = None
+) -> Seen:
     """The same with the status of it. Raises `OSError`."""
     try:
         status = filesystem.status_of(folder, leaf)
@@ -116,7 +129,7 @@ def see(filesystem: FileSystem, folder: int, leaf: str, at_most: int) -> Seen:
     try:
         status = filesystem.status(descriptor)
         is_file = stat.S_ISREG(status.st_mode)
-        digest = _digest(filesystem, descriptor, status.st_size, at_most) if is_file else None
+        digest = _digest(filesystem, descriptor, status.st_size, at_most, known) if is_file else None
     finally:
         filesystem.release(descriptor)
     return Seen(digest or _unlike_a_file(filesystem, folder, leaf, status), status)
@@ -192,23 +205,34 @@ def _read_whole(filesystem: FileSystem, descriptor: int, expected: int, at_most:
     return data if len(data) < wanted else data + filesystem.read(descriptor, at_most - wanted)
 
 
-def _digest(filesystem: FileSystem, descriptor: int, expected: int, at_most: int) -> str | None:
+def _digest(
+    filesystem: FileSystem, descriptor: int, expected: int, at_most: int, known: KnownContent | None
+) -> str | None:
     """The SHA-256 of an open file that is said to have `expected` bytes; None for more than `at_most`."""
     # Who only looks does not load it.
     import hashlib
 
     digest, size = hashlib.sha256(), 0
-    while True:
+    # What is held, as long as what was read is the same.
+    held = known.data if known is not None and len(known.data) == expected else None
+    while size <= at_most:
         # One byte more than is expected tells whether it has grown; a larger buffer costs more than that.
         rest = expected - size + 1 if size <= expected else _HASHED_AT_ONCE
         wanted = min(_HASHED_AT_ONCE, rest, at_most + 1 - size)
         part = filesystem.read(descriptor, wanted)
-        digest.update(part)
+        if held is not None and not held.startswith(part, size):
+            digest.update(held[:size])
+            held = None
+        if held is None:
+            digest.update(part)
         size += len(part)
-        if size > at_most:
-            return None
-        if len(part) < wanted:
-            return digest.hexdigest()
+        if len(part) == wanted:
+            continue
+        if held is not None and known is not None and size == expected:
+            return known.sha256
+        digest.update(held[:size] if held is not None else b"")
+        return digest.hexdigest()
+    return None
 
 
 def _unlike_a_file(filesystem: FileSystem, folder: int, leaf: str, status: os.stat_result) -> str:

@@ -8,7 +8,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.exchange import Exchange
 from mdplan.storage.folders import Folders, folder_of
 from mdplan.storage.journal_record import Entry, Record
-from mdplan.storage.leaf import MAX_IMAGE_BYTES, Seen, content_of, see
+from mdplan.storage.leaf import MAX_IMAGE_BYTES, KnownContent, Seen, content_of, see
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Place:
     `leaf` is its name and `shown` its path for messages. Beside it, `temporary` holds the result until that
     is in place, and the old content after an exchange; `aside` holds the old content where there is no
     exchange, and that of a deleted file. `exchanges` tells whether two names there can change places, and
-    `known` whether it is this user's own record that names the file.
+    `known` whether it is this user's own record that names the file. `base` is its content, if it is held.
     """
 
     entry: Entry
@@ -39,10 +39,11 @@ class Place:
     aside: str
     exchanges: bool
     known: bool
+    base: KnownContent | None = None
 
     def content(self, name: str) -> str | None:
         """What is there under the name `name` of this place. Raises `OSError`."""
-        return content_of(self.folders.root.filesystem, self.folder, name, self.entry.at_most)
+        return content_of(self.folders.root.filesystem, self.folder, name, self.entry.at_most, self.base)
 
     def whole_content(self, name: str) -> str | None:
         """The same, with the digest also of what is larger than both base and result. Raises `OSError`."""
@@ -50,7 +51,7 @@ class Place:
 
     def seen(self, name: str) -> Seen:
         """The same with its status. Raises `OSError`."""
-        return see(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES)
+        return see(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES, self.base)
 
     @property
     def displaced(self) -> str:

@@ -35,7 +35,8 @@ class StagedFile:
 
     Without a base it is created and must not exist; without a result it is deleted. A created file gets the
     owner, mode and attributes of the file `like`, which has a base in the same commit; or, when it
-    `restores` what was deleted, those of the before-image of its result, where the history has one.
+    `restores` what was deleted, those of the before-image of its result, where the history has one. `base`
+    are the bytes of its base, if they are held.
     """
 
     path: str
@@ -44,6 +45,7 @@ class StagedFile:
     result_sha256: str | None
     like: str | None = None
     restores: bool = False
+    base: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if (self.result is None) is not (self.result_sha256 is None):

@@ -23,7 +23,9 @@ class Change:
 
     def staged(self) -> StagedFile:
         """The change as a commit takes it."""
-        return StagedFile(self.path, digest(self.old), self.new, digest(self.new), like=self.like)
+        return StagedFile(
+            self.path, digest(self.old), self.new, digest(self.new), like=self.like, base=self.old
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import FileSystem
-from mdplan.storage.leaf import content_of, is_digest, read_leaf
+from mdplan.storage.leaf import KnownContent, content_of, is_digest, read_leaf
 
 NAME = "a.md"
 # More than is read at once.
@@ -39,6 +39,22 @@ def test_file_of_another_size_than_it_was_is_read_whole(tmp_path: Path, data: by
     assert not isinstance(read, Diagnostic)
     assert read.data == data
     assert content == hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize("data", [b"", b"1", b"12345", LARGE, LARGE * 2])
+@pytest.mark.parametrize("size", [None, 0, 1, 4, 5, 6, len(LARGE), 2 * len(LARGE)])
+def test_what_a_file_holds_is_told_alike_whatever_it_should_hold(
+    tmp_path: Path, data: bytes, size: int | None
+) -> None:
+    (tmp_path / NAME).write_bytes(data)
+    disk = LateDisk()
+    disk.size = len(data) if size is None else size
+    folder = disk.open_root(str(tmp_path))
+    for held in {data, data[:-1] + b"x", b"x" + data[1:], data + b"x", data[:-1], data[: disk.size]}:
+        known = KnownContent(held, hashlib.sha256(held).hexdigest())
+
+        assert content_of(disk, folder, NAME, len(data), known) == hashlib.sha256(data).hexdigest()
+    disk.release(folder)
 
 
 @pytest.mark.parametrize("size", [0, 4])
