@@ -13,6 +13,7 @@ from mdplan.plan import Plan
 from mdplan.plan_library import PlanLibrary
 from mdplan.plan_report import ApplyReport, Approved, Receipt
 from mdplan.planning.after_write import written_files
+from mdplan.planning.planned import Planned
 from mdplan.planning.replay import Replay
 from mdplan.planning.summary import file_report, report_fields
 from mdplan.recovery import with_recovered
@@ -75,6 +76,11 @@ class Committing:
         return ApplyReport(
             ok=True, applied=True, already_applied=True, receipt=receipt, **report_fields(plan, None)
         )
+
+    def commit_planned(self, lock: RootLock, planned: Planned, *, rebased: bool | None) -> ApplyReport:
+        """Commit what was just planned, as `commit` does; its results are not made again."""
+        made = planned.replayed()
+        return self.commit(lock, planned.plan, planned.bases, made=made, rebased=rebased)
 
     def commit(
         self,

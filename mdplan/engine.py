@@ -314,11 +314,7 @@ class Engine:
             return self.committing.applied_already(lock, planned)
         if not isinstance(planned, Planned):
             return refusal(ApplyReport, planned)
-        return self._commit_made(lock, planned, rebased=planned.rebased)
-
-    def _commit_made(self, lock: RootLock, planned: Planned, *, rebased: bool | None) -> ApplyReport:
-        made = planned.replayed()
-        return self.committing.commit(lock, planned.plan, planned.bases, made=made, rebased=rebased)
+        return self.committing.commit_planned(lock, planned, rebased=planned.rebased)
 
     def _is_current(self, plan: Plan) -> bool:
         """Whether its files are its bases still."""
@@ -362,7 +358,7 @@ class Engine:
         rebased = plan_on_new_base(self.planner.plan, plan, self.settings.batch) if rebases else ()
         if not isinstance(rebased, Planned):
             return refusal(ApplyReport, (*stale, *rebased))
-        return self._commit_made(lock, rebased, rebased=True)
+        return self.committing.commit_planned(lock, rebased, rebased=True)
 
     def _undo_locked(self, lock: RootLock, transaction: str, *, rebases: bool) -> ApplyReport:
         """Commit the undo of `transaction`, planned on the files as they are now."""
