@@ -1,6 +1,8 @@
-"""The collector is paused for bulk work, and only that long."""
+"""The collector is paused for bulk work, and only that long; the memory of large texts is kept."""
 
 import gc
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,3 +68,28 @@ def test_plans_make_few_cycles(tmp_path: Path) -> None:
             gc.collect()
             engine.plan(batch)
             assert gc.collect() < 200
+
+
+def new_pages(begins_with: str) -> int:
+    """How many pages of memory are new for a large text that is decoded again and again."""
+    program = f"""
+from resource import RUSAGE_SELF, getrusage
+from mdplan.collector import keep_large_blocks
+{begins_with}
+for _ in range(10):
+    before = getrusage(RUSAGE_SELF).ru_minflt
+    ("\\u2013".encode() + bytes(4_000_000)).decode()
+    pages = getrusage(RUSAGE_SELF).ru_minflt - before
+print(pages)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only glibc is told")
+def test_memory_of_a_large_text_is_kept_for_the_next_one() -> None:
+    by_default = new_pages("pass")
+    if by_default < 1_000:
+        pytest.skip("this C library keeps large blocks by itself")
+
+    assert new_pages("keep_large_blocks()") < by_default / 10
