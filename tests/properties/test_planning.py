@@ -83,12 +83,12 @@ def texts_and_batches(draw: st.DrawFn) -> tuple[str, Batch]:
 
 
 def shuffled(value: Json, order: random.Random) -> Json:
-    """`value` with the keys of all its objects in another order."""
+    """`value` with the keys of its objects in another order, but for those of front matter: it is written so."""
     match value:
         case dict():
             keys = list(value)
             order.shuffle(keys)
-            return {key: shuffled(value[key], order) for key in keys}
+            return {key: value[key] if key == "values" else shuffled(value[key], order) for key in keys}
         case list():
             return [shuffled(item, order) for item in value]
         case _:
