@@ -83,7 +83,7 @@ def texts_and_batches(draw: st.DrawFn) -> tuple[str, Batch]:
 
 
 def shuffled(value: Json, order: random.Random) -> Json:
-    """`value` with the keys of its objects in another order, but for those of front matter, which keeps it."""
+    """`value` with the keys of its objects in another order; front matter is written in the order given."""
     match value:
         case dict():
             keys = list(value)
