@@ -24,7 +24,7 @@ def patient(tmp_path: Path) -> Engine:
 @pytest.fixture
 def hurried(patient: Engine) -> Engine:
     """The same files, with no time to parse them."""
-    return Engine(patient.workspace, Settings(durability=Durability.PROCESS, parse_seconds=0.001))
+    return Engine(patient.workspace, Settings(durability=Durability.PROCESS, parse_seconds=1e-6))
 
 
 def codes(problems: object) -> list[Code]:
