@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final
 
 from mdplan.text.lines import LineIndex
@@ -144,13 +145,9 @@ class Source:
         base = len(self.bom)
         if self.encoding in {"utf-8", "ascii", "latin-1"} and len(self.text) + base == len(self.data):
             return [base + offset for offset in offsets]
-        result: list[int] = []
-        at, position = 0, base
-        for offset in offsets:
-            position += len(_encode(self.text[at:offset], self.encoding))
-            at = offset
-            result.append(position)
-        return result
+        text, encoding, errors = self.text, self.encoding, _errors(self.encoding)
+        lengths = (len(text[at:end].encode(encoding, errors)) for at, end in pairwise((0, *offsets)))
+        return [base + length for length in accumulate(lengths)]
 
     def bytes_of(self, span: Span) -> bytes:
         """The bytes of `data` that are the text in `span`."""
@@ -272,7 +269,11 @@ def _decode_unmarked(data: bytes) -> Source:
 
 
 def _encode(text: str, encoding: str) -> bytes:
-    return text.encode(encoding, "surrogateescape" if encoding == "utf-8" else "strict")
+    return text.encode(encoding, _errors(encoding))
+
+
+def _errors(encoding: str) -> str:
+    return "surrogateescape" if encoding == "utf-8" else "strict"
 
 
 def _encode_new(text: str, source: Source) -> bytes | tuple[str | None]:

@@ -1,6 +1,7 @@
 """The collector is paused for bulk work, and only that long; the memory of large texts is kept."""
 
 import gc
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -82,7 +83,10 @@ for _ in range(10):
     pages = getrusage(RUSAGE_SELF).ru_minflt - before
 print(pages)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    # Where thresholds are set, as Dask sets one for the processes that it starts, they stay as they are.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return int(done.stdout)
 
 
