@@ -21,6 +21,7 @@ from tests.hostile.tally import Record
 from tests.hostile.trial import Place, everything, problems_of, read_verb, search_verb, stat_verb
 
 TRIES = 10_000 if FULL else 1_000
+MOST_TRIES = 20_000
 MOST_OF_THE_CHECK = 200_000
 INSIDE = b"# Inside\n\ninside\n"
 OUTSIDE = b"# Outside\n\nsecret\n"
@@ -116,15 +117,18 @@ def test_case_26_folder_that_flips_to_a_link_never_leads_outside(
     started = time.perf_counter()
     with flipping(place) as outside:
         before = everything(outside)
-        for number in range(tries):
+        for number in range(MOST_TRIES):
+            # What takes long seldom finds the folder there all the time.
+            if number >= tries and (codes["OK"] or act is listing):
+                break
             found = act(place, number)
             problems = problems_of(found)
             codes[problems[0].code if problems else "OK"] += 1
             escaped += "secret" in repr(found).replace("secret.md", "").replace("pattern='secret'", "")
         escaped += everything(outside) != before
     name = f"26 folder that flips: {act.__name__}"
-    seconds = (time.perf_counter() - started) / tries
-    record(name, "escaped" if escaped else "refused", seconds, tries)
+    seconds = (time.perf_counter() - started) / codes.total()
+    record(name, "escaped" if escaped else "refused", seconds, codes.total())
     assert not escaped
     assert set(codes) <= EXPECTED, codes
     if act is not listing:
