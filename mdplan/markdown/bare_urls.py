@@ -33,23 +33,11 @@ def bare_url(source: str, at: int, stop: int) -> tuple[int, int, str] | None:
     return _mail(source, at, stop) if sign == "@" else _with_protocol(source, at, stop)
 
 
-def _url_end(source: str, at: int, stop: int) -> int:
-    """Where the search for the URL at `at` ends: behind the next white space."""
-    white = _SEARCH_END.search(source, at, min(stop, at + _LONGEST))
-    if white is None and stop > at + _LONGEST:
-        raise Undecided
-    return white.end() if white else stop
-
-
 def _www(source: str, at: int, stop: int) -> tuple[int, int, str] | None:
     if not source.startswith("www.", at, stop) or not _may_begin(source, at):
         return None
-    end = _url_end(source, at, stop)
-    last = _domain_end(source, at + 4, end, needs_dot=True)
-    if last is None:
-        return None
-    last = _trimmed(source, at, _up_to_white(source, last, end))
-    return at, last, f"http://{source[at:last]}"
+    last = _url_end(source, at, at + 4, stop, needs_dot=True)
+    return None if last is None else (at, last, f"http://{source[at:last]}")
 
 
 def _with_protocol(source: str, at: int, stop: int) -> tuple[int, int, str] | None:
@@ -61,12 +49,8 @@ def _with_protocol(source: str, at: int, stop: int) -> tuple[int, int, str] | No
     # Something stands behind the slashes.
     if not source.startswith("://", at, stop) or at + 3 == stop:
         return None
-    end = _url_end(source, at, stop)
-    last = _domain_end(source, at + 3, end, needs_dot=False)
-    if last is None:
-        return None
-    last = _trimmed(source, start, _up_to_white(source, last, end))
-    return start, last, source[start:last]
+    last = _url_end(source, start, at + 3, stop, needs_dot=False)
+    return None if last is None else (start, last, source[start:last])
 
 
 def _mail_with_protocol(source: str, start: int, at: int, end: int) -> tuple[int, int, str] | None:
@@ -121,6 +105,17 @@ def _is_name(sign: str) -> bool:
 
 def _may_begin(source: str, at: int) -> bool:
     return at <= 0 or source[at - 1] in _BEFORE
+
+
+def _url_end(source: str, start: int, domain: int, stop: int, *, needs_dot: bool) -> int | None:
+    """Where the URL ends that begins at `start`, with its domain at `domain`; None where that is none."""
+    # The search ends behind the next white space.
+    white = _SEARCH_END.search(source, start, min(stop, start + _LONGEST))
+    if white is None and stop > start + _LONGEST:
+        raise Undecided
+    end = white.end() if white else stop
+    last = _domain_end(source, domain, end, needs_dot=needs_dot)
+    return None if last is None else _trimmed(source, start, _up_to_white(source, last, end))
 
 
 def _domain_end(source: str, at: int, end: int, *, needs_dot: bool) -> int | None:
