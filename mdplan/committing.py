@@ -98,7 +98,7 @@ class Committing:
         approval. Raises `StorageRefused`.
         """
         paths = self.documents.relative_paths(plan)
-        replayed = made or self.documents.replayed(plan, bases, with_diff=with_diff)
+        replayed = made or self.documents.replayed(plan, paths, bases, with_diff=with_diff)
         if not isinstance(replayed, Replay):
             return refusal(ApplyReport, replayed)
         fields = report_fields(plan, replayed.diff if with_diff else None) | {"rebased": rebased}

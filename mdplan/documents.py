@@ -111,9 +111,18 @@ class Documents(OutlinedFiles):
         """What is not as `plan` saw it. Errors: those of `stale_files`; PARSE_TIMEOUT."""
         return self.timely_of(plan, lambda: stale_files(plan, found))
 
-    def replayed(self, plan: Plan, bases: Sequence[Source], *, with_diff: bool = True) -> Replay | Problems:
-        """The text edits of `plan` on its bases. Errors: those of `replay`; PARSE_TIMEOUT."""
-        paths = self.relative_paths(plan)
+    def replayed(
+        self,
+        plan: Plan,
+        paths: Sequence[tuple[str, str | None]],
+        bases: Sequence[Source],
+        *,
+        with_diff: bool = True,
+    ) -> Replay | Problems:
+        """The text edits of `plan`, with its relative `paths`, on its bases.
+
+        Errors: those of `replay`; PARSE_TIMEOUT.
+        """
         return self.timely_of(plan, lambda: replay(plan, paths, bases, with_diff=with_diff))
 
     def state_of(self, batch: Batch) -> list[tuple[str, str | None]] | None:

@@ -67,7 +67,10 @@ class StoredPlans:
         if not isinstance(found, list):
             return found
         stale = self._documents.stale(plan, found)
-        return stale or self._documents.replayed(plan, bases_of(plan, found))
+        if stale:
+            return stale
+        paths = self._documents.relative_paths(plan)
+        return self._documents.replayed(plan, paths, bases_of(plan, found))
 
     def repeated(self, batch: Batch) -> Plan | None:
         """Plan of the last commit on the files of `batch`, if it was this batch and its result stands."""

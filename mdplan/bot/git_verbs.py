@@ -168,7 +168,7 @@ class _Attempt:
             if problems or not isinstance(found, list):
                 raise StorageRefused(problems)
             paths, bases = documents.relative_paths(plan), bases_of(plan, found)
-            replayed = documents.replayed(plan, bases, with_diff=False)
+            replayed = documents.replayed(plan, paths, bases, with_diff=False)
             if not isinstance(replayed, Replay):
                 raise StorageRefused(replayed)
             files = files_to_stage(plan, paths, bases, replayed, documents.backups_of(plan))
