@@ -33,6 +33,8 @@ ENDED_BY_BLANK_LINES: Final = frozenset(
 )
 # Kinds whose text is inline Markdown.
 INLINE_KINDS: Final = frozenset({BlockKind.HEADING, BlockKind.PARAGRAPH, BlockKind.TABLE})
+# Those of them that have one content, and no cells.
+WITH_CONTENT: Final = INLINE_KINDS - {BlockKind.TABLE}
 # What the text of a task item begins with (GFM, section 5.3).
 TASK_BOX: Final = re.compile(r"\[([ xX])\][ \t\n]")
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Final
 
-from mdplan.markdown.block import Block, BlockKind
+from mdplan.markdown.block import WITH_CONTENT, Block, BlockKind
 from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.inline_blocks import (
     BlockShape,
@@ -46,7 +46,6 @@ _FOOTNOTE: Final = "[^"
 _NEAR: Final = 2_000
 # What is left of a word; nothing where it is too long.
 _WORD: Final = re.compile(r"\S{0,2000}+(?!\S)")
-_WITH_CONTENT: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
 _WITH_COLUMNS: Final = frozenset({BlockKind.TABLE, BlockKind.DEFINITION})
 
 
@@ -179,7 +178,7 @@ class InlineMap:
         for leaf in leaves:
             found = self._found_in_leaves.get(leaf.span.start)
             if found is None:
-                found = self._in_contents(_inline_block(leaf)) if leaf.kind in _WITH_CONTENT else _NOTHING
+                found = self._in_contents(_inline_block(leaf)) if leaf.kind in WITH_CONTENT else _NOTHING
                 self._found_in_leaves[leaf.span.start] = found
             yield found
 

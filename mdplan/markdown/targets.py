@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.anchors import GITHUB_PREFIX, Anchor
-from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.block import WITH_CONTENT, Block, BlockKind
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
 from mdplan.text.span import Span
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from mdplan.markdown.html_attributes import HtmlAttribute
     from mdplan.markdown.plain_inline import Labels
 
-_WITH_CONTENT: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
 _ALWAYS: Final = frozenset({"", "top"})
 _TEXT_FRAGMENT: Final = ":~:"
 # What a tag can hold: line ends with what containers put before the next line, and quoted text.
@@ -71,7 +70,7 @@ def _plain_attributes(text: str, block: Block, labels: "Labels") -> "list[HtmlAt
     The content has to stand in one piece in `text`, and nowhere else in the block.
     """
     start, end = block.span.start, block.span.end
-    if block.kind not in _WITH_CONTENT or text.count(block.content, start, end) != 1:
+    if block.kind not in WITH_CONTENT or text.count(block.content, start, end) != 1:
         return None
     from mdplan.markdown.html_attributes import html_attributes
     from mdplan.markdown.plain_inline import plain_nodes
