@@ -205,11 +205,12 @@ class ScannedBlocks:
         if part in blocks:
             return blocks[part]
         start, end = self.stretches.starts[part], self.stretches.ends[part]
-        quoted = quoted_headings(self._text[start:end]) if self.has_one_line_end else None
+        text = self._text[start:end]
+        quoted = quoted_headings(text) if self.has_one_line_end else None
         if quoted is None:
             blocks[part] = self.blocks(part, first_line)
             return blocks[part]
-        lines = self._lines_of_part(start, end, first_line)
+        lines = self._lines_of_part(text, start, first_line)
         return [each.block(first_line, lines) for each in quoted]
 
     def _lines_of(self, starts: Sequence[int], known: tuple[int, int] | None) -> list[int]:
@@ -366,11 +367,10 @@ class ScannedBlocks:
         """The same of a whole stretch, for which no place of another line is needed."""
         if not self.has_one_line_end:
             return self._passed(start, end)
-        lines = self._lines_of_part(start, end, first_line)
-        return told_blocks(self._text[start:end], lines, first_line - 1)
+        text = self._text[start:end]
+        return told_blocks(text, self._lines_of_part(text, start, first_line), first_line - 1)
 
-    def _lines_of_part(self, start: int, end: int, first_line: int) -> LinesOfPart:
-        part = self._text[start:end]
+    def _lines_of_part(self, part: str, start: int, first_line: int) -> LinesOfPart:
         return LinesOfPart(part, start, first_line - 1, count=self._last_line, length=self._length)
 
     def _passed(self, start: int, end: int) -> tuple[Block, ...]:
