@@ -52,7 +52,7 @@ class LineIndex:
         if self._starts is None:
             before = self._before
             if before is None:
-                self._starts = _line_starts(self._text)
+                self._starts = _line_starts(self._text, _LINE_END if self.has_cr else _LF)
             else:
                 starts, behind, edits = before
                 self._starts = _edited_starts([*starts, *behind], edits, self._length)
@@ -86,7 +86,8 @@ class LineIndex:
     def count(self) -> int:
         """Number of lines."""
         if self._count is None:
-            self._count = _line_count(self._text) if self._starts is None else len(self._starts)
+            is_counted = self._starts is None and not self.has_cr
+            self._count = _lf_lines(self._text) if is_counted else len(self.starts)
         return self._count
 
     def line_at(self, offset: int) -> int:
@@ -249,16 +250,13 @@ def _edited_starts(starts: list[int], edits: "EditList", length: int) -> list[in
     return result
 
 
-def _line_count(text: str) -> int:
-    if "\r" in text:
-        return len(_line_starts(text))
+def _lf_lines(text: str) -> int:
     return text.count("\n") + (text[-1:] not in ("", "\n"))
 
 
-def _line_starts(text: str) -> list[int]:
+def _line_starts(text: str, ends: re.Pattern[str]) -> list[int]:
     if not text:
         return []
-    ends = _LINE_END if "\r" in text else _LF
     starts = [0, *[match.end() for match in ends.finditer(text)]]
     if starts[-1] == len(text):
         starts.pop()
