@@ -159,14 +159,20 @@ class _Roots:
         blank = self._text[span.start : near[1].start]
         is_blank = not blank.strip(" \t\n") and blank[-1:] in ("", "\n")
         is_line = self._text.startswith("\n", span.start - 1)
-        return is_blank and is_line and self._has_ended(near[0], near[1].start, near[1].is_container)
+        return (
+            is_blank
+            and is_line
+            and self._has_ended(near[0], near[1].start, is_container=near[1].is_container)
+        )
 
     def _before(self, part: int, at: int, following: _Root) -> _Root | None:
         """The root block before `following`, which is the one `at` this index in `part`, if it can go on."""
         if not at and (not part or self._part_has_ended(part - 1, following)):
             return None
         before = self._of(part)[at - 1] if at else self._of(part - 1)[-1]
-        return None if self._has_ended(before, following.start, following.is_container) else before
+        return (
+            None if self._has_ended(before, following.start, is_container=following.is_container) else before
+        )
 
     def _with_following(self, near: list[_Root], part: int, stop: int) -> _Neighbourhood:
         """`near` and the root block behind it, which is the one at `stop` in `part`, if `near` can go on."""
@@ -177,11 +183,11 @@ class _Roots:
                 return _Neighbourhood(near, None)
             start = self._starts[part]
             form = self._forms[part] if self._forms else None
-            if near and self._has_ended(near[-1], start, form in _MAY_BE_CONTAINERS):
+            if near and self._has_ended(near[-1], start, is_container=form in _MAY_BE_CONTAINERS):
                 return _Neighbourhood(near, start)
             roots = self._of(part)
         following = roots[stop]
-        if near and self._has_ended(near[-1], following.start, following.is_container):
+        if near and self._has_ended(near[-1], following.start, is_container=following.is_container):
             return _Neighbourhood(near, following.start)
         if stop + 1 < len(roots):
             return _Neighbourhood([*near, following], roots[stop + 1].start)
@@ -212,21 +218,23 @@ class _Roots:
         form = self._forms[part] if self._forms else None
         if form in _ENDED_BY_BLANK_LINES:
             return self._text.startswith(_BLANK_LINE, following.start - 2)
-        return form is Form.CONTAINERS and self._ends_containers(following.start, following.is_container)
+        return form is Form.CONTAINERS and self._ends_containers(
+            following.start, is_container=following.is_container
+        )
 
-    def _has_ended(self, root: _Root, start: int, is_container: bool) -> bool:  # noqa: FBT001 (private)
+    def _has_ended(self, root: _Root, start: int, *, is_container: bool) -> bool:
         """Whether nothing that is as `root` can go on in the next one, which starts at `start`, for sure.
 
         A blank line between the two ends most blocks; the closing line of a fence ends that.
         """
         if root.is_container:
-            return self._ends_containers(start, is_container)
+            return self._ends_containers(start, is_container=is_container)
         kind, span = root.blocks[0].kind, root.blocks[0].span
         if kind is _FENCE:
             return not is_left_open(root.blocks[0], self._text)
         return kind in ENDED_BY_BLANK_LINES and span.end < start
 
-    def _ends_containers(self, start: int, is_container: bool) -> bool:  # noqa: FBT001 (private)
+    def _ends_containers(self, start: int, *, is_container: bool) -> bool:
         """Whether what starts at `start` ends all lists and quotes before it.
 
         A blank line stands before it, and it is neither one of them nor indented (CommonMark 0.31.2,

@@ -1,6 +1,6 @@
 """apply_diff: a unified diff as an edit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import ClassVar, Literal
@@ -101,7 +101,7 @@ def _without_bom(hunk: DiffHunk) -> DiffHunk:
     sides = [next((line for line in hunk.lines if line.sign != other), None) for other in "+-"]
     if hunk.old_start > 1 or any(line is None or not line.text.startswith("\ufeff") for line in sides):
         return hunk
-    bare = (part for line in hunk.lines for part in _bare(line, *(line is side for side in sides)))
+    bare = (part for line in hunk.lines for part in _bare(line, begins=[line is side for side in sides]))
     # In a file of nothing but the mark it is a line to the diff, and none here.
     lines = tuple(line for line in bare if line.text)
     is_empty = all(line.sign == "+" for line in lines)
@@ -109,8 +109,9 @@ def _without_bom(hunk: DiffHunk) -> DiffHunk:
     return DiffHunk(number=hunk.number, old_start=old_start, new_start=hunk.new_start, lines=lines)
 
 
-def _bare(line: DiffLine, begins_old: bool, begins_new: bool) -> tuple[DiffLine, ...]:  # noqa: FBT001
-    """`line` without the mark on the sides that it begins; on another that is a character of the text."""
+def _bare(line: DiffLine, begins: Sequence[bool]) -> tuple[DiffLine, ...]:
+    """`line` without the mark on the sides, old and new, that it `begins`; on another it is text."""
+    begins_old, begins_new = begins
     bare = line.text.removeprefix("\ufeff")
     if line.sign != " " or begins_old is begins_new:
         return (DiffLine(line.sign, bare if begins_old or begins_new else line.text),)
