@@ -30,7 +30,8 @@ def differs(text: str, start: int = 0) -> bool:
 def _is_honest(scanned: ScannedBlocks, part: int, holding: dict[BlockKind, set[int]]) -> bool:
     blocks = scanned.blocks(part)
     begins = blocks[0].depth == 0 and blocks[0].span.start == scanned.starts[part]
-    return begins and all(part in holding[block.kind] for block in blocks)
+    is_held = all(part in holding[block.kind] for block in blocks)
+    return begins and is_held and all(scanned.may_hold(part, (block.kind,)) for block in blocks)
 
 
 def difference(text: str) -> str | None:

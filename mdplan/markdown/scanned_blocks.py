@@ -259,7 +259,7 @@ class ScannedBlocks:
         if form is Form.UNKNOWN or any(form in _FORMS.get(kind, ()) for kind in kinds):
             return True
         signs = _IN_TEXT if form is Form.TEXT else _IN_CONTAINERS if form is Form.CONTAINERS else {}
-        return any(signs[kind].search(self._text, start, end + 1) for kind in kinds if kind in signs)
+        return any(self._finds(signs[kind], start, end) for kind in kinds if kind in signs)
 
     def __len__(self) -> int:
         return len(self.stretches)
