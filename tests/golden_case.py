@@ -81,6 +81,7 @@ class Case:
         settings = Settings(
             max_file_bytes=given.get("maxFileBytes", Settings().max_file_bytes),
             parse_seconds=given.get("parseSeconds", Settings().parse_seconds),
+            pattern_seconds=given.get("patternSeconds", Settings().pattern_seconds),
             max_lines=given.get("maxLines", Settings().max_lines),
             batch=Limits(**given.get("batch", {})),
             durability=Durability.PROCESS,
