@@ -1,6 +1,6 @@
 """The hashes of all sections of a base, which a plan has, and a commit of it seldom needs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from functools import cached_property
 
 from mdplan.markdown.outline import Outline
@@ -24,6 +24,10 @@ class OwnHashes(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._hashes)
+
+    def items(self) -> ItemsView[str, str]:
+        """All of them at once; `Mapping` would ask for one after the other."""
+        return self._hashes.items()
 
     def __reduce__(self) -> tuple[type[dict[str, str]], tuple[dict[str, str]]]:
         # Another process gets the hashes, and not the document that they are of.

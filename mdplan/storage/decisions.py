@@ -81,8 +81,7 @@ class DecisionStore:
             return False
         data = _canonical({"decision": body.decode("ascii"), "seal": mark})
         try:
-            self._place.make()
-            with self._place.open() as folder:
+            with self._place.open(makes=True) as folder:
                 self._place.write(folder, f"{named[1]}.json", data)
         except OSError:
             return False

@@ -60,8 +60,7 @@ class PlanStore:
         if named is None or len(document) > MAX_DOCUMENT_BYTES:
             return False
         try:
-            self._place.make()
-            with self._place.open() as folder:
+            with self._place.open(makes=True) as folder:
                 self._place.write(folder, f"{named[1]}.json", document)
                 self._collect(folder, now)
         except OSError:
@@ -104,8 +103,7 @@ class PlanStore:
     def is_writable(self) -> bool:
         """Whether plans can be stored: tried with a file of a moment."""
         try:
-            self._place.make()
-            with self._place.open() as folder:
+            with self._place.open(makes=True) as folder:
                 self._place.write(folder, _PROBE, b"")
                 self._filesystem.unlink(folder, _PROBE)
         except OSError:

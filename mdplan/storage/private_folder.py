@@ -29,34 +29,29 @@ class PrivateFolder:
         self._directory = directory
         self.filesystem = filesystem or FileSystem()
 
-    def make(self) -> None:
-        """Make it, and what it lies in, where they are missing."""
-        base = self._base()
-        self.filesystem.make_directories(base)
-        opened = [self.filesystem.open_root(base)]
-        try:
-            for name in self._names:
-                with suppress(FileExistsError):
-                    self.filesystem.make_directory(opened[-1], name)
-                opened.append(self.filesystem.open_directory(opened[-1], name))
-        finally:
-            for descriptor in opened:
-                self.filesystem.release(descriptor)
-
     @contextmanager
-    def open(self) -> Iterator[int]:
-        """The open folder; raises `OSError` when it is not there or not this user's alone."""
-        opened = [self.filesystem.open_root(self._base())]
+    def open(self, *, makes: bool = False) -> Iterator[int]:
+        """The open folder, which with `makes` is made where it is missing, and what it lies in.
+
+        Raises `OSError` when it is not there or not this user's alone.
+        """
+        base, filesystem = self._base(), self.filesystem
+        if makes:
+            filesystem.make_directories(base)
+        opened = [filesystem.open_root(base)]
         try:
             for name in self._names:
-                opened.append(self.filesystem.open_directory(opened[-1], name))
-                status = self.filesystem.status(opened[-1])
+                if makes:
+                    with suppress(FileExistsError):
+                        filesystem.make_directory(opened[-1], name)
+                opened.append(filesystem.open_directory(opened[-1], name))
+                status = filesystem.status(opened[-1])
                 if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                     raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             yield opened[-1]
         finally:
             for descriptor in opened:
-                self.filesystem.release(descriptor)
+                filesystem.release(descriptor)
 
     def write(self, folder: int, name: str, data: bytes) -> None:
         """Write a file so that it is never seen in parts, not even after a loss of power."""

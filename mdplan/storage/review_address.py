@@ -29,8 +29,7 @@ def announce(root_path: str, address: str) -> bool:
     place = PrivateFolder(root_path, _FOLDER)
     data = json.dumps({"address": address, "process": os.getpid()}).encode("ascii")
     try:
-        place.make()
-        with place.open() as folder:
+        with place.open(makes=True) as folder:
             place.write(folder, _FILE, data)
     except OSError:
         return False
