@@ -12,10 +12,10 @@ from mdplan.markdown.undecided import Undecided
 _BEFORE: Final = frozenset(" \t\r\n*_~(")
 _WHITE: Final = re.compile(r"[ \t\r\n\0\x0b\x0c]")
 # What ends the search for a bare URL, itself included.
-_SEARCH_END: Final = re.compile(r"[ \t\n\r\x0b\x0c]")
+SEARCH_END: Final = re.compile(r"[ \t\n\r\x0b\x0c]")
 _LONGEST: Final = 2_000
 _DOMAIN: Final = re.compile(r"""[^\s!"#%&'()*,/:;?@\[\\\]{}]*""")
-_PROTOCOLS: Final = ("http", "https", "mailto", "xmpp")
+PROTOCOLS: Final = ("http", "https", "mailto", "xmpp")
 _LOCAL_OF_PROTOCOL: Final = re.compile(r"[A-Za-z0-9.+_-]+@")
 _AT_END: Final = frozenset("?!.,:*_~'\"[]")
 _MANY_DOTS: Final = 10
@@ -41,7 +41,7 @@ def _www(source: str, at: int, stop: int) -> tuple[int, int, str] | None:
 
 
 def _with_protocol(source: str, at: int, stop: int) -> tuple[int, int, str] | None:
-    start = next((at - len(name) for name in _PROTOCOLS if source.endswith(name, 0, at)), -1)
+    start = next((at - len(name) for name in PROTOCOLS if source.endswith(name, 0, at)), -1)
     if start < 0 or not _may_begin(source, start):
         return None
     if source[start] != "h":
@@ -110,7 +110,7 @@ def _may_begin(source: str, at: int) -> bool:
 def _url_end(source: str, start: int, domain: int, stop: int, *, needs_dot: bool) -> int | None:
     """Where the URL ends that begins at `start`, with its domain at `domain`; None where that is none."""
     # The search ends behind the next white space.
-    white = _SEARCH_END.search(source, start, min(stop, start + _LONGEST))
+    white = SEARCH_END.search(source, start, min(stop, start + _LONGEST))
     if white is None and stop > start + _LONGEST:
         raise Undecided
     end = white.end() if white else stop

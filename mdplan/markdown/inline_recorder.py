@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown import inline_parts
+from mdplan.markdown.bare_urls import PROTOCOLS, SEARCH_END
 from mdplan.markdown.inline_node import InlineNode, document_order
 from mdplan.markdown.parse_time import timed
 from mdplan.markdown.parser import MAX_INLINE_NESTING, new_inline_parser, rule_functions
@@ -28,10 +29,8 @@ if TYPE_CHECKING:
 MARKUP: Final = re.compile(r"[`\[<@]|://|www\.")
 
 # The rules for bare URLs copy the rest of the content and search all pending text at each colon.
-_PROTOCOLS: Final = ("http", "https", "mailto", "xmpp")
 _LONG_PENDING: Final = 256
 _LONGEST_PROTOCOL: Final = 16
-_URL_END: Final = re.compile(r"[ \t\n\r\x0b\x0c]")
 _LONG_URL: Final = 8192
 _MAX_LONG_URLS: Final = 50
 
@@ -176,13 +175,13 @@ def _bounded(rule: "Rule", mark: str) -> "Rule":
         # In silent mode these rules find nothing.
         if (
             silent
-            or (mark == ":" and not source.endswith(_PROTOCOLS, 0, position))
+            or (mark == ":" and not source.endswith(PROTOCOLS, 0, position))
             or (mark == "w" and not source.startswith("www.", position))
         ):
             return False
         if mark == ":":
             _shorten_pending(state)
-        end = _URL_END.search(source, position, min(maximum, position + _LONG_URL))
+        end = SEARCH_END.search(source, position, min(maximum, position + _LONG_URL))
         if end:
             state.posMax = end.end()
         elif position + _LONG_URL < maximum:

@@ -27,6 +27,7 @@ _LONGEST_TAG: Final = 4_000
 _SIGN: Final = re.compile(r"[\\`<\[:@]|!\[|www\.")
 _LABEL_SIGN: Final = re.compile(r"[\\`<\[\]!]")
 _TICKS: Final = re.compile(r"`+")
+# As `bare_urls` has them, which is loaded only where one of them stands.
 _PROTOCOLS: Final = ("http", "https", "mailto", "xmpp")
 _URI: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]{1,31}:[^<>\x00-\x20]*")
 
