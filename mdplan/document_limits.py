@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from mdplan.text.pattern import TIME_LIMIT_SECONDS
 from mdplan.text.value import value
 
 FRONT_MATTER_CHARACTERS: Final = 64 * 1024
+PATTERN_SECONDS: Final = 1.0
 RESULT_CHARACTERS: Final = 16 * 1024 * 1024
 RESULT_LINES: Final = 400_000
 PARSE_SECONDS: Final = 5.0
@@ -21,7 +21,7 @@ class DocumentLimits:
     """
 
     front_matter_characters: int = FRONT_MATTER_CHARACTERS
-    pattern_seconds: float = TIME_LIMIT_SECONDS
+    pattern_seconds: float = PATTERN_SECONDS
     result_characters: int = RESULT_CHARACTERS
     result_lines: int = RESULT_LINES
     parse_seconds: float = PARSE_SECONDS

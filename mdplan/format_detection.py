@@ -10,7 +10,8 @@ _SUFFIXES: Final = {
     **dict.fromkeys(("md", "markdown", "mdown", "mkd", "mdx"), DocumentFormat.MARKDOWN),
     **dict.fromkeys(("ini", "cfg", "conf"), DocumentFormat.INI),
 }
-_STARTS_WITH_HEADING: Final = re.compile(r"(?:[ \t]*+[\r\n])*+ {0,3}#{1,6}(?:[ \t\r\n]|\Z)")
+# Only a name without a suffix asks for it.
+_STARTS_WITH_HEADING: Final = r"(?:[ \t]*+[\r\n])*+ {0,3}#{1,6}(?:[ \t\r\n]|\Z)"
 
 
 def document_format(path: str, text: str, given: str | None = None) -> DocumentFormat:
@@ -33,5 +34,5 @@ def document_format(path: str, text: str, given: str | None = None) -> DocumentF
         return DocumentFormat.INI
     if stem or name.startswith(".") or name.endswith("file"):
         return DocumentFormat.TEXT
-    is_markdown = _STARTS_WITH_HEADING.match(text) or find_front_matter(text)
+    is_markdown = re.match(_STARTS_WITH_HEADING, text) or find_front_matter(text)
     return DocumentFormat.MARKDOWN if is_markdown else DocumentFormat.TEXT

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mdplan.batch_limits import DEFAULT_LIMITS, Limits
-from mdplan.document_limits import FRONT_MATTER_CHARACTERS, PARSE_SECONDS, DocumentLimits
+from mdplan.document_limits import FRONT_MATTER_CHARACTERS, PARSE_SECONDS, PATTERN_SECONDS, DocumentLimits
 from mdplan.limit_options import LimitOption
 from mdplan.storage.durability import Durability
-from mdplan.text.pattern import TIME_LIMIT_SECONDS
 from mdplan.text.value import replace, value
 
 
@@ -26,7 +25,7 @@ class Settings:
     max_file_bytes: int = 16 * 1024 * 1024
     max_lines: int = 400_000
     front_matter_characters: int = FRONT_MATTER_CHARACTERS
-    pattern_seconds: float = TIME_LIMIT_SECONDS
+    pattern_seconds: float = PATTERN_SECONDS
     parse_seconds: float = PARSE_SECONDS
     batch: Limits = DEFAULT_LIMITS
     plans_kept_days: float = 30.0

@@ -63,15 +63,13 @@ def _tree(text: str, lines: LineIndex, start: int, scanned: ScannedBlocks | None
 
 
 _FENCE_MARK: Final = re.compile(r"`{3,}|~{3,}")
+# Most commands never ask for these, so they are compiled when one does.
 _HTML_ENDS: Final = (
-    (
-        re.compile(r"<(script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE),
-        r"</(script|pre|style|textarea)>",
-    ),
-    (re.compile(r"<!--"), r"-->"),
-    (re.compile(r"<\?"), r"\?>"),
-    (re.compile(r"<!\[CDATA\["), r"\]\]>"),
-    (re.compile(r"<![A-Za-z]"), r">"),
+    (r"(?i:<(script|pre|style|textarea)(?=[\s>]|$))", r"(?i:</(script|pre|style|textarea)>)"),
+    (r"<!--", r"-->"),
+    (r"<\?", r"\?>"),
+    (r"<!\[CDATA\[", r"\]\]>"),
+    (r"<![A-Za-z]", r">"),
 )
 
 
@@ -93,12 +91,12 @@ def is_left_open(block: Block, text: str) -> bool:
     if block.kind is BlockKind.HTML:
         head = source.lstrip(" \t")
         for opening, ending in _HTML_ENDS:
-            if opening.match(head):
-                return re.search(ending, source, re.IGNORECASE) is None
+            if re.match(opening, head):
+                return re.search(ending, source) is None
     return False
 
 
 def ends_at_blank_line(block: Block, text: str) -> bool:
     """Whether `block` is HTML of kind 6 or 7, which a blank line ends (CommonMark 0.31.2, section 4.6)."""
     head = text[block.span.start : block.span.end].lstrip(" \t")
-    return block.kind is BlockKind.HTML and not any(opening.match(head) for opening, _ in _HTML_ENDS)
+    return block.kind is BlockKind.HTML and not any(re.match(opening, head) for opening, _ in _HTML_ENDS)

@@ -13,8 +13,8 @@ from mdplan.text.value import value
 
 _OPEN: Final = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?![ \t]*[\r\n])")
 _CLOSE: Final = {
-    "---": re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)", re.MULTILINE),
-    "+++": re.compile(r"^\+\+\+[ \t]*(?:\r\n?|\n|\Z)", re.MULTILINE),
+    "---": r"(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)",
+    "+++": r"\+\+\+[ \t]*(?:\r\n?|\n|\Z)",
 }
 
 
@@ -52,7 +52,5 @@ def find_front_matter(text: str) -> FrontMatter | None:
 
 def _closing(text: str, fence: str, at: int) -> re.Match[str] | None:
     """First closing fence behind `at`; `^` of `re` knows no lone CR, so those count as line starts here."""
-    if "\r" not in text:
-        return _CLOSE[fence].search(text, at)
-    pattern = re.compile(r"(?:(?<=\n)|(?<=\r)(?!\n))" + _CLOSE[fence].pattern.removeprefix("^"))
-    return pattern.search(text, at)
+    line_start = r"(?:(?<=\n)|(?<=\r)(?!\n))" if "\r" in text else "^"
+    return re.compile(line_start + _CLOSE[fence], re.MULTILINE).search(text, at)

@@ -12,7 +12,7 @@ from mdplan.markdown.section_id import canonical_heading, section_id_digits
 from mdplan.text.value import value
 
 MAX_LEVEL: Final = 6
-_QUALIFIED: Final = re.compile(r"(#{1,6})[ \t]+(.*)", re.DOTALL)
+_QUALIFIED: Final = r"(?s:(#{1,6})[ \t]+(.*))"
 _MOST_SHOWN: Final = 300
 _NEAREST: Final = 3
 _MOST_LIKELY: Final = 50
@@ -119,7 +119,7 @@ class _Reading:
 def _readings(element: str) -> tuple[_Reading, ...]:
     """`element` as it stands, as the Markdown of a heading, and both again behind a level."""
     found: list[_Reading] = []
-    qualified = _QUALIFIED.match(element.strip())
+    qualified = re.match(_QUALIFIED, element.strip())
     forms: list[tuple[int | None, str]] = [(None, " ".join(element.split()))]
     if qualified:
         forms.append((len(qualified[1]), " ".join(qualified[2].split())))
@@ -261,7 +261,7 @@ def _as_several(outline: Outline, path: Sequence[str]) -> Section | None:
 def _place(section: Section, path: Sequence[str]) -> str:
     """Where `section` is, with its level where `path` asks for levels."""
     line = f"line {section.first_line}"
-    asks = any(_QUALIFIED.match(element.strip()) for element in path)
+    asks = any(re.match(_QUALIFIED, element.strip()) for element in path)
     return f"{line}, level {section.level}" if asks else line
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mdplan.text.line_end_view import LineEndView
     from mdplan.text.similar_names import NameIndex
 
-_FOOTNOTE: Final = re.compile(r"\[\^[^\]\s]+\]:")
+_FOOTNOTE: Final = r"\[\^[^\]\s]+\]:"
 _SHORT_HASH: Final = 16
 _Derived = TypeVar("_Derived")
 
@@ -339,7 +339,7 @@ class Outline:
         for block in self.tree.last_roots():
             is_footnote = (
                 block.kind is not BlockKind.HEADING
-                and _FOOTNOTE.match(self.text_of(block.span).lstrip(" ")) is not None
+                and re.match(_FOOTNOTE, self.text_of(block.span).lstrip(" ")) is not None
             )
             if is_footnote or (block.kind is BlockKind.DEFINITION and not may_belong_to_footnote):
                 end = block.span.start

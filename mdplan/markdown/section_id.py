@@ -12,7 +12,7 @@ SectionId = NewType("SectionId", str)
 
 ID_PREFIX: Final = "sha256-"
 _DIGITS: Final = 16
-_REFERENCE: Final = re.compile(r"(?:sha256-)?([0-9a-f]{8,64})", re.IGNORECASE)
+_REFERENCE: Final = r"(?i:(?:sha256-)?([0-9a-f]{8,64}))"
 _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
 
@@ -42,7 +42,7 @@ def id_of_name(name: str, ordinal: int) -> SectionId:
 
 def section_id_digits(reference: str) -> str | None:
     """Digits of a section ID or of a prefix of one (8 digits or more); None when it is neither."""
-    match = _REFERENCE.fullmatch(reference.strip())
+    match = re.fullmatch(_REFERENCE, reference.strip())
     return match[1].lower()[:_DIGITS] if match else None
 
 

@@ -213,7 +213,8 @@ def lines_like(outline: Outline, pattern: str, first: int = 1) -> list[int] | Di
     Each line is matched by itself, without its line end. Errors: INVALID_REGEX, REGEX_TIMEOUT,
     BATCH_TOO_LARGE.
     """
-    problem = Pattern(text=pattern, match_type=MatchType.REGEX).find("", Span(0, 0))
+    seconds = outline.limits.pattern_seconds
+    problem = Pattern(text=pattern, match_type=MatchType.REGEX).find("", Span(0, 0), seconds)
     if isinstance(problem, PatternProblem):
         return pattern_problem(problem)
     lines, view = outline.source.lines, outline.view
@@ -223,14 +224,14 @@ def lines_like(outline: Outline, pattern: str, first: int = 1) -> list[int] | Di
     # takes no text there, for it may reach into the next line, which is then looked at as well.
     anchored = Pattern(text=rf"^(?=(?:{pattern}))", match_type=MatchType.REGEX)
     within = view.span_in_view(Span(lines.start(first), len(outline.source.text)))
-    found = anchored.find(view.text, within, outline.limits.pattern_seconds)
+    found = anchored.find(view.text, within, seconds)
     if isinstance(found, PatternProblem):
         return pattern_problem(found)
     like = []
     alone = Pattern(text=rf"\A(?:{pattern})", match_type=MatchType.REGEX)
     for line in dict.fromkeys(lines.line_at(view.span_in_text(match.span).start) for match in found):
         text = lines.content(line)
-        matches = alone.find(text, Span(0, len(text)), outline.limits.pattern_seconds)
+        matches = alone.find(text, Span(0, len(text)), seconds)
         if isinstance(matches, PatternProblem):
             return pattern_problem(matches)
         like += [line] if matches else []

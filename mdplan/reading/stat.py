@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic, warning
 from mdplan.document_format import DocumentFormat
-from mdplan.markdown.heading_path import find_by_id, find_by_path
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.section import Section
 from mdplan.markdown.section_id import section_id_digits
@@ -98,19 +97,21 @@ class _Scope(NamedTuple):
 def _scope(outline: Outline, request: StatRequest) -> _Scope | Diagnostic:
     if not request.under:
         return _Scope(outline.sections[0], Span(0, len(outline.source.text)))
-    if isinstance(request.under, str):
-        section = _find(outline, request.under)
-    else:
-        section = find_by_path(outline, request.under)
+    section = _find(outline, request.under)
     return section if isinstance(section, Diagnostic) else _Scope(section, section.span)
 
 
-def _find(outline: Outline, name: str) -> Section | Diagnostic:
-    """Section by its ID or, where that names none, by one heading: hex digits can be a word."""
-    by_id = find_by_id(outline, name) if section_id_digits(name) else None
+def _find(outline: Outline, under: str | Sequence[str]) -> Section | Diagnostic:
+    """Section by its path; by its ID or, where that names none, by one heading: hex digits can be a word."""
+    # A stat of a whole document looks for none.
+    from mdplan.markdown.heading_path import find_by_id, find_by_path
+
+    if not isinstance(under, str):
+        return find_by_path(outline, under)
+    by_id = find_by_id(outline, under) if section_id_digits(under) else None
     if isinstance(by_id, Section):
         return by_id
-    by_heading = find_by_path(outline, (name,))
+    by_heading = find_by_path(outline, (under,))
     return by_heading if by_id is None or isinstance(by_heading, Section) else by_id
 
 

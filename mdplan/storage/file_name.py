@@ -13,8 +13,7 @@ from mdplan.text.value import value
 
 MAX_PATH_BYTES: Final = 4096
 MAX_COMPONENT_BYTES: Final = 255
-# What a commit makes beside its targets, and leaves there when it is killed; never a document.
-TEMPORARY_NAME: Final = re.compile(r"\.mdplan-[0-9a-f]{8,}-\d+\.tmp")
+_TEMPORARY: Final = r"\.mdplan-[0-9a-f]{8,}-\d+\.tmp"
 
 # `git~1` is the short name that Windows gives to `.git`.
 _OWN_FOLDERS: Final = frozenset({".git", ".mdplan", "git~1"})
@@ -42,6 +41,14 @@ class FileName:
 
     def __str__(self) -> str:
         return f"{self.root}:{self.path}" if self.root else self.path
+
+
+def is_temporary_name(name: str) -> bool:
+    """Whether a commit makes files of that name beside its targets, and leaves them there when it is killed.
+
+    It is never a document.
+    """
+    return re.fullmatch(_TEMPORARY, name) is not None
 
 
 def canonical_path(path: str) -> str | Diagnostic:

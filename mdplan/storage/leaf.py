@@ -7,7 +7,7 @@ import sys
 from typing import Final, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.file_name import TEMPORARY_NAME
+from mdplan.storage.file_name import is_temporary_name
 from mdplan.storage.filesystem import FileSystem
 from mdplan.storage.refusal import of_error
 from mdplan.text.value import field, value
@@ -191,7 +191,7 @@ def _is_kept_by_its_folder(filesystem: FileSystem, folder: int, status: os.stat_
 
 def _left_behind(filesystem: FileSystem, folder: int, status: os.stat_result) -> int:
     """How many names of the file in `folder` are those that a killed commit gave it."""
-    names = [entry.name for entry in filesystem.list(folder) if TEMPORARY_NAME.fullmatch(entry.name)]
+    names = [entry.name for entry in filesystem.list(folder) if is_temporary_name(entry.name)]
     return sum(os.path.samestat(filesystem.status_of(folder, name), status) for name in names)
 
 

@@ -9,7 +9,6 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.file_name import canonical_path, visible
 from mdplan.storage.filesystem import FileSystem
 from mdplan.storage.leaf import FileBytes, look_at, read_leaf, write_refusal
-from mdplan.storage.nearby import link_target, similar_names
 from mdplan.storage.refusal import of_error, refusing
 from mdplan.storage.scope import Scope
 from mdplan.text.value import field, replace, value
@@ -177,12 +176,16 @@ class Root:
         )
 
     def _link_hint(self, folder: int, components: list[str], rest: list[str]) -> str:
+        from mdplan.storage.nearby import link_target
+
         target = link_target(self.filesystem, folder, components, self.path)
         if target is None:
             return "it points to nothing inside the root; name a real file"
         return f"name `{self.show('/'.join([target, *rest]))}` instead"
 
     def _similar_hint(self, folder: int, components: list[str]) -> str:
+        from mdplan.storage.nearby import similar_names
+
         names = similar_names(self.filesystem, folder, components[-1])
         paths = ["/".join([*components[:-1], name]) for name in names]
         shown = [f"`{self.show(path)}`" for path in paths if isinstance(self.canonical(path), str)]

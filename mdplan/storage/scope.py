@@ -17,7 +17,7 @@ _MAX_STARS: Final = 3
 _MAX_DOUBLE_STARS: Final = 2
 _AS_GIT: Final = "write it as in a `.gitignore`, for example `docs/**/*.md`"
 _ONE_EACH: Final = "give a glob for each, for example `*.md` and `*.txt`"
-_BRACES: Final = re.compile(r"\{[^{}/]*,[^{}/]*\}")
+_BRACES: Final = r"\{[^{}/]*,[^{}/]*\}"
 
 
 @value(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def glob_problem(glob: str) -> Diagnostic | None:
 
     Also for braces: other tools expand them and git does not, so `--deny "*.{key,pem}"` would deny nothing.
     """
-    braces = _BRACES.search(glob)
+    braces = re.search(_BRACES, glob)
     if braces is not None:
         return _invalid(glob, f"has `{visible(braces[0])}`, and braces are not expanded", _ONE_EACH)
     try:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.storage.file_name import TEMPORARY_NAME
+from mdplan.storage.file_name import is_temporary_name
 from mdplan.storage.root import STATE_FOLDER, Root
 
 _NOT_ENTERED = frozenset({".git", STATE_FOLDER})
@@ -27,9 +27,7 @@ def stray_files(root: Root) -> Iterator[str]:
         finally:
             root.filesystem.release(folder)
         above = f"{path}/" if path else ""
-        yield from (
-            above + each.name for each in entries if each.is_file and TEMPORARY_NAME.fullmatch(each.name)
-        )
+        yield from (above + each.name for each in entries if each.is_file and is_temporary_name(each.name))
         waiting += (
             above + each.name
             for each in reversed(entries)

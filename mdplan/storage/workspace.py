@@ -9,15 +9,14 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.file_name import FileName, canonical_path, visible
 from mdplan.storage.filesystem import FileSystem
 from mdplan.storage.leaf import FileBytes
-from mdplan.storage.listing import files_below
 from mdplan.storage.refusal import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.scope import Scope, compiled, cost_problem, glob_problem
 from mdplan.text.value import replace, value
 
 # One letter before a colon is a drive.
-_ROOT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]+")
-_NAMED: Final = re.compile(rf"({_ROOT_NAME.pattern})=(.+)")
+_ROOT_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]+"
+_NAMED: Final = rf"({_ROOT_NAME})=(.+)"
 _GLOB_CHARACTERS: Final = frozenset("*?[")
 _ROOTS_SHOWN: Final = 10
 
@@ -50,7 +49,7 @@ class Workspace:
         if len(named) == 1:
             named = {"": next(iter(named.values()))}
         for name in named:
-            if len(named) > 1 and not _ROOT_NAME.fullmatch(name):
+            if len(named) > 1 and not re.fullmatch(_ROOT_NAME, name):
                 message = f"`{visible(name)}` cannot name a root"
                 hint = "use two or more letters, digits, `.`, `_`, `-`; give it with `NAME=FOLDER`"
                 raise StorageRefused((Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint),))
@@ -194,7 +193,7 @@ class Workspace:
 def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, str | os.PathLike[str]]:
     named: dict[str, str | os.PathLike[str]] = {}
     for given in folders:
-        written = _NAMED.fullmatch(given) if isinstance(given, str) else None
+        written = re.fullmatch(_NAMED, given) if isinstance(given, str) else None
         name, folder = (
             (written[1], written[2]) if written else (os.path.basename(os.path.realpath(given)), given)
         )
@@ -217,6 +216,8 @@ def _opens(root: Root, below: str) -> bool:
 def _names(
     root: Root, folder: str, glob: str | None, *, respect_gitignore: bool
 ) -> Iterator[FileName] | Diagnostic:
+    from mdplan.storage.listing import files_below
+
     opened = root.open_folder(folder)
     if isinstance(opened, Diagnostic):
         return opened

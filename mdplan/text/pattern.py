@@ -15,7 +15,6 @@ from mdplan.text.value import value
 if TYPE_CHECKING:
     import regex
 
-TIME_LIMIT_SECONDS: Final = 1.0
 MOST_MATCHES: Final = 100_000
 
 
@@ -60,9 +59,7 @@ class Pattern:
     multiline: bool = True
     dot_all: bool = False
 
-    def find(
-        self, text: str, within: Span, seconds: float = TIME_LIMIT_SECONDS
-    ) -> tuple[Found, ...] | PatternProblem:
+    def find(self, text: str, within: Span, seconds: float) -> tuple[Found, ...] | PatternProblem:
         """Matches in `text` inside of `within`, from left to right, without overlaps.
 
         A regular expression that has not found them all after `seconds` is given up.

@@ -10,10 +10,10 @@ from typing import Final
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 # Letters and marks that have no width: graphically a blank or nothing, whatever their category says.
 _BLANK_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
-_NOT_ASCII: Final = re.compile(r"[^\x00-\x7e]")
+_NOT_ASCII: Final = r"[^\x00-\x7e]"
 _UNUSUAL: Final = re.compile(r"[^\n\t\x20-\x7e]")
 # What colours begin and end with.
-_COLOUR: Final = re.compile(r"(\x1b\[[0-9;]{0,20}m)")
+_COLOUR: Final = r"(\x1b\[[0-9;]{0,20}m)"
 
 
 def escaped(text: str) -> str:
@@ -23,14 +23,14 @@ def escaped(text: str) -> str:
 
 def escaped_but_for_colours(text: str) -> str:
     """The same, in which sequences that set colours stay; those of a file were escaped before."""
-    parts = _COLOUR.split(text)
+    parts = re.split(_COLOUR, text)
     parts[::2] = map(escaped, parts[::2])
     return "".join(parts)
 
 
 def escaped_json(text: str) -> str:
     r"""JSON `text` that means the same, with hidden characters as ``\uNNNN``, so that it can be looked at."""
-    return _NOT_ASCII.sub(lambda match: _json_escape(match[0]) if is_hidden(match[0]) else match[0], text)
+    return re.sub(_NOT_ASCII, lambda match: _json_escape(match[0]) if is_hidden(match[0]) else match[0], text)
 
 
 @lru_cache(maxsize=4096)

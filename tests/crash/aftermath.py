@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mdplan.engine import Engine
-from mdplan.storage.file_name import TEMPORARY_NAME
+from mdplan.storage.file_name import is_temporary_name
 from mdplan.storage.history import Transaction, before_image, transactions
 from mdplan.storage.root import Root
 from tests.disk import tree
@@ -136,7 +136,7 @@ def outcome(found: Tree, old: Tree, new: Tree) -> str:
 
 def is_temporary(path: str) -> bool:
     """Whether it is a file of a commit."""
-    return TEMPORARY_NAME.fullmatch(path.rpartition("/")[2]) is not None
+    return is_temporary_name(path.rpartition("/")[2])
 
 
 def torn(folder: Path, old: Tree, new: Tree) -> Iterator[str]:

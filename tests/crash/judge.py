@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mdplan.storage.file_name import TEMPORARY_NAME
+from mdplan.storage.file_name import is_temporary_name
 from mdplan.storage.history import Transaction, before_image, transactions
 from mdplan.storage.root import Root
 from tests.crash.scenario import digest
@@ -24,7 +24,7 @@ def strays(image: Image, settled: tuple[str, ...]) -> Iterator[str]:
     """What a recovery should have taken away; the journal may hold what is in one of the `settled` states."""
     for path, content in tree_of(image).items():
         folder, _, name = path.removeprefix(STATE).rpartition("/")
-        if TEMPORARY_NAME.fullmatch(path.rpartition("/")[2]):
+        if is_temporary_name(path.rpartition("/")[2]):
             yield f"{path} stayed"
         elif not path.startswith(STATE) or path.endswith("/"):
             continue

@@ -12,7 +12,7 @@ import pytest
 
 from mdplan.diagnostics import Code
 from mdplan.storage.commit import CommitFacts, Durability, StagedFile, stage
-from mdplan.storage.file_name import TEMPORARY_NAME
+from mdplan.storage.file_name import is_temporary_name
 from mdplan.storage.filesystem import FileSystem, Step
 from mdplan.storage.lock import locked
 from mdplan.storage.recovery import recover
@@ -42,7 +42,7 @@ def check_refused(
 
 def is_temporary(name: str) -> bool:
     """Whether the commit made the file of that path."""
-    return TEMPORARY_NAME.fullmatch(name.rpartition("/")[2]) is not None
+    return is_temporary_name(name.rpartition("/")[2])
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from mdplan.diagnostics import Code, Problems, Severity
 from mdplan.storage.commit import CommitFacts
-from mdplan.storage.file_name import TEMPORARY_NAME
+from mdplan.storage.file_name import is_temporary_name
 from mdplan.storage.filesystem import FileSystem, Step
 from mdplan.storage.refusal import StorageRefused
 from tests.commits import change, commit, creation, deletion, journal_of, recovered
@@ -88,9 +88,7 @@ def tried(folder: Path, disk: FileSystem) -> CommitFacts | Problems:
 
 def without_temporary(seen: Tree) -> Tree:
     """`seen` without what the commit made beside its targets."""
-    return {
-        name: entry for name, entry in seen.items() if not TEMPORARY_NAME.fullmatch(name.rpartition("/")[2])
-    }
+    return {name: entry for name, entry in seen.items() if not is_temporary_name(name.rpartition("/")[2])}
 
 
 def counted(folder: Path, kind: str) -> Counter[Step]:
@@ -211,7 +209,7 @@ def test_case_45_failure_to_clean_up_is_success_with_a_warning(tmp_path: Path, e
     assert not facts.undoable
     assert [problem.code for problem in facts.warnings] == [CODES[error], Code.NOT_UNDOABLE]
     assert {problem.severity for problem in facts.warnings} == {Severity.WARNING}
-    left = [name for name in tree(folder) if TEMPORARY_NAME.fullmatch(name.rpartition("/")[2])]
+    left = [name for name in tree(folder) if is_temporary_name(name.rpartition("/")[2])]
     assert len(left) == 1
     assert f"`{left[0].rpartition('/')[2]}`" in facts.warnings[0].hint
     # The next commit does it.

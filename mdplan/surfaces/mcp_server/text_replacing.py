@@ -23,9 +23,10 @@ def replace(engine: Engine, request: ReplaceRequest) -> Answer:
     source = expected_source(engine, request.file_path, request.expected_hash)
     if isinstance(source, Answer):
         return source
-    found = _found(source, request.old_text)
+    seconds = engine.settings.pattern_seconds
+    found = _found(source, request.old_text, seconds)
     if not found:
-        return _not_found(source, request.old_text)
+        return _not_found(source, request.old_text, seconds)
     chosen = _chosen(request.occurrence, len(found))
     if isinstance(chosen, Answer):
         return chosen
@@ -63,16 +64,16 @@ def replace(engine: Engine, request: ReplaceRequest) -> Answer:
     )
 
 
-def _found(source: Source, text: str, *, case_sensitive: bool = True) -> list[Span]:
-    """Where `text` stands, from left to right."""
+def _found(source: Source, text: str, seconds: float, *, case_sensitive: bool = True) -> list[Span]:
+    """Where `text` stands, from left to right, as far as it is found within `seconds`."""
     view = LineEndView(source.text, source.lines)
     pattern = Pattern(text=to_lf(text), case_sensitive=case_sensitive)
-    found = pattern.find(view.text, Span(0, len(view.text)))
+    found = pattern.find(view.text, Span(0, len(view.text)), seconds)
     return [view.span_in_text(match.span) for match in found] if isinstance(found, tuple) else []
 
 
-def _not_found(source: Source, text: str) -> Answer:
-    found = _found(source, text, case_sensitive=False)
+def _not_found(source: Source, text: str, seconds: float) -> Answer:
+    found = _found(source, text, seconds, case_sensitive=False)
     message = "Text not found: oldText stands nowhere in the file"
     if found:
         line = source.lines.line_at(found[0].start)
