@@ -102,6 +102,10 @@ class Documents(OutlinedFiles):
                 found.append(FoundFile(source.sha256, again, renamed_sha256))
         return tuple(problems) or found
 
+    def are_bases(self, files: Sequence[BuiltFile]) -> bool:
+        """Whether `files` are what they were planned on; bytes are compared, and nothing is decoded."""
+        return all(map(self._is_base, files))
+
     def timely_of(self, plan: Plan, look: Callable[[], _Found]) -> _Found | Problems:
         """What `look` finds in the files of `plan`. Errors: PARSE_TIMEOUT."""
         found = self.timely(plan.files[0].path, look, len(plan.files))
@@ -265,6 +269,15 @@ class Documents(OutlinedFiles):
         source = name if isinstance(name, Diagnostic) else self.read(name, encoding)
         is_gone = isinstance(source, Diagnostic) and source.code is Code.FILE_NOT_FOUND
         return None if is_gone else source
+
+    def _is_base(self, built: BuiltFile) -> bool:
+        file, name = built.file, self.workspace.locate(built.file.path)
+        found = name if isinstance(name, Diagnostic) else self.workspace.read(name, self.max_file_bytes)
+        if isinstance(found, Diagnostic):
+            return found.code is Code.FILE_NOT_FOUND and not file.exists
+        new = self.workspace.locate(file.new_path) if file.new_path else None
+        is_free = new is None or (isinstance(new, FileName) and self._occupied(new) is None)
+        return file.exists and found.data == built.base.source.data and is_free
 
     def _read_again(self, path: str, encoding: str | None) -> Source | None:
         """A file that was read before; None where it cannot be read any more."""

@@ -309,17 +309,12 @@ class Engine:
         self, lock: RootLock, seen: Planned | Plan, plan_it: Callable[[], Planned | Plan | Problems]
     ) -> ApplyReport:
         """Commit what was planned as `seen`; where another writer was faster, what `plan_it` plans now."""
-        planned = seen if isinstance(seen, Planned) and self._is_current(seen.plan) else plan_it()
+        planned = seen if isinstance(seen, Planned) and self.documents.are_bases(seen.files) else plan_it()
         if isinstance(planned, Plan):
             return self.committing.applied_already(lock, planned)
         if not isinstance(planned, Planned):
             return refusal(ApplyReport, planned)
         return self.committing.commit_planned(lock, planned, rebased=planned.rebased)
-
-    def _is_current(self, plan: Plan) -> bool:
-        """Whether its files are its bases still."""
-        found = self.documents.found_of(plan)
-        return isinstance(found, list) and not self.documents.stale(plan, found)
 
     def _apply_plan(self, data: Mapping[str, Any]) -> ApplyReport:
         request = read_plan_request(data, is_document=is_document(data))
