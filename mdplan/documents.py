@@ -103,7 +103,10 @@ class Documents(OutlinedFiles):
         return tuple(problems) or found
 
     def are_bases(self, files: Sequence[BuiltFile]) -> bool:
-        """Whether `files` are what they were planned on; bytes are compared, and nothing is decoded."""
+        """Whether `files` are what they were planned on; bytes are compared, and nothing is decoded.
+
+        Nobody looks at their new names: a commit refuses those that are taken.
+        """
         return all(map(self._is_base, files))
 
     def timely_of(self, plan: Plan, look: Callable[[], _Found]) -> _Found | Problems:
@@ -275,9 +278,7 @@ class Documents(OutlinedFiles):
         found = name if isinstance(name, Diagnostic) else self.workspace.read(name, self.max_file_bytes)
         if isinstance(found, Diagnostic):
             return found.code is Code.FILE_NOT_FOUND and not file.exists
-        new = self.workspace.locate(file.new_path) if file.new_path else None
-        is_free = new is None or (isinstance(new, FileName) and self._occupied(new) is None)
-        return file.exists and found.data == built.base.source.data and is_free
+        return file.exists and found.data == built.base.source.data
 
     def _read_again(self, path: str, encoding: str | None) -> Source | None:
         """A file that was read before; None where it cannot be read any more."""

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -506,33 +506,64 @@ def test_old_transactions_are_forgotten(folder: Path) -> None:
     assert codes(engine.undo(done[0])) == [Code.NOT_UNDOABLE]
 
 
-# Two writers of one file that is to be created.
+# What others do between a plan and its lock.
+
+
+CREATE = batch({"op": "create_file", "markdown": "# C\n"}, file="c.md")
+RENAME = batch({"op": "rename_file", "newFile": "c.md"}, baseSha256=sha256_hex(GUIDE))
+
+
+def be_overtaken(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, other: Callable[[], object]
+) -> list[object]:
+    """Let `other` come between the first plan of `engine` and its lock; what it gives is in the list then."""
+    planned, done = engine.planner.plan, []
+
+    def plan(asked: Batch, tick: object = None) -> object:
+        del tick
+        found = planned(asked)
+        if not done:
+            done.append(other())
+        return found
+
+    monkeypatch.setattr(engine.planner, "plan", plan)
+    return done
 
 
 def test_created_file_that_another_was_faster_with_is_looked_at_again_under_the_lock(
     engine: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = batch({"op": "create_file", "markdown": "# C\n"}, file="c.md")
     other = Engine.open([folder], settings=SETTINGS)
-    first: list[ApplyReport] = []
-    recover_pending = engine.recovery.recover_pending
+    first = be_overtaken(engine, monkeypatch, lambda: other.apply(CREATE))
+    second = engine.apply(CREATE)
 
-    planned = engine.planner.plan
-
-    def plan_and_be_overtaken(asked: Batch, tick: object = None) -> object:
-        del tick
-        found = planned(asked)  # The other writer comes between plan and lock.
-        if not first:
-            first.append(other.apply(create))
-        return found
-
-    monkeypatch.setattr(engine.planner, "plan", plan_and_be_overtaken)
-    second = engine.apply(create)
-
-    assert recover_pending() == []
+    assert isinstance(first[0], ApplyReport)
     assert first[0].applied
     assert second.already_applied
     assert second.receipt.transaction == first[0].receipt.transaction
+
+
+@pytest.mark.parametrize(
+    ("asked", "other", "code"),
+    [
+        (CREATE, Path.mkdir, Code.NOT_A_TEXT_FILE),
+        (CREATE, lambda path: path.symlink_to("a.md"), Code.SYMLINK_REFUSED),
+        (RENAME, Path.touch, Code.FILE_EXISTS),
+    ],
+)
+def test_what_another_put_in_the_way_is_seen_under_the_lock(
+    engine: Engine,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: dict[str, Any],
+    other: Callable[[Path], object],
+    code: Code,
+) -> None:
+    before = (folder / "a.md").read_bytes()
+    be_overtaken(engine, monkeypatch, lambda: other(folder / "c.md"))
+
+    assert codes(engine.apply(asked)) == [code]
+    assert (folder / "a.md").read_bytes() == before
 
 
 def test_created_file_that_another_made_otherwise_is_refused(
