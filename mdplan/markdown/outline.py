@@ -85,6 +85,7 @@ class Outline:
             known if known and known.texts.is_like(rows.texts) else HeadingTree(rows.texts)
         )
         tree = self.heading_tree
+        source.lines.mark(rows.starts, rows.first_lines)
         self._table = SectionTable(rows, tree, source.lines, body)
         self.sections = Sections(self._table, tree.tops, has_preamble=True)
         self.nested = Sections(self._table, tree.nested, has_preamble=False)

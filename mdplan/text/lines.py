@@ -7,6 +7,7 @@ A line ends at LF, CRLF or a lone CR and nowhere else (CommonMark 0.31.2, sectio
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _LF = re.compile(r"\n")
 _NEAR = 4096
 # Of texts so long a list of all starts of lines costs more than some questions without one.
-_LONG = 200_000
-_FEW_QUESTIONS = 200
+_LONG = 50_000
 
 
 class LineIndex:
@@ -29,7 +29,7 @@ class LineIndex:
     The empty text has no line. Offsets are code points from the start of the text.
     """
 
-    __slots__ = ("_before", "_count", "_counts", "_has_cr", "_length", "_starts", "_text")
+    __slots__ = ("_before", "_count", "_has_cr", "_length", "_marks", "_starts", "_text")
 
     def __init__(self, text: str, lf_lines: int | None = None) -> None:
         """Index `text` in one pass, when somebody asks for a place.
@@ -44,7 +44,7 @@ class LineIndex:
         # Line starts before some edits, if they were known: those of this text are made of them when asked.
         self._before: tuple[list[int], tuple[int, ...], EditList] | None = None
         # What answers the first questions about a long text, which may be the only ones.
-        self._counts: _LineCounts | None = None
+        self._marks: _Marks | None = None
 
     @property
     def starts(self) -> list[int]:
@@ -58,6 +58,12 @@ class LineIndex:
                 self._starts = _edited_starts([*starts, *behind], edits, self._length)
                 self._before = None
         return self._starts
+
+    def mark(self, starts: Sequence[int], lines: Sequence[int]) -> None:
+        """Be told where some lines start, and their numbers, both in order: others are counted from these."""
+        is_dense = len(starts) * _NEAR >= self._length >= _LONG
+        if is_dense and self._marks is None and self._starts is None and not self.has_cr:
+            self._marks = _Marks(self._text, [0, *starts], [1, *lines])
 
     def edited(self, edits: "EditList", text: str) -> "LineIndex":
         """Index of `text`, which `edits` made of this one's."""
@@ -98,27 +104,27 @@ class LineIndex:
             # The end of a text is asked for more often than all else: then its lines are counted from there.
             behind = self._text.count("\n", offset) - self._text.endswith("\n")
             return self.count - behind
-        counts = self._few_questions() if self._starts is None else None
-        return max(bisect_right(self.starts, offset), 1) if counts is None else counts.line_at(offset)
+        marks = self._few_questions() if self._starts is None else None
+        return max(bisect_right(self.starts, offset), 1) if marks is None else marks.line_at(offset)
 
     def start(self, line: int) -> int:
         """Offset of the first code point of `line`; for ``count + 1`` the end of the text."""
-        counts = self._few_questions() if self._starts is None else None
-        if counts is not None:
-            return counts.start(line) if line <= self.count else self._length
+        marks = self._few_questions() if self._starts is None else None
+        if marks is not None:
+            return marks.start(line) if line <= self.count else self._length
         starts = self.starts
         return starts[line - 1] if line <= len(starts) else self._length
 
-    def _few_questions(self) -> "_LineCounts | None":
+    def _few_questions(self) -> "_Marks | None":
         """What answers one more question about a long text; None where all starts of lines shall do it."""
         if self._length < _LONG or self._before is not None:
             return None
-        if self._counts is None:
+        if self._marks is None:
             if self.has_cr:
                 return None
-            self._counts = _LineCounts(self._text)
-        self._counts.questions += 1
-        return self._counts if self._counts.questions <= _FEW_QUESTIONS else None
+            self._marks = _Marks.evenly(self._text)
+        # To look once at as much as the text has costs what all starts of lines cost.
+        return self._marks if self._marks.looked_at <= self._length else None
 
     def end(self, line: int) -> int:
         """Offset after the line end of `line`."""
@@ -182,29 +188,56 @@ class LineIndex:
         return offset if offset <= self.content_end(line) else None
 
 
-class _LineCounts:
-    """How many lines of a text in LF end before each of some places, from which the others are counted."""
+class _Marks:
+    """Some places of a text in LF, each with the number of its line, from which other lines are counted.
 
-    __slots__ = ("_counts", "_text", "questions")
+    Both are in order, and the first place is the start of the text. `looked_at` are the code points that were
+    looked at so far.
+    """
 
-    def __init__(self, text: str) -> None:
-        """Count once through `text`."""
+    __slots__ = ("_lines", "_places", "_starts", "_text", "looked_at")
+
+    def __init__(self, text: str, places: Sequence[int], lines: Sequence[int]) -> None:
         self._text = text
-        self.questions = 0
-        counts = (text.count("\n", at, at + _NEAR) for at in range(0, len(text), _NEAR))
-        self._counts = [0, *accumulate(counts)]
+        self._places = places
+        self._lines = lines
+        # Those that were asked for: the next question is often about the same line, or one beside it.
+        self._starts: dict[int, int] = {}
+        self.looked_at = 0
+
+    @classmethod
+    def evenly(cls, text: str) -> "_Marks":
+        """Marks all over `text`, counted in one pass."""
+        places = range(0, len(text), _NEAR)
+        counts = (text.count("\n", at, at + _NEAR) for at in places)
+        return cls(text, places, list(accumulate(counts, initial=1)))
 
     def line_at(self, offset: int) -> int:
         """As `LineIndex.line_at`, for a place before the end."""
-        place = offset // _NEAR
-        return self._counts[place] + self._text.count("\n", place * _NEAR, offset) + 1
+        mark = bisect_right(self._places, offset) - 1
+        place = self._places[mark]
+        self.looked_at += offset - place
+        return self._lines[mark] + self._text.count("\n", place, offset)
 
     def start(self, line: int) -> int:
         """As `LineIndex.start`, for a line that is there."""
-        place = max(bisect_left(self._counts, line - 1) - 1, 0)
-        at = place * _NEAR
-        for _ in range(line - 1 - self._counts[place]):
-            at = self._text.find("\n", at) + 1
+        starts, text = self._starts, self._text
+        if line in starts:
+            return starts[line]
+        if line - 1 in starts:
+            place = starts[line - 1]
+            at = text.find("\n", place) + 1
+        elif line + 1 in starts:
+            place = starts[line + 1]
+            at = text.rfind("\n", 0, place - 1) + 1
+        else:
+            # A mark on the line itself may stand behind its start.
+            mark = max(bisect_left(self._lines, line) - 1, 0)
+            at = place = self._places[mark]
+            for _ in range(line - self._lines[mark]):
+                at = text.find("\n", at) + 1
+        self.looked_at += abs(at - place)
+        starts[line] = at
         return at
 
 
