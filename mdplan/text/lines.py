@@ -63,7 +63,7 @@ class LineIndex:
         """Be told where some lines start, and their numbers, both in order: others are counted from these."""
         is_dense = len(starts) * _NEAR >= self._length >= _LONG
         if is_dense and self._marks is None and self._starts is None and not self.has_cr:
-            self._marks = _Marks(self._text, [0, *starts], [1, *lines])
+            self._marks = _Marks(self._text, starts, lines)
 
     def edited(self, edits: "EditList", text: str) -> "LineIndex":
         """Index of `text`, which `edits` made of this one's."""
@@ -191,7 +191,7 @@ class LineIndex:
 class _Marks:
     """Some places of a text in LF, each with the number of its line, from which other lines are counted.
 
-    Both are in order, and the first place is the start of the text. `looked_at` are the code points that were
+    Both are in order; the start of the text need not be among them. `looked_at` are the code points that were
     looked at so far.
     """
 
@@ -214,10 +214,9 @@ class _Marks:
 
     def line_at(self, offset: int) -> int:
         """As `LineIndex.line_at`, for a place before the end."""
-        mark = bisect_right(self._places, offset) - 1
-        place = self._places[mark]
+        place, number = self._mark(bisect_right(self._places, offset) - 1)
         self.looked_at += offset - place
-        return self._lines[mark] + self._text.count("\n", place, offset)
+        return number + self._text.count("\n", place, offset)
 
     def start(self, line: int) -> int:
         """As `LineIndex.start`, for a line that is there."""
@@ -232,13 +231,17 @@ class _Marks:
             at = text.rfind("\n", 0, place - 1) + 1
         else:
             # A mark on the line itself may stand behind its start.
-            mark = max(bisect_left(self._lines, line) - 1, 0)
-            at = place = self._places[mark]
-            for _ in range(line - self._lines[mark]):
+            place, number = self._mark(bisect_left(self._lines, line) - 1)
+            at = place
+            for _ in range(line - number):
                 at = text.find("\n", at) + 1
         self.looked_at += abs(at - place)
         starts[line] = at
         return at
+
+    def _mark(self, index: int) -> tuple[int, int]:
+        """The place with this index and its line; the start of the text stands before the first one."""
+        return (0, 1) if index < 0 else (self._places[index], self._lines[index])
 
 
 class LinesOfPart:

@@ -537,6 +537,7 @@ def test_created_file_that_another_was_faster_with_is_looked_at_again_under_the_
     first = be_overtaken(engine, monkeypatch, lambda: other.apply(CREATE))
     second = engine.apply(CREATE)
 
+    assert engine.recovery.recover_pending() == []
     assert isinstance(first[0], ApplyReport)
     assert first[0].applied
     assert second.already_applied
@@ -569,16 +570,8 @@ def test_what_another_put_in_the_way_is_seen_under_the_lock(
 def test_created_file_that_another_made_otherwise_is_refused(
     engine: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned = engine.planner.plan
-
-    def plan_and_be_overtaken(asked: Batch, tick: object = None) -> object:
-        del tick
-        found = planned(asked)  # The other writer comes between plan and lock.
-        (folder / "c.md").write_bytes(b"theirs\n")
-        return found
-
-    monkeypatch.setattr(engine.planner, "plan", plan_and_be_overtaken)
-    report = engine.apply(batch({"op": "create_file", "markdown": "# C\n"}, file="c.md"))
+    be_overtaken(engine, monkeypatch, lambda: (folder / "c.md").write_bytes(b"theirs\n"))
+    report = engine.apply(CREATE)
 
     assert codes(report) == [Code.FILE_EXISTS]
     assert (folder / "c.md").read_bytes() == b"theirs\n"
