@@ -52,7 +52,7 @@ format: $(STAMP) ## format the code and mend what ruff can mend safely
 	@$(BIN)/ruff format
 
 bench: $(STAMP) ## measure speed
-	@$(BIN)/python benchmarks/run.py
+	@$(BIN)/python tests/benchmarks/run.py
 
 fuzz: $(STAMP) ## feed odd input to each target of tests/fuzz for SECONDS, guided by coverage
 	@$(PIP) install --only-binary=atheris --group fuzz || { \

@@ -5,8 +5,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from mdplan.surfaces.cli.ending import NAME, exit_code
-from mdplan.surfaces.cli.looking import plain_call
+from mdplan.cli.exit_codes import NAME, exit_code
+from mdplan.cli.looking import plain_call
 
 if TYPE_CHECKING:
     import click
@@ -16,14 +16,14 @@ _NEW_OBJECTS: Final = 50_000
 
 def load_program() -> "click.Group":
     """All commands, as click has them."""
-    from mdplan.surfaces.cli.group import LazyCommand
-    from mdplan.surfaces.cli.program import build_program
+    from mdplan.cli.group import LazyCommand
+    from mdplan.cli.program import build_program
 
     return build_program({"serve": LazyCommand("Serve agents over MCP.", _serve)})
 
 
 def _serve() -> "click.Command":
-    from mdplan.surfaces.mcp_server.command import serve
+    from mdplan.cli.commands.serve import serve
 
     return serve
 

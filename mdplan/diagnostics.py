@@ -3,7 +3,7 @@
 from enum import IntEnum, StrEnum
 from typing import Final, Self
 
-from mdplan.text.near_miss import NearMiss
+from mdplan.text.search.near_miss import NearMiss
 from mdplan.text.span import Position
 from mdplan.text.value import replace, value
 

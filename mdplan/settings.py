@@ -3,10 +3,15 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mdplan.batch_limits import DEFAULT_LIMITS, Limits
-from mdplan.document_limits import FRONT_MATTER_CHARACTERS, PARSE_SECONDS, PATTERN_SECONDS, DocumentLimits
 from mdplan.limit_options import LimitOption
+from mdplan.requests.limits import DEFAULT_LIMITS, Limits
 from mdplan.storage.durability import Durability
+from mdplan.text.document_limits import (
+    FRONT_MATTER_CHARACTERS,
+    PARSE_SECONDS,
+    PATTERN_SECONDS,
+    DocumentLimits,
+)
 from mdplan.text.value import replace, value
 
 

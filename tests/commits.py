@@ -5,11 +5,11 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
-from mdplan.storage.commit import CommitFacts, Durability, StagedFile, publish, stage
-from mdplan.storage.filesystem import FileSystem
-from mdplan.storage.lock import locked
-from mdplan.storage.recovery import Keep, Recovered, recover
-from mdplan.storage.root import Root
+from mdplan.storage.fs.filesystem import FileSystem
+from mdplan.storage.fs.root import Root
+from mdplan.storage.journal.lock import locked
+from mdplan.storage.transaction.commit import CommitFacts, Durability, StagedFile, publish, stage
+from mdplan.storage.transaction.recovery import Keep, Recovered, recover
 
 LIMIT = 1 << 20
 

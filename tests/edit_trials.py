@@ -15,17 +15,17 @@ from urllib.parse import unquote
 
 import pytest
 
-from mdplan.batch import Batch
 from mdplan.diagnostics import Code, Problems
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.section import Section
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
 from mdplan.planning.build import Built, BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
-from mdplan.planning.derived import derive
+from mdplan.planning.links.derived_edits import derive
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
-from mdplan.text.diff import file_diff
+from mdplan.requests.batch import Batch
+from mdplan.text.diff.diff import file_diff
 from mdplan.text.source import Source
 from tests.no_other_files import NoOtherFiles
 from tests.rendered_page import Page

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from mdplan.batch_limits import Limits
-from mdplan.engine import Engine, Settings
-from mdplan.markdown.heading_path import find_by_path
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.section import Section
-from mdplan.storage.commit import Durability
+from mdplan.engine.engine import Engine, Settings
+from mdplan.markdown.outline.heading_path import find_by_path
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
+from mdplan.requests.limits import Limits
+from mdplan.storage.transaction.commit import Durability
 from mdplan.text.source import Source, sha256_hex
 
 CASES = Path(__file__).parent / "cases"

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from markdown_it.common.utils import normalizeReference, unescapeAll
 from markdown_it.token import Token
 
-from mdplan.markdown.inline_nodes import InlineKind, InlineMap, InlineNode
-from mdplan.markdown.parser import inline_parser
+from mdplan.markdown.blocks.parser import inline_parser
+from mdplan.markdown.inline.inline_nodes import InlineKind, InlineMap, InlineNode
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 

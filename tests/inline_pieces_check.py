@@ -1,8 +1,8 @@
 """Inline nodes of a document that is parsed piece by piece, against those of one parse of all of it."""
 
-from mdplan.markdown.blocks import parse_blocks
-from mdplan.markdown.front_matter import find_front_matter
-from mdplan.markdown.inline_nodes import InlineMap
+from mdplan.markdown.blocks.blocks import parse_blocks
+from mdplan.markdown.front_matter.block import find_front_matter
+from mdplan.markdown.inline.inline_nodes import InlineMap
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.link_target import Held
+from mdplan.markdown.links.link_target import Held
 from mdplan.planning.snapshot import SnapshotFile
 
 

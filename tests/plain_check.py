@@ -3,12 +3,12 @@
 from collections import Counter
 from dataclasses import asdict
 
-from mdplan.markdown.inline_recorder import record_nodes
-from mdplan.markdown.links import count_links, local_links
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.plain_inline import plain_nodes
-from mdplan.markdown.plain_links import plain_links
-from mdplan.markdown.targets import attributes_in, explicit_anchors, whole, with_anchor
+from mdplan.markdown.inline.inline_recorder import record_nodes
+from mdplan.markdown.inline.plain_inline import plain_nodes
+from mdplan.markdown.links.links import count_links, local_links
+from mdplan.markdown.links.plain_links import plain_links
+from mdplan.markdown.links.targets import attributes_in, explicit_anchors, whole, with_anchor
+from mdplan.markdown.outline.outline import Outline
 from mdplan.text.source import Source
 from mdplan.text.span import Span
 

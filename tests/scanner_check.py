@@ -2,10 +2,10 @@
 
 import re
 
-from mdplan.markdown.block import BlockKind
-from mdplan.markdown.block_tree import BlockTree
-from mdplan.markdown.blocks import parse_blocks
-from mdplan.markdown.scanned_blocks import ScannedBlocks
+from mdplan.markdown.blocks.block import BlockKind
+from mdplan.markdown.blocks.block_tree import BlockTree
+from mdplan.markdown.blocks.blocks import parse_blocks
+from mdplan.markdown.blocks.scanned_blocks import ScannedBlocks
 from mdplan.text.lines import LineIndex
 
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")

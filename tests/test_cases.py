@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
 from mdplan.plan import edit_list_from_json
-from mdplan.plan_report import PlanReport
-from mdplan.report import to_wire
+from mdplan.reports.base import to_wire
+from mdplan.reports.plan import PlanReport
 from mdplan.text.source import Source, sha256_hex
 from tests.golden_case import Case, Json, Tree, find_cases, is_part_of, only_of, read_tree
 from tests.patch_tools import git_apply, needs_git

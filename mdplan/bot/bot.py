@@ -11,19 +11,19 @@ from itertools import islice
 from typing import Any, Final, TypeAlias, TypeVar
 
 from mdplan.bot.candidates import find_candidates
+from mdplan.bot.coupling import Alone, changed_names, find_together
 from mdplan.bot.executors import in_order, opened
 from mdplan.bot.file_planner import FilePlanner, links_of_chunk, plan_chunk
 from mdplan.bot.job import Candidate, Job, Outcome, PackedJob, Verdict
-from mdplan.bot.joint import Joint, plan_jointly
-from mdplan.bot.loading import LoadedManifest
+from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.near_misses import NearMiss, near_miss_warnings
+from mdplan.bot.plan_group import Joint, plan_jointly
 from mdplan.bot.spool import Put, Spool
-from mdplan.bot.together import Alone, changed_names, find_together
-from mdplan.collector import collector_paused
 from mdplan.diagnostics import Code, Diagnostic, Problems, warning
-from mdplan.markdown.link_path import MARKDOWN_SUFFIXES
+from mdplan.gc_tuning import collector_paused
+from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES
 from mdplan.plan import Plan
-from mdplan.planning.joined import join_plans
+from mdplan.planning.replan.merge_plans import join_plans
 
 # What happened, and facts about it, as JSON.
 Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]

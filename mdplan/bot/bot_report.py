@@ -1,6 +1,6 @@
 """What the bot hands back."""
 
-from mdplan.plan_report import ApplyReport
+from mdplan.reports.plan import ApplyReport
 from mdplan.text.value import value
 
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import Final
 
-from mdplan.bot.expansion import Misplaced
 from mdplan.bot.job import Candidate
-from mdplan.bot.loading import LoadedManifest
-from mdplan.bot.located import Path
-from mdplan.bot.manifest import Rule
-from mdplan.bot.placeholders import filled, misuse
+from mdplan.bot.manifest.expansion import Misplaced
+from mdplan.bot.manifest.loading import LoadedManifest
+from mdplan.bot.manifest.model import Rule
+from mdplan.bot.manifest.placeholders import filled, misuse
+from mdplan.bot.manifest.source_map import Path
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.storage.file_name import FileName
-from mdplan.storage.globs import files_of
+from mdplan.documents.globs import files_of
+from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.workspace import Workspace
 
 _ONE_ROOT: Final = "write one manifest for each root"

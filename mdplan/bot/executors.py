@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Final, TypeVar, cast
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.refusal import StorageRefused
+from mdplan.storage.fs.errors import StorageRefused
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")

@@ -4,25 +4,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from threading import local
 
-from mdplan.batch import Batch
+from mdplan.bot.already_satisfied import is_settled
 from mdplan.bot.job import Candidate, Chunk, Job, Outcome, PackedJob, Verdict
 from mdplan.bot.near_misses import NearMiss, near_miss
-from mdplan.bot.once_read import OnceRead
-from mdplan.bot.selecting import Selected, Selecting
-from mdplan.bot.settled import is_settled
-from mdplan.collector import collector_paused
+from mdplan.bot.read_once_workspace import OnceRead
+from mdplan.bot.selector import Selected, Selecting
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents import Documents
-from mdplan.linked_files import LinkedFiles
-from mdplan.markdown.link_path import page_key
-from mdplan.outline_cache import OutlineCache
-from mdplan.planner import Planner
-from mdplan.planning.joined import to_join
-from mdplan.planning.link_changes import LinkChanges
-from mdplan.planning.link_names import linked_names, text_of_bytes
-from mdplan.planning.planned import Planned
+from mdplan.documents.cache import OutlineCache
+from mdplan.documents.links import LinkedFiles
+from mdplan.documents.snapshot import Documents
+from mdplan.engine.planner import Planner
+from mdplan.gc_tuning import collector_paused
+from mdplan.markdown.links.link_path import page_key
+from mdplan.planning.links.link_changes import LinkChanges
+from mdplan.planning.links.link_names import linked_names, text_of_bytes
+from mdplan.planning.replan.merge_plans import to_join
+from mdplan.planning.replan.plan_result import Planned
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.storage.refusal import StorageRefused
+from mdplan.requests.batch import Batch
+from mdplan.storage.fs.errors import StorageRefused
 
 # Files are looked at one after the other, so that few outlines are worth keeping.
 _KEPT_BYTES = 1 << 20

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from mdplan.bot.loading import LoadedManifest
+from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.near_misses import NearMiss
 from mdplan.diagnostics import Problems
 from mdplan.plan import Plan

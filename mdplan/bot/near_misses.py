@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mdplan.bot.loading import LoadedManifest
-from mdplan.bot.located import Path
+from mdplan.bot.manifest.loading import LoadedManifest
+from mdplan.bot.manifest.source_map import Path
 from mdplan.diagnostics import Code, Diagnostic, warning
-from mdplan.operation import Operation
+from mdplan.operations.base.operation import Operation
 
 _LEAST: Final = 0.85
 _DIGITS: Final = re.compile(r"[0-9]+")

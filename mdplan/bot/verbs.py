@@ -8,14 +8,14 @@ from typing import Any
 from mdplan.bot.bot import Bot, How, Made
 from mdplan.bot.bot_report import BotReport
 from mdplan.bot.job import Folders, Job, Verdict
-from mdplan.bot.loading import LoadedManifest
+from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.diagnostics import Problems, Severity
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
+from mdplan.engine.recovery import with_recovered
 from mdplan.plan import Plan
-from mdplan.plan_report import ApplyReport
-from mdplan.planning.plan_document import write_document
-from mdplan.planning.summary import report_fields
-from mdplan.recovery import with_recovered
+from mdplan.planning.replan.document import write_document
+from mdplan.planning.results.summary import report_fields
+from mdplan.reports.plan import ApplyReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,11 @@ from typing import Final
 
 import click
 
+from mdplan.cli.commands.serve import serve
+from mdplan.cli.exit_codes import NAME
+from mdplan.cli.group import LazyCommand
+from mdplan.cli.program import build_program
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
-from mdplan.surfaces.cli.ending import NAME
-from mdplan.surfaces.cli.group import LazyCommand
-from mdplan.surfaces.cli.program import build_program
-from mdplan.surfaces.mcp_server.command import serve
 
 ALL_LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 

@@ -6,7 +6,7 @@ from mdplan.codegen.commands import ALL_LIMITS, all_commands, options_of
 from mdplan.codegen.page import page, table
 from mdplan.diagnostics import MOST_PROBLEMS
 from mdplan.limit_options import LimitOption, in_words
-from mdplan.markdown.parser import MAX_NESTING
+from mdplan.markdown.blocks.parser import MAX_NESTING
 
 _INTRODUCTION: Final = """\
 Each limit is an option of the commands below it, a [variable of the environment](environment.md), and a field of `Settings` in [Python](python.md#settings).

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from mdplan.storage.refusal import of_error
+from mdplan.storage.fs.errors import of_error
 
 _MAKERS: Final = frozenset({"Diagnostic", "warning"})
 _FILLED: Final = "…"

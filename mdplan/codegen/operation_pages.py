@@ -5,10 +5,10 @@ from typing import Final
 
 from mdplan.codegen.golden import EXAMPLE, GoldenCases
 from mdplan.codegen.page import as_json, fenced, one_line_json, page, table, with_linked_codes
-from mdplan.operation import SectionTargeted
-from mdplan.operation_reference import FieldReference, OperationReference, operation_reference
+from mdplan.field_names import EDIT_SYNONYMS
 from mdplan.operations import OPERATIONS
-from mdplan.wire_names import EDIT_SYNONYMS
+from mdplan.operations.base.operation import SectionTargeted
+from mdplan.reference.operations import FieldReference, OperationReference, operation_reference
 
 FOLDER: Final = "docs/reference/operations"
 _CODES: Final = "../errors"

@@ -3,10 +3,10 @@
 from functools import cache
 from pathlib import Path
 
-from mdplan.engine import Engine
-from mdplan.surfaces.mcp_server.introductions import INTRODUCTIONS
-from mdplan.surfaces.mcp_server.tool import ToolDefinition
-from mdplan.surfaces.mcp_server.toolsets import chosen_tools
+from mdplan.engine.engine import Engine
+from mdplan.mcp.introductions import INTRODUCTIONS
+from mdplan.mcp.tool import ToolDefinition
+from mdplan.mcp.toolsets import chosen_tools
 
 
 @cache

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from mdplan.codegen.page import bullets, fenced, kind_of, page, table, with_code_tags
 from mdplan.codegen.published import published_tools
-from mdplan.surfaces.mcp_server.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS
-from mdplan.surfaces.mcp_server.tool import ToolDefinition
+from mdplan.mcp.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS
+from mdplan.mcp.tool import ToolDefinition
 
 FOLDER: Final = "docs/reference/tools"
 _WIDTH: Final = 88

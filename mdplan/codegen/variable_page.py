@@ -5,9 +5,9 @@ from typing import Final
 
 from mdplan.codegen.commands import ALL_LIMITS, all_commands, options_of
 from mdplan.codegen.page import page, table
-from mdplan.storage.filesystem import FAILPOINT_VARIABLE
-from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE
-from mdplan.surfaces.http_options import TOKEN_VARIABLE
+from mdplan.storage.fs.filesystem import FAILPOINT_VARIABLE
+from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE
+from mdplan.web.http_options import TOKEN_VARIABLE
 
 _INTRODUCTION: Final = """\
 An option that is given goes before its variable.

@@ -4,12 +4,12 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from mdplan.operation import Operation
 from mdplan.operations.add_list_item import AddListItem
 from mdplan.operations.add_to_front_matter_list import AddToFrontMatterList
 from mdplan.operations.append_to_file import AppendToFile
 from mdplan.operations.append_to_section import AppendToSection
 from mdplan.operations.apply_diff import ApplyDiff
+from mdplan.operations.base.operation import Operation
 from mdplan.operations.create_file import CreateFile
 from mdplan.operations.delete_file import DeleteFile
 from mdplan.operations.delete_front_matter import DeleteFrontMatter

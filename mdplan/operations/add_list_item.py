@@ -5,12 +5,12 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.list_operation import ListOperation, Scope
-from mdplan.markdown.item_text import ItemText, read_item
-from mdplan.markdown.list_edits import ItemInsertion, insert_item, nest_item
-from mdplan.markdown.lists import MarkdownList, PlacedItem
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, Resolution
+from mdplan.markdown.edits.item_text import ItemText, read_item
+from mdplan.markdown.edits.list_edits import ItemInsertion, insert_item, nest_item
+from mdplan.markdown.elements.lists import MarkdownList, PlacedItem
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.list import ListOperation, Scope
+from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.span import Span
 from mdplan.text.value import value
 

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.front_matter_list_operation import FrontMatterListOperation, holds
-from mdplan.front_matter_operation import Block, FrontMatterCreator
-from mdplan.markdown.front_matter_change import GONE, Key, KeyChange, value_at
-from mdplan.markdown.front_matter_problems import null_in_toml
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Resolution
+from mdplan.markdown.edits.front_matter_problems import null_in_toml
+from mdplan.markdown.front_matter.change import GONE, Key, KeyChange, value_at
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.front_matter import Block, FrontMatterCreator
+from mdplan.operations.base.front_matter_list import FrontMatterListOperation, holds
+from mdplan.operations.base.operation import Resolution
 
 
 class AddToFrontMatterList(FrontMatterCreator, FrontMatterListOperation):

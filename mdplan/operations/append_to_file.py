@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.line_operation import as_lines, without_last_line_end
-from mdplan.markdown.blocks import Block, is_left_open
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, Operation, Resolution
+from mdplan.markdown.blocks.blocks import Block, is_left_open
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.lines import as_lines, without_last_line_end
+from mdplan.operations.base.operation import Claim, Operation, Resolution
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around
 from mdplan.text.span import Span

@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Problems
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Resolution
-from mdplan.payload_operation import Addressed, PayloadOperation
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.operation import Resolution
+from mdplan.operations.base.payload import Addressed, PayloadOperation
 
 
 class AppendToSection(PayloadOperation):

@@ -8,15 +8,15 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
-from mdplan.expected_text import with_nearest_lines
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.section import Section
-from mdplan.operation import Claim, Operation, Resolution
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
+from mdplan.operations.base.expected_text import with_nearest_lines
+from mdplan.operations.base.operation import Claim, Operation, Resolution
+from mdplan.text.diff.hunk_places import HunkPlaces, Misplaced, PlacedHunk
+from mdplan.text.diff.unified_diff import DiffHunk, DiffLine, FileDiff, NotADiff, read_diff
 from mdplan.text.edit import TextEdit
-from mdplan.text.hunk_places import HunkPlaces, Misplaced, PlacedHunk
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
 from mdplan.text.span import Span
-from mdplan.text.unified_diff import DiffHunk, DiffLine, FileDiff, NotADiff, read_diff
 
 
 class ApplyDiff(Operation):

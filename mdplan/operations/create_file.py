@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Problems
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, FileEffect, Operation, Resolution
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.operation import Claim, FileEffect, Operation, Resolution
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
 

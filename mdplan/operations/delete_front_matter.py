@@ -5,11 +5,11 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.front_matter_operation import PART, FrontMatterOperation
-from mdplan.markdown.front_matter_change import GONE, KeyChange, value_at
-from mdplan.markdown.front_matter_problems import key_not_found, no_block
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, FrontMatterChanges, Resolution
+from mdplan.markdown.edits.front_matter_problems import key_not_found, no_block
+from mdplan.markdown.front_matter.change import GONE, KeyChange, value_at
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.front_matter import PART, FrontMatterOperation
+from mdplan.operations.base.operation import Claim, FrontMatterChanges, Resolution
 
 
 class DeleteFrontMatter(FrontMatterOperation):

@@ -3,9 +3,9 @@
 from typing import ClassVar, Literal
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.ini_operation import IniKeyOperation, ini_of
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, Resolution
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.ini import IniKeyOperation, ini_of
+from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.plaintext.ini_edits import delete_key
 
 

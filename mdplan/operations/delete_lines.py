@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.line_operation import LineOperation
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, LinesField, Resolution
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.lines import LineOperation
+from mdplan.operations.base.operation import Claim, LinesField, Resolution
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
 

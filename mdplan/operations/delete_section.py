@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.section import Section
-from mdplan.markdown.spacing import end_of_body, end_of_subtree
-from mdplan.operation import Claim, Resolution, SectionTargeted
+from mdplan.markdown.edits.spacing import end_of_body, end_of_subtree
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
+from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.span import Span
 
 

@@ -3,9 +3,9 @@
 from typing import ClassVar, Literal
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, Resolution
-from mdplan.table_operation import AddressedTable, TableOperation
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.operation import Claim, Resolution
+from mdplan.operations.base.table import AddressedTable, TableOperation
 from mdplan.text.source import visible
 
 

@@ -3,10 +3,10 @@
 from typing import ClassVar, Literal
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.formatted_lines import format_lines
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.spacing import end_of_subtree
-from mdplan.operation import Claim, Resolution, SectionTargeted
+from mdplan.markdown.edits.formatted_lines import format_lines
+from mdplan.markdown.edits.spacing import end_of_subtree
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.span import Span
 
 

@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.line_operation import LineOperation, as_lines
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, LinesField, Ordinal, Resolution
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.lines import LineOperation, as_lines
+from mdplan.operations.base.operation import Claim, LinesField, Ordinal, Resolution
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around
 from mdplan.text.span import Span

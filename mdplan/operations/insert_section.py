@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.section import Section
-from mdplan.operation import Resolution
-from mdplan.payload_operation import PayloadOperation, SectionPosition, place_beside
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
+from mdplan.operations.base.operation import Resolution
+from mdplan.operations.base.payload import PayloadOperation, SectionPosition, place_beside
 
 
 class InsertSection(PayloadOperation):

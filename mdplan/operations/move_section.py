@@ -5,14 +5,14 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.block_edits import end_of_text_before, replace_blocks
-from mdplan.markdown.heading_path import find_by_id, find_by_path
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.payload import Payload, read_payload
-from mdplan.markdown.section import Section
-from mdplan.markdown.spacing import end_of_subtree
-from mdplan.operation import BlockInsertion, Claim, Resolution, SectionHash
-from mdplan.payload_operation import LevelFitting, SectionPosition, place_beside
+from mdplan.markdown.edits.block_edits import end_of_text_before, replace_blocks
+from mdplan.markdown.edits.payload import Payload, read_payload
+from mdplan.markdown.edits.spacing import end_of_subtree
+from mdplan.markdown.outline.heading_path import find_by_id, find_by_path
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
+from mdplan.operations.base.operation import BlockInsertion, Claim, Resolution, SectionHash
+from mdplan.operations.base.payload import LevelFitting, SectionPosition, place_beside
 from mdplan.text.span import Span
 
 

@@ -3,9 +3,9 @@
 from typing import ClassVar, Literal
 
 from mdplan.diagnostics import Problems
-from mdplan.markdown.outline import Outline
-from mdplan.match_operation import MatchOperation, Selection
-from mdplan.operation import Resolution
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.match import MatchOperation, Selection
+from mdplan.operations.base.operation import Resolution
 
 
 class PreviewMatch(MatchOperation):

@@ -3,10 +3,10 @@
 from typing import ClassVar, Literal
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.front_matter_list_operation import FrontMatterListOperation, holds
-from mdplan.markdown.front_matter_change import KeyChange
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Resolution
+from mdplan.markdown.front_matter.change import KeyChange
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.front_matter_list import FrontMatterListOperation, holds
+from mdplan.operations.base.operation import Resolution
 
 
 class RemoveFromFrontMatterList(FrontMatterListOperation):

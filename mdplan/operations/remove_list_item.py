@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.list_operation import FoundItem, ListOperation
-from mdplan.markdown.list_edits import ItemRemoval, remove_item
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, Resolution
+from mdplan.markdown.edits.list_edits import ItemRemoval, remove_item
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.list import FoundItem, ListOperation
+from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.line_end_view import to_lf
 
 

@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Problems
-from mdplan.markdown.outline import Outline
-from mdplan.operation import FileEffect, Operation, Resolution
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.operation import FileEffect, Operation, Resolution
 
 
 class RenameFile(Operation):

@@ -6,9 +6,9 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.heading_source import with_title
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, Resolution, SectionTargeted
+from mdplan.markdown.blocks.heading_source import with_title
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 
 _MARKS: Final = re.compile(r"#{1,6}[ \t]")
 

@@ -6,13 +6,13 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.expected_text import with_nearest_lines
-from mdplan.markdown.blocks import Block
-from mdplan.markdown.fenced_code import FencedCode, read_fence, replace_code
-from mdplan.markdown.inventory import fence_language
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.section import Section
-from mdplan.operation import Claim, CodeBlockField, Resolution, SectionTargeted
+from mdplan.markdown.blocks.blocks import Block
+from mdplan.markdown.edits.fenced_code import FencedCode, read_fence, replace_code
+from mdplan.markdown.outline.inventory import fence_language
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
+from mdplan.operations.base.expected_text import with_nearest_lines
+from mdplan.operations.base.operation import Claim, CodeBlockField, Resolution, SectionTargeted
 from mdplan.text.line_end_view import lines_of, to_lf
 from mdplan.text.source import visible
 from mdplan.text.span import Span

@@ -6,9 +6,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.ini_operation import IniOperation, if_fault, ini_of
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, Resolution
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.ini import IniOperation, if_fault, ini_of
+from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.plaintext.ini_edits import add_section, replace_body
 from mdplan.plaintext.ini_names import section_fault
 from mdplan.plaintext.ini_outline import IniOutline

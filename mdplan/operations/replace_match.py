@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.outline import Outline
-from mdplan.match_operation import MatchOperation, Selection
-from mdplan.operation import Claim, Resolution
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.match import MatchOperation, Selection
+from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import to_lf, with_line_ends
 

@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.expected_text import with_nearest_ranges
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, Operation, PositionField, RangeField, Resolution
-from mdplan.text.common_edges import common_start
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.expected_text import with_nearest_ranges
+from mdplan.operations.base.operation import Claim, Operation, PositionField, RangeField, Resolution
+from mdplan.text.diff.common_edges import common_start
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import to_lf, with_line_ends
 from mdplan.text.span import Span

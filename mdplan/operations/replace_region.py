@@ -5,13 +5,13 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.expected_text import with_nearest_lines
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.payload import Payload, read_payload
-from mdplan.markdown.region_text import RegionText, replace_region_text
-from mdplan.markdown.regions import find_regions
-from mdplan.named_region import claim_of_region, find_region, inside_of_a_line, lines_of_region
-from mdplan.operation import Operation, Resolution
+from mdplan.markdown.edits.payload import Payload, read_payload
+from mdplan.markdown.edits.region_text import RegionText, replace_region_text
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.regions import find_regions
+from mdplan.operations.base.expected_text import with_nearest_lines
+from mdplan.operations.base.operation import Operation, Resolution
+from mdplan.operations.base.region import claim_of_region, find_region, inside_of_a_line, lines_of_region
 from mdplan.text.source import Source
 
 

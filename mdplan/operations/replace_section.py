@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Problems
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Resolution
-from mdplan.payload_operation import Addressed, PayloadOperation
-from mdplan.section_replacement import replace_section
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.operation import Resolution
+from mdplan.operations.base.payload import Addressed, PayloadOperation
+from mdplan.operations.base.section_replacement import replace_section
 
 
 class ReplaceSection(PayloadOperation):

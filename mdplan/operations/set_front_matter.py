@@ -5,13 +5,13 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.front_matter_operation import Block, FrontMatterCreator, checked
-from mdplan.markdown.front_matter_change import Key, KeyChange, is_same, value_at
-from mdplan.markdown.front_matter_key import elements_of
-from mdplan.markdown.front_matter_problems import null_in_toml
-from mdplan.markdown.front_matter_values import dated
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Resolution
+from mdplan.markdown.edits.front_matter_key import elements_of
+from mdplan.markdown.edits.front_matter_problems import null_in_toml
+from mdplan.markdown.front_matter.change import Key, KeyChange, is_same, value_at
+from mdplan.markdown.front_matter.values import dated
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.front_matter import Block, FrontMatterCreator, checked
+from mdplan.operations.base.operation import Resolution
 
 
 class SetFrontMatter(FrontMatterCreator):

@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.heading_level import shift_levels
-from mdplan.markdown.heading_path import MAX_LEVEL
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, Resolution, SectionTargeted
+from mdplan.markdown.outline.heading_level import shift_levels
+from mdplan.markdown.outline.heading_path import MAX_LEVEL
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.span import Span
 
 

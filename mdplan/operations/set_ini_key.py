@@ -6,9 +6,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.ini_operation import IniKeyOperation, if_fault, ini_of
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, Resolution
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.ini import IniKeyOperation, if_fault, ini_of
+from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.plaintext.ini_edits import add_key, add_section, new_key_line, set_value
 from mdplan.plaintext.ini_names import key_fault, section_fault, value_fault
 from mdplan.plaintext.ini_outline import IniOutline

@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.list_operation import FoundItem, ListOperation
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Claim, Resolution
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.list import FoundItem, ListOperation
+from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
 

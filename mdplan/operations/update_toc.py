@@ -5,13 +5,13 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.contents_list import contents_list
-from mdplan.markdown.heading_path import MAX_LEVEL
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.payload import read_payload
-from mdplan.markdown.region_text import RegionText, replace_region_text
-from mdplan.named_region import claim_of_region, find_region, inside_of_a_line
-from mdplan.operation import Operation, Resolution
+from mdplan.markdown.edits.payload import read_payload
+from mdplan.markdown.edits.region_text import RegionText, replace_region_text
+from mdplan.markdown.outline.contents_list import contents_list
+from mdplan.markdown.outline.heading_path import MAX_LEVEL
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.operation import Operation, Resolution
+from mdplan.operations.base.region import claim_of_region, find_region, inside_of_a_line
 
 _Level = Annotated[int, Field(strict=True, ge=1, le=MAX_LEVEL)]
 

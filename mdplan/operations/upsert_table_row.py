@@ -6,18 +6,18 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.rendered_text import heading_title
-from mdplan.markdown.table_edits import (
+from mdplan.markdown.blocks.rendered_text import heading_title
+from mdplan.markdown.edits.table_edits import (
     appended_row,
     cell_source,
     changed_cells,
     claimed_cells,
     has_line_end,
 )
-from mdplan.markdown.tables import TableRow, unescaped
-from mdplan.operation import Claim, Resolution
-from mdplan.table_operation import AddressedTable, TableOperation, find_column
+from mdplan.markdown.elements.tables import TableRow, unescaped
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.operation import Claim, Resolution
+from mdplan.operations.base.table import AddressedTable, TableOperation, find_column
 
 
 class UpsertTableRow(TableOperation):

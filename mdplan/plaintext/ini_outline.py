@@ -8,7 +8,7 @@ from typing import Final
 
 from mdplan.plaintext.ini_reader import read_sections
 from mdplan.plaintext.ini_section import IniKey, IniSection
-from mdplan.text.similar_names import NameIndex
+from mdplan.text.search.similar_names import NameIndex
 from mdplan.text.source import Source, sha256_hex
 from mdplan.text.span import Span
 

@@ -4,14 +4,14 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.front_matter import FrontMatterFormat
-from mdplan.markdown.front_matter_change import KeyChange
-from mdplan.markdown.front_matter_edits import block_edits, new_block, prove
-from mdplan.markdown.front_matter_error import FrontMatterError
-from mdplan.markdown.front_matter_problems import cannot_change
-from mdplan.markdown.front_matter_splice import Splice
-from mdplan.markdown.front_matter_values import FrontMatterContent
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.edits.front_matter_problems import cannot_change
+from mdplan.markdown.front_matter.block import FrontMatterFormat
+from mdplan.markdown.front_matter.change import KeyChange
+from mdplan.markdown.front_matter.edits import block_edits, new_block, prove
+from mdplan.markdown.front_matter.error import FrontMatterError
+from mdplan.markdown.front_matter.splice import Splice
+from mdplan.markdown.front_matter.values import FrontMatterContent
+from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.parts import Part
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.edit import EditList

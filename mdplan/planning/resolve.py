@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
-from mdplan.document_format import DocumentFormat
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Operation, Resolution, SectionTargeted
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.operation import Operation, Resolution, SectionTargeted
 from mdplan.planning.snapshot import SnapshotFile
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.value import value
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from mdplan.batch import FileEdits
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.outline.outline import Outline
+from mdplan.requests.batch import FileEdits
 from mdplan.text.value import field, value
 
 

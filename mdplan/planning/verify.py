@@ -4,15 +4,15 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from mdplan.batch import Batch
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.block_proof import first_unproven
-from mdplan.markdown.blocks import BlockKind, is_left_open
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.regions import find_regions
-from mdplan.markdown.section import Section
+from mdplan.markdown.blocks.block_proof import first_unproven
+from mdplan.markdown.blocks.blocks import BlockKind, is_left_open
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.regions import find_regions
+from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import folded
 from mdplan.planning.build import BuiltFile
+from mdplan.requests.batch import Batch
 from mdplan.text.span import Span
 
 _LISTED = 5

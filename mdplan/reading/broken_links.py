@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from mdplan.markdown.links import local_links
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.links.links import local_links
+from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.shown import shown
-from mdplan.stat_report import BrokenLink
+from mdplan.reports.stat import BrokenLink
 from mdplan.text.span import Span
 
 FindBroken = Callable[[Outline, Span], list[BrokenLink]]

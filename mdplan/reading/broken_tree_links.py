@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from mdplan.document_format import DocumentFormat
-from mdplan.markdown.destinations import Destination, Form, destinations
-from mdplan.markdown.link_target import FileTree, Held, find_target, has_anchor
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.links.destinations import Destination, Form, destinations
+from mdplan.markdown.links.link_target import FileTree, Held, find_target, has_anchor
+from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.broken_links import FindBroken, broken_in_document
 from mdplan.reading.shown import shown
-from mdplan.stat_report import BrokenLink
+from mdplan.reports.stat import BrokenLink
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.span import Span
 
 Anchors = Callable[[str], frozenset[str] | None]

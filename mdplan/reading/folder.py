@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.plain_text import ini_section_count
 from mdplan.reading.shown import shown
 from mdplan.reading.stat_request import StatRequest
-from mdplan.report import refusal
-from mdplan.stat_report import BrokenLink, FileRow, StatReport
+from mdplan.reports.base import refusal
+from mdplan.reports.stat import BrokenLink, FileRow, StatReport
 from mdplan.text.value import replace
 
 _LIMIT: Final = 200
@@ -85,7 +85,7 @@ def _title(outline: Outline) -> str | None:
     """`title` of the front matter, which names the page where there is one; else the first heading."""
     text, front_matter = outline.source.text, outline.front_matter
     if front_matter and text.find(_TITLE, front_matter.content.start, front_matter.content.end) >= 0:
-        from mdplan.markdown.front_matter_values import read_values
+        from mdplan.markdown.front_matter.values import read_values
 
         values = read_values(text, front_matter, outline.limits.front_matter_characters)
         title = (values or {}).get(_TITLE)

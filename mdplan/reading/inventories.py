@@ -3,11 +3,11 @@
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
-from mdplan.markdown.inventory import find_code_blocks, find_tables, find_tasks
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.targets import find_anchors
+from mdplan.markdown.links.targets import find_anchors
+from mdplan.markdown.outline.inventory import find_code_blocks, find_tables, find_tasks
+from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.shown import shown, shown_names
-from mdplan.stat_report import (
+from mdplan.reports.stat import (
     AnchorEntry,
     BrokenLink,
     CodeBlockEntry,
@@ -124,7 +124,7 @@ def _regions(outline: Outline, area: Span) -> list[RegionEntry]:
     """Regions in the order of their first line, those with one marker among them."""
     if "<!--" not in outline.source.text:
         return []
-    from mdplan.markdown.regions import find_regions
+    from mdplan.markdown.outline.regions import find_regions
 
     regions = find_regions(outline)
     found = [
@@ -145,12 +145,12 @@ def _links(
     outline: Outline, area: Span, find_broken: "FindBroken | None"
 ) -> tuple[dict[str, int], list[BrokenLink]]:
     """Links by kind, and those that lead to nothing; the parser is loaded only where it has to be."""
-    from mdplan.markdown.plain_links import plain_links
+    from mdplan.markdown.links.plain_links import plain_links
 
     found = plain_links(outline, area) if find_broken is None else None
     if found is not None:
         return found.counts, [BrokenLink(line=line, target=shown(href)) for line, href in found.broken]
-    from mdplan.markdown.links import count_links
+    from mdplan.markdown.links.links import count_links
     from mdplan.reading.broken_links import broken_in_document
 
     count = count_links(outline, area)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
-from mdplan.document_format import DocumentFormat
-from mdplan.markdown.outline import Outline
-from mdplan.plain_text_report import CommentBlockEntry, IniKeyEntry, IniSectionEntry, TextSectionEntry
+from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.shown import shown
+from mdplan.reports.ini import CommentBlockEntry, IniKeyEntry, IniSectionEntry, TextSectionEntry
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.span import Lines
 
 # A stat of Markdown, which is most of them, comes by here and needs none of this.

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from mdplan.plain_text_report import IniKeyEntry, IniSectionEntry
-from mdplan.stat_report import StatReport
+from mdplan.reports.ini import IniKeyEntry, IniSectionEntry
+from mdplan.reports.stat import StatReport
 
 
 def plain_text_lines(report: StatReport) -> Iterator[str]:

@@ -5,12 +5,12 @@ from bisect import bisect_right
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.blocks import BlockKind
-from mdplan.markdown.outline import Outline
-from mdplan.read_report import OutlineRow, ReadResult
+from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.read_place import Place, find_place
 from mdplan.reading.read_target import ReadTarget
 from mdplan.reading.shown import shown, shown_names
+from mdplan.reports.read import OutlineRow, ReadResult
 from mdplan.text.source import visible
 from mdplan.text.span import Span
 from mdplan.text.value import value

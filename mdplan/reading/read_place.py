@@ -4,15 +4,15 @@ from collections.abc import Callable
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.heading_path import find_by_anchor, find_by_id, find_by_path
-from mdplan.markdown.inventory import find_code_blocks
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.regions import find_regions
-from mdplan.markdown.section import Section
-from mdplan.markdown.targets import find_anchors, target_key
-from mdplan.pattern_problem import pattern_problem
+from mdplan.markdown.links.targets import find_anchors, target_key
+from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.outline.inventory import find_code_blocks
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.regions import find_regions
+from mdplan.markdown.outline.section import Section
+from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.reading.read_target import ReadTarget
-from mdplan.text.pattern import MatchType, Pattern, PatternProblem
+from mdplan.text.search.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.span import Span
 from mdplan.text.value import value
 

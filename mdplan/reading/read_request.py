@@ -6,7 +6,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.operation import CodeBlockField, Count, LinesField, Ordinal, Wire
+from mdplan.field_names import fold_names, unknown_fields
+from mdplan.operations.base.operation import CodeBlockField, Count, LinesField, Ordinal, Wire
 from mdplan.reading.read_target import (
     DEFAULT_CHARACTERS,
     DEFAULT_CONTEXT,
@@ -18,10 +19,9 @@ from mdplan.reading.read_target import (
     ReadRequest,
     ReadTarget,
 )
-from mdplan.text.pattern import MatchType
+from mdplan.requests.reader import validated, wire_names, with_decoded_fields
+from mdplan.text.search.pattern import MatchType
 from mdplan.text.span import Lines
-from mdplan.wire import validated, wire_names, with_decoded_fields
-from mdplan.wire_names import fold_names, unknown_fields
 
 __all__ = [
     "MOST_TARGETS",

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from mdplan.text.pattern import MatchType
+from mdplan.field_names import camel_case
+from mdplan.text.search.pattern import MatchType
 from mdplan.text.span import Lines
 from mdplan.text.value import value
-from mdplan.wire_names import camel_case
 
 # The hint for what does not go together.
 ONE_PLACE: Final = "name one place, and beside it only what belongs to it"

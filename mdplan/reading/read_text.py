@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.read_report import ReadReport, ReadResult, SearchedFile, SearchGroup, SearchReport
+from mdplan.reports.read import ReadReport, ReadResult, SearchedFile, SearchGroup, SearchReport
 from mdplan.text.source import visible
 
 _HASH_DIGITS: Final = 16

@@ -6,15 +6,15 @@ from itertools import groupby
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.matches import UNDECIDED, Eligible, find_matches, kept_out_by
-from mdplan.markdown.node_kind import NodeKind
-from mdplan.markdown.outline import Outline
-from mdplan.pattern_problem import pattern_problem
-from mdplan.read_report import SearchedFile, SearchGroup, SearchHit
+from mdplan.markdown.edits.matches import UNDECIDED, Eligible, find_matches, kept_out_by
+from mdplan.markdown.elements.node_kind import NodeKind
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.reading.read_place import lines_like
 from mdplan.reading.search_query import SearchRequest
 from mdplan.reading.shown import shown_names
-from mdplan.text.pattern import Pattern, PatternProblem
+from mdplan.reports.read import SearchedFile, SearchGroup, SearchHit
+from mdplan.text.search.pattern import Pattern, PatternProblem
 from mdplan.text.source import visible
 from mdplan.text.span import Span
 from mdplan.text.value import value

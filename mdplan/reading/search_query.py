@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from mdplan.markdown.node_kind import NodeKind
-from mdplan.text.pattern import MatchType, Pattern
+from mdplan.markdown.elements.node_kind import NodeKind
+from mdplan.text.search.pattern import MatchType, Pattern
 from mdplan.text.value import value
 
 DEFAULT_LIMIT: Final = 50

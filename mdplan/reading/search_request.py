@@ -6,12 +6,12 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.node_kind import NodeKind
-from mdplan.operation import Wire
+from mdplan.field_names import fold_names, unknown_fields
+from mdplan.markdown.elements.node_kind import NodeKind
+from mdplan.operations.base.operation import Wire
 from mdplan.reading.search_query import DEFAULT_LIMIT, MOST_CONTEXT, MOST_MATCHES, SearchRequest
-from mdplan.text.pattern import MatchType
-from mdplan.wire import validated, wire_names, with_decoded_fields
-from mdplan.wire_names import fold_names, unknown_fields
+from mdplan.requests.reader import validated, wire_names, with_decoded_fields
+from mdplan.text.search.pattern import MatchType
 
 __all__ = ["SearchFields", "SearchRequest", "read_search_request"]
 

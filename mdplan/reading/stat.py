@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic, warning
-from mdplan.document_format import DocumentFormat
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.section import Section
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import section_id_digits
 from mdplan.reading.plain_text import ini_section_count, plain_text_fields
 from mdplan.reading.shown import shown, shown_names
 from mdplan.reading.stat_request import INVENTORIES, StatRequest, read_stat_request
-from mdplan.report import refusal
-from mdplan.stat_report import BrokenLink, FrontMatterEntry, SectionEntry, StatReport
+from mdplan.reports.base import refusal
+from mdplan.reports.stat import BrokenLink, FrontMatterEntry, SectionEntry, StatReport
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.span import Lines, Span
 from mdplan.text.value import value
 
@@ -104,7 +104,7 @@ def _scope(outline: Outline, request: StatRequest) -> _Scope | Diagnostic:
 def _find(outline: Outline, under: str | Sequence[str]) -> Section | Diagnostic:
     """Section by its path; by its ID or, where that names none, by one heading: hex digits can be a word."""
     # A stat of a whole document looks for none.
-    from mdplan.markdown.heading_path import find_by_id, find_by_path
+    from mdplan.markdown.outline.heading_path import find_by_id, find_by_path
 
     if not isinstance(under, str):
         return find_by_path(outline, under)
@@ -225,7 +225,7 @@ def _front_matter(outline: Outline) -> FrontMatterEntry | None:
     found = outline.front_matter
     if found is None:
         return None
-    from mdplan.markdown.front_matter_values import read_keys
+    from mdplan.markdown.front_matter.values import read_keys
 
     keys = read_keys(outline.source.text, found, outline.limits.front_matter_characters)
     return FrontMatterEntry(

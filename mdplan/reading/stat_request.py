@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.document_format import DocumentFormat
+from mdplan.field_names import fold_names, holds_surrogate, unknown_fields
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.value import value
-from mdplan.wire_names import fold_names, holds_surrogate, unknown_fields
 
 Detail = Literal["auto", "brief", "full"]
 DETAILS: Final = ("auto", "brief", "full")

@@ -10,7 +10,7 @@ from mdplan.review.file_sides import FileSides
 from mdplan.review.line_places import LinePlaces
 from mdplan.review.plan_review import FileReview, PlanReview, ReviewedHunk, ReviewedLine
 from mdplan.review.word_marks import Piece, WordMarks
-from mdplan.text.diff import Hunk
+from mdplan.text.diff.diff import Hunk
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import visible
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.format_detection import document_format
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.format_detection import document_format
+from mdplan.markdown.outline.outline import Outline
 from mdplan.plan import FileChange
-from mdplan.planning.replay import replay_file
-from mdplan.text.diff import Hunk, find_hunks
+from mdplan.planning.replan.replay import replay_file
+from mdplan.text.diff.diff import Hunk, find_hunks
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex

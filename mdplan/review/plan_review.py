@@ -11,7 +11,7 @@ from typing import Any
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import EditResult, FileChange, Plan, PlanId
-from mdplan.planning.undo import undone_transaction
+from mdplan.planning.replan.undo import undone_transaction
 from mdplan.review.edit_words import place_in_words
 from mdplan.review.word_marks import Pieces
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from mdplan.text.line_blocks import Block, LineComparison
+from mdplan.text.diff.line_blocks import Block, LineComparison
 
 # What comparing the words of one file may cost, and of one block of it, in pairs of words. Past it, the words
 # between those that stand once on both sides are marked without being compared.

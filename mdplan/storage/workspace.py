@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Self
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.file_name import FileName, canonical_path, visible
-from mdplan.storage.filesystem import FileSystem
-from mdplan.storage.leaf import FileBytes
-from mdplan.storage.refusal import StorageRefused
-from mdplan.storage.root import Root
-from mdplan.storage.scope import Scope, compiled, cost_problem, glob_problem
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.file_name import FileName, canonical_path, visible
+from mdplan.storage.fs.filesystem import FileSystem
+from mdplan.storage.fs.regular_file import FileBytes
+from mdplan.storage.fs.root import Root
+from mdplan.storage.fs.scope import Scope, compiled, cost_problem, glob_problem
 from mdplan.text.value import replace, value
 
 # One letter before a colon is a drive.
@@ -216,7 +216,7 @@ def _opens(root: Root, below: str) -> bool:
 def _names(
     root: Root, folder: str, glob: str | None, *, respect_gitignore: bool
 ) -> Iterator[FileName] | Diagnostic:
-    from mdplan.storage.listing import files_below
+    from mdplan.storage.fs.listing import files_below
 
     opened = root.open_folder(folder)
     if isinstance(opened, Diagnostic):

@@ -5,8 +5,8 @@ The final newline is left as it was, and an empty file is ended by a line end (D
 
 from collections.abc import Iterator, Sequence
 
+from mdplan.text.diff.line_blocks import LineComparison
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_blocks import LineComparison
 from mdplan.text.line_end_view import line_end_around
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source

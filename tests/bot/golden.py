@@ -8,11 +8,11 @@ from typing import Any
 
 from mdplan.bot.bot import How
 from mdplan.bot.bot_report import BotReport
-from mdplan.bot.given import Given, load_manifest
-from mdplan.bot.loading import LoadedManifest
+from mdplan.bot.manifest.inputs import Given, load_manifest
+from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.verbs import apply_manifest, proposed
-from mdplan.engine import Engine
-from mdplan.report import refusal, to_wire
+from mdplan.engine.engine import Engine
+from mdplan.reports.base import refusal, to_wire
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
 from tests.golden_case import Tree, read_tree

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mdplan.bot.bot_report import BotReport
-from mdplan.bot.git_verbs import GitCommit, apply_to_branch, proposed_on_commit
-from mdplan.engine import Engine
+from mdplan.bot.git.verbs import GitCommit, apply_to_branch, proposed_on_commit
+from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from tests.bot.golden import HERE, load
 

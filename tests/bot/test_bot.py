@@ -13,9 +13,9 @@ from mdplan.bot.file_planner import FilePlanner
 from mdplan.bot.job import Candidate, Job, Verdict
 from mdplan.bot.verbs import proposed
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine
-from mdplan.storage.filesystem import FileSystem, Step
-from mdplan.storage.refusal import StorageRefused
+from mdplan.engine.engine import Engine
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.filesystem import FileSystem, Step
 from mdplan.storage.workspace import Workspace
 from mdplan.text.span import Position
 from tests.bot.big_tree import digests, make_tree

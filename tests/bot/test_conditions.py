@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.bot.conditions import Facts, holds, may_hold
-from mdplan.bot.expansion import Misplaced
-from mdplan.bot.manifest import Condition
-from mdplan.bot.placeholders import Values
-from mdplan.bot.raw_text import RawText
+from mdplan.bot.byte_prefilter import RawText
+from mdplan.bot.manifest.conditions import Facts, holds, may_hold
+from mdplan.bot.manifest.expansion import Misplaced
+from mdplan.bot.manifest.model import Condition
+from mdplan.bot.manifest.placeholders import Values
 from mdplan.diagnostics import Code
-from mdplan.document_format import DocumentFormat
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.outline.outline import Outline
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import Source
 
 VALUES = Values({"vars": {"x": "Install"}})

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from mdplan.bot.bot import How
-from mdplan.bot.git_verbs import GitCommit, apply_to_branch, proposed_on_commit
-from mdplan.bot.given import Given, load_manifest
-from mdplan.bot.loading import LoadedManifest
+from mdplan.bot.git.verbs import GitCommit, apply_to_branch, proposed_on_commit
+from mdplan.bot.manifest.inputs import Given, load_manifest
+from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.diagnostics import Code
-from mdplan.storage.refusal import StorageRefused
+from mdplan.storage.fs.errors import StorageRefused
 from tests.bot.golden import CASES, HERE, BotCase, load
 from tests.bot.repository import MANIFEST, Repository, codes
 from tests.golden_case import read_tree
@@ -278,7 +278,7 @@ def test_root_can_be_a_folder_of_the_work_tree(work: Repository, tmp_path: Path)
 
 
 def test_scope_holds_in_commits_too(bare: Repository, manifest: Path) -> None:
-    from mdplan.engine import Engine
+    from mdplan.engine.engine import Engine
 
     engine = Engine.open([bare.path], deny=["docs/deep"])
     report = apply_to_branch(engine, load(str(manifest)), HERE, "main", GitCommit())

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from dulwich.config import ConfigFile
 
-from mdplan.bot.git_identity import Signature, commit_message, signature
-from mdplan.bot.git_repository import find_base
-from mdplan.bot.git_verbs import GitCommit
+from mdplan.bot.git.identity import Signature, commit_message, signature
+from mdplan.bot.git.repository import find_base
+from mdplan.bot.git.verbs import GitCommit
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.refusal import StorageRefused
+from mdplan.storage.fs.errors import StorageRefused
 from tests.bot.repository import Repository, codes
 from tests.patch_tools import needs_git
 
@@ -48,7 +48,7 @@ def work(tmp_path: Path) -> Repository:
 def test_ref_names_a_commit_and_perhaps_a_branch(
     work: Repository, ref: str, at: str, branch: str | None
 ) -> None:
-    from mdplan.bot.git_repository import Place
+    from mdplan.bot.git.repository import Place
 
     with Place(str(work.path), "").open() as repository:
         base = find_base(repository, ref)

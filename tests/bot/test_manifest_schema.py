@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.bot.located import Located, read_located
-from mdplan.bot.manifest_schema import manifest_schema
+from mdplan.bot.manifest.schema import manifest_schema
+from mdplan.bot.manifest.source_map import Located, read_located
 from tests.bot.golden import CASES, BotCase
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema, which comes with mcp, is missing")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.bot.placeholders import Name, Values, filled, names_in
+from mdplan.bot.manifest.placeholders import Name, Values, filled, names_in
 from mdplan.diagnostics import Code, Diagnostic
 
 VALUES = Values(

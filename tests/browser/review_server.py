@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from mdplan.approving import approved_only
-from mdplan.engine import Engine
-from mdplan.reviewing import Reviewing
+from mdplan.engine.approval import approved_only
+from mdplan.engine.engine import Engine
+from mdplan.engine.reviews import Reviewing
 
 GUIDE = "# Guide\n\nfirst\n\n## Middle\n\nsecond  \n\n## End\n\nthird, with a [link](#middle)\n"
 EDITS = [

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
 from tests.concurrency.attempts import digest
 from tests.concurrency.crowd import REPOSITORY
 from tests.concurrency.foreign_writer import PAUSE, RUN, STOP, Shared, content, version_of

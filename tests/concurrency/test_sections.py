@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mdplan.batch import Batch
-from mdplan.planner import Planner
+from mdplan.engine.planner import Planner
+from mdplan.requests.batch import Batch
 from tests.concurrency.crowd import in_processes
 from tests.concurrency.worker import SectionJob, count, open_engine
 from tests.crash.aftermath import in_memory, unclean

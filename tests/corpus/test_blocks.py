@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from mdplan.markdown.lists import MarkdownList, PlacedItem
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.tables import TableSource
-from mdplan.operation import Resolution
+from mdplan.markdown.elements.lists import MarkdownList, PlacedItem
+from mdplan.markdown.elements.tables import TableSource
+from mdplan.markdown.outline.outline import Outline
 from mdplan.operations import OPERATIONS
+from mdplan.operations.base.operation import Resolution
 from mdplan.planning.build import BuiltFile
 from mdplan.text.source import Source
 from tests.conftest import FULL

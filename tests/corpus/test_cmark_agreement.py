@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from cmarkgfm import cmark
 
-from mdplan.markdown.blocks import BlockKind
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.outline.outline import Outline
 from mdplan.text.source import Source
 
 EXTENSIONS = ["table", "tasklist", "strikethrough", "autolink"]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.markdown.blocks import Block, BlockKind
-from mdplan.markdown.fenced_code import read_fence
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Resolution
+from mdplan.markdown.blocks.blocks import Block, BlockKind
+from mdplan.markdown.edits.fenced_code import read_fence
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.operation import Resolution
 from mdplan.operations.replace_code_block import ReplaceCodeBlock
 from mdplan.text.edit import EditList
 from mdplan.text.source import Source

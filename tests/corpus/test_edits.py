@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine import Engine, Settings
+from mdplan.engine.engine import Engine, Settings
 from mdplan.planning.build import BuiltFile
 from mdplan.reading.stat import StatRequest, stat_report
 from mdplan.reading.stat_request import INVENTORIES
-from mdplan.storage.commit import Durability
-from mdplan.text.diff import file_diff
+from mdplan.storage.transaction.commit import Durability
+from mdplan.text.diff.diff import file_diff
 from tests.conftest import FULL
 from tests.corpus.sample import affordable, files_of, in_all, in_turn, spread
 from tests.edit_trials import (

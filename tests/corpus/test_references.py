@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine import Engine, Settings
-from mdplan.plan_report import PlanReport
-from mdplan.storage.commit import Durability
+from mdplan.engine.engine import Engine, Settings
+from mdplan.reports.plan import PlanReport
+from mdplan.storage.transaction.commit import Durability
 from tests.link_check import Site, Target
 
 pytestmark = pytest.mark.timeout(600)

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.blocks import BlockKind
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.payload import read_payload
-from mdplan.markdown.section import Section
-from mdplan.operation import Resolution
+from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.edits.payload import read_payload
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
+from mdplan.operations.base.operation import Resolution
 from mdplan.operations.replace_section import ReplaceSection
 from mdplan.planning.build import BuiltFile
 from mdplan.text.edit import EditList

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from mdplan.markdown.front_matter import find_front_matter
+from mdplan.markdown.front_matter.block import find_front_matter
 from tests.properties.hostile_markdown import random_document
 from tests.scanner_check import difference, differs
 

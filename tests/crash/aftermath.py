@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mdplan.engine import Engine
-from mdplan.storage.file_name import is_temporary_name
-from mdplan.storage.history import Transaction, before_image, transactions
-from mdplan.storage.root import Root
+from mdplan.engine.engine import Engine
+from mdplan.storage.fs.file_name import is_temporary_name
+from mdplan.storage.fs.root import Root
+from mdplan.storage.transaction.history import Transaction, before_image, transactions
 from tests.disk import tree
 
 STATE = ".mdplan"

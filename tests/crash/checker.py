@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Self
 
 from mdplan.diagnostics import Severity
-from mdplan.storage.commit import CommitFacts, Durability, publish, stage
-from mdplan.storage.exchange import Exchange
-from mdplan.storage.lock import RootLock, locked
-from mdplan.storage.recovery import Recovered, confirm, recover
-from mdplan.storage.root import Root
+from mdplan.storage.fs.exchange import Exchange
+from mdplan.storage.fs.root import Root
+from mdplan.storage.journal.lock import RootLock, locked
+from mdplan.storage.transaction.commit import CommitFacts, Durability, publish, stage
+from mdplan.storage.transaction.recovery import Recovered, confirm, recover
 from tests.crash.judge import Tree, documents, history_problems, mixture, strays
 from tests.crash.model_disk import FOLDER, ModelDisk, disk_image, own
 from tests.crash.scenario import Change, Scenario

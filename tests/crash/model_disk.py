@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from mdplan.storage.filesystem import Entry, FileSystem, Step
+from mdplan.storage.fs.filesystem import Entry, FileSystem, Step
 from tests.crash.volume import (
     ROOT,
     Assignment,

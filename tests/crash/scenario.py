@@ -5,7 +5,7 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mdplan.storage.commit import Durability, StagedFile
+from mdplan.storage.transaction.commit import Durability, StagedFile
 from tests.crash.model_disk import own
 from tests.crash.volume import Content, Volume, numbers_of
 

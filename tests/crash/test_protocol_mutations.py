@@ -6,13 +6,14 @@ from types import ModuleType
 
 import pytest
 
-from mdplan.storage import put_back, swap
-from mdplan.storage.filesystem import FileSystem
-from mdplan.storage.journal_record import Entry
-from mdplan.storage.place import Found, Place
-from mdplan.storage.put_back import Way
-from mdplan.storage.root_state import RootState
-from mdplan.storage.staged import Target
+from mdplan.storage.fs.filesystem import FileSystem
+from mdplan.storage.journal.journal_record import Entry
+from mdplan.storage.transaction import restore as put_back
+from mdplan.storage.transaction import swap
+from mdplan.storage.transaction.place import Found, Place
+from mdplan.storage.transaction.restore import Way
+from mdplan.storage.transaction.root_state import RootState
+from mdplan.storage.transaction.staged import Target
 from tests.crash.checker import EITHER, NEW, TRANSACTION, Checker, State, explicit
 from tests.crash.model_disk import ModelDisk
 from tests.crash.scenario import Scenario, created, deleted, renamed, replaced

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.engine import Engine
-from mdplan.plan_report import PlanReport
+from mdplan.engine.engine import Engine
+from mdplan.reports.plan import PlanReport
 from mdplan.settings import Settings
-from mdplan.storage.commit import Durability
+from mdplan.storage.transaction.commit import Durability
 from mdplan.text.source import sha256_hex
 
 NAME = "doc.md"

@@ -3,7 +3,7 @@
 import re
 from dataclasses import fields
 
-from mdplan.operation import Resolution
+from mdplan.operations.base.operation import Resolution
 from tests.conftest import REPOSITORY
 from tests.docs.pages import blocks_of
 

@@ -14,7 +14,7 @@ PAGE = (REPOSITORY / "docs" / "explanation" / "comparison.md").read_text(encodin
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
+    monkeypatch.syspath_prepend(str(REPOSITORY / "tests" / "benchmarks"))
     return importlib.import_module("same_edits")
 
 

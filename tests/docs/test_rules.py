@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine import Engine
-from mdplan.markdown.matches import EXCLUDED_BY_DEFAULT
-from mdplan.markdown.node_kind import NodeKind
-from mdplan.markdown.rendered_text import heading_title
+from mdplan.engine.engine import Engine
+from mdplan.field_names import BATCH_SYNONYMS, EDIT_SYNONYMS
+from mdplan.markdown.blocks.rendered_text import heading_title
+from mdplan.markdown.edits.matches import EXCLUDED_BY_DEFAULT
+from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.markdown.section_id import canonical_heading
-from mdplan.planning.results import MOST_MATCHES as LISTED
-from mdplan.text.pattern import MOST_MATCHES
-from mdplan.text.pattern_cost import MOST_PARTS
-from mdplan.wire_names import BATCH_SYNONYMS, EDIT_SYNONYMS
+from mdplan.planning.results.results import MOST_MATCHES as LISTED
+from mdplan.text.search.pattern import MOST_MATCHES
+from mdplan.text.search.pattern_cost import MOST_PARTS
 from tests.conftest import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "reference" / "semantics-rules.md").read_text(encoding="utf-8")

@@ -5,12 +5,12 @@ from copy import deepcopy
 from random import Random
 from typing import Final
 
-from mdplan.batch import Batch, normalized_edits
 from mdplan.diagnostics import Problems
-from mdplan.plan_report import PlanReport
-from mdplan.plan_request import PlanRequest, read_plan_request
-from mdplan.report import refusal, to_wire
-from mdplan.wire import read_batch
+from mdplan.engine.plan_request import PlanRequest, read_plan_request
+from mdplan.reports.base import refusal, to_wire
+from mdplan.reports.plan import PlanReport
+from mdplan.requests.batch import Batch, normalized_edits
+from mdplan.requests.reader import read_batch
 from tests.fuzz.mutation import Json, mutated_json, mutated_text
 from tests.fuzz.seeds import batches, edits
 from tests.fuzz.target import Target

@@ -12,20 +12,20 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from mdplan.batch import Batch
-from mdplan.document_format import DocumentFormat
-from mdplan.engine import Engine
-from mdplan.markdown.outline import Outline
+from mdplan.engine.engine import Engine
+from mdplan.markdown.outline.outline import Outline
 from mdplan.plan import FileChange
 from mdplan.planning.build import BuiltFile
-from mdplan.planning.plan_document import read_document, write_document
-from mdplan.planning.planned import Planned
+from mdplan.planning.replan.document import read_document, write_document
+from mdplan.planning.replan.plan_result import Planned
+from mdplan.requests.batch import Batch
+from mdplan.requests.reader import read_batch
 from mdplan.settings import Settings
-from mdplan.storage.commit import Durability
-from mdplan.text.diff import file_diff
+from mdplan.storage.transaction.commit import Durability
+from mdplan.text.diff.diff import file_diff
+from mdplan.text.diff.unified_diff import NotADiff, read_diff
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import Source, sha256_hex
-from mdplan.text.unified_diff import NotADiff, read_diff
-from mdplan.wire import read_batch
 from tests.fuzz.batch_reader import check_problems
 from tests.fuzz.mutation import Json, mutated_json, mutated_text, other_scalar
 from tests.fuzz.seeds import cases, documents, edits, edits_of

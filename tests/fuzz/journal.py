@@ -8,7 +8,7 @@ from random import Random
 from typing import Final
 from zlib import crc32
 
-from mdplan.storage.journal_record import Entry, Record, decode_record, encode_note, encode_record
+from mdplan.storage.journal.journal_record import Entry, Record, decode_record, encode_note, encode_record
 from tests.fuzz.mutation import mutated_json, mutated_text
 from tests.fuzz.target import Target
 

@@ -6,12 +6,12 @@ from random import Random
 from typing import Final
 from zlib import crc32
 
-from mdplan.markdown.heading_path import find_by_anchor, find_by_id
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id
+from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_request import StatRequest
 from mdplan.reading.stat_text import stat_text
-from mdplan.report import to_wire
+from mdplan.reports.base import to_wire
 from mdplan.text.source import Source
 from tests.fuzz.mutation import mutated_text
 from tests.fuzz.seeds import documents

@@ -6,8 +6,8 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from mdplan.operations import OPERATIONS
-from mdplan.schema import Schema
-from mdplan.wire import wire_names
+from mdplan.reference.schema import Schema
+from mdplan.requests.reader import wire_names
 
 FILES: Final = {
     "guide.md": "---\ntitle: T\ntags: [a]\n---\n\n# Guide\n\nold\n\n## Install\n\n- [ ] one\n- two\n\n"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.commit import Durability
+from mdplan.storage.transaction.commit import Durability
 from tests.hostile.tally import Record, record_into
 from tests.hostile.trial import HERE, SECRET, Place
 

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
-from mdplan.storage.filesystem import FAILPOINT_VARIABLE, Step
-from mdplan.storage.journal_record import Entry, encode_record
-from mdplan.storage.journal_record import Record as JournalRecord
+from mdplan.storage.fs.filesystem import FAILPOINT_VARIABLE, Step
+from mdplan.storage.journal.journal_record import Entry, encode_record
+from mdplan.storage.journal.journal_record import Record as JournalRecord
 from mdplan.storage.workspace import Workspace
 from tests.conftest import REPOSITORY
 from tests.crash.mounts import bound, immutable

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
 from tests.disk import as_nobody

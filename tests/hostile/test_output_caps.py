@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
+from mdplan.mcp.tool import Answer, ToolDefinition
+from mdplan.mcp.toolsets import TOOLSETS, chosen_tools
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
-from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
-from mdplan.surfaces.mcp_server.toolsets import TOOLSETS, chosen_tools
 from tests.hostile.documents import DOCUMENTS, LONG
 from tests.hostile.tally import Record
 from tests.hostile.trial import timed

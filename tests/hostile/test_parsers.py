@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
 from mdplan.reading.stat_request import INVENTORIES, StatRequest
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from tests.hostile.tally import Outcome, Record

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.commit import Durability
+from mdplan.storage.transaction.commit import Durability
 from tests.hostile.tally import Record
 from tests.hostile.trial import (
     APPEND,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
 from tests.concurrency.attempts import START, Log, Moments, Worker, lines_of
 from tests.concurrency.test_lock import HOLDER
 from tests.hostile.servers import TRANSPORTS, server_over

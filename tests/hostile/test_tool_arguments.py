@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
+from mdplan.mcp.introductions import INTRODUCTIONS, tool_names
+from mdplan.mcp.tool import Answer, ToolDefinition
+from mdplan.mcp.toolsets import chosen_tools
 from mdplan.settings import Settings
-from mdplan.storage.commit import Durability
-from mdplan.surfaces.mcp_server.introductions import INTRODUCTIONS, tool_names
-from mdplan.surfaces.mcp_server.tool import Answer, ToolDefinition
-from mdplan.surfaces.mcp_server.toolsets import chosen_tools
+from mdplan.storage.transaction.commit import Durability
 from tests.hostile.arguments import FILES, arguments_of
 from tests.hostile.tally import Record
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
 from mdplan.reading.read_request import read_read_request
 from mdplan.reading.search_request import read_search_request
 from mdplan.reading.stat_request import read_stat_request
-from mdplan.report import Report
+from mdplan.reports.base import Report
 from tests.hostile.tally import Outcome, Record
 
 HERE = b"# Here\n\ntext\n\n# There\n\nmore\n"

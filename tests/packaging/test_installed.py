@@ -60,7 +60,7 @@ def test_extra_that_is_missing_is_named(installed: Installed, foreign: Path) -> 
 
 def test_page_of_the_review_has_its_templates(installed: Installed, foreign: Path) -> None:
     render = (
-        "from importlib.resources import files; page = files('mdplan.surfaces.review_page'); "
+        "from importlib.resources import files; page = files('mdplan.web'); "
         "print(len([*page.joinpath('templates').iterdir()]), len([*page.joinpath('static').iterdir()]))"
     )
 

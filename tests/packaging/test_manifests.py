@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from mdplan import __version__
 from mdplan.__main__ import load_program
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
+from mdplan.mcp.introductions import DEFAULT_TOOLSETS, tool_names
 from mdplan.operations import OPERATIONS
-from mdplan.surfaces.mcp_server.introductions import DEFAULT_TOOLSETS, tool_names
 from tests.conftest import REPOSITORY
 from tests.packaging.conftest import Distributions, build
 from tests.surfaces.command_line import GUIDE

@@ -6,10 +6,10 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from mdplan.document_format import DocumentFormat
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.regions import find_regions
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.regions import find_regions
 from mdplan.operations import OPERATIONS
+from mdplan.text.document_format import DocumentFormat
 from tests.properties.block_edits import code_block_edits, diff_edits, region_edits, toc_edits
 from tests.properties.front_matter_edits import front_matter_edits
 from tests.properties.ini_files import ini_edits

@@ -6,10 +6,10 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from mdplan.document_format import DocumentFormat
-from mdplan.format_detection import document_format
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.section import Section
+from mdplan.markdown.format_detection import document_format
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import Source
 from tests.properties.batches import OF_FILES, Edit, batch_options, edits
 from tests.properties.ini_files import ini_texts

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from mdplan.ini_operation import ini_of
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.ini import ini_of
 from mdplan.plaintext.ini_outline import IniOutline
 
 Edit = dict[str, Any]

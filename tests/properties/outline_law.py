@@ -1,7 +1,7 @@
 """The law of the outline, judged by text edits alone: what no edit touched stands where it stood."""
 
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.section import Section
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
 from mdplan.text.edit import EditList
 from mdplan.text.span import Span
 

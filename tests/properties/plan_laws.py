@@ -2,8 +2,8 @@
 
 import json
 
-from mdplan.plan_report import PlanReport
-from mdplan.report import to_wire
+from mdplan.reports.base import to_wire
+from mdplan.reports.plan import PlanReport
 from mdplan.text.edit import EditList
 from mdplan.text.source import Source
 

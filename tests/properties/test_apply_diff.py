@@ -7,10 +7,10 @@ from hypothesis import assume, event, example, given, note
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Resolution
+from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.apply_diff import ApplyDiff
-from mdplan.text.diff import unified_diff
+from mdplan.operations.base.operation import Resolution
+from mdplan.text.diff.diff import unified_diff
 from mdplan.text.edit import EditList
 from mdplan.text.source import ByteEdit, Source, splice
 from tests.properties.batches import batches

@@ -4,18 +4,18 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from mdplan.batch import Batch
 from mdplan.diagnostics import Problems
-from mdplan.markdown.destinations import destinations
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.targets import explicit_anchors, target_key
-from mdplan.planning.anchor_changes import AnchorChanges, changed_anchors
+from mdplan.markdown.links.destinations import destinations
+from mdplan.markdown.links.targets import explicit_anchors, target_key
+from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile, build_file
-from mdplan.planning.derived import derive
-from mdplan.planning.link_names import keys_in_html, places_of_fragments, possible_links
+from mdplan.planning.links.anchor_changes import AnchorChanges, changed_anchors
+from mdplan.planning.links.derived_edits import derive
+from mdplan.planning.links.link_names import keys_in_html, places_of_fragments, possible_links
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
+from mdplan.requests.batch import Batch
 from mdplan.text.span import Span
 from tests.no_other_files import NoOtherFiles
 from tests.properties.hostile_markdown import random_document

@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from mdplan.diagnostics import Code
-from mdplan.document_format import DocumentFormat
-from mdplan.documents import BACKUP_SUFFIX
-from mdplan.engine import Engine
+from mdplan.documents.snapshot import BACKUP_SUFFIX
+from mdplan.engine.engine import Engine
 from mdplan.plan import edit_list_from_json
-from mdplan.plan_report import ApplyReport, PlanReport
-from mdplan.report import to_wire
+from mdplan.reports.base import to_wire
+from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.settings import Settings
-from mdplan.storage.commit import Durability
+from mdplan.storage.transaction.commit import Durability
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.edit import EditList
 from mdplan.text.source import sha256_hex
 from tests.conftest import FULL

@@ -7,9 +7,9 @@ from hypothesis import assume, event, example, given, note, settings
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.rendered_html import rendered_html
-from mdplan.operation import Resolution
+from mdplan.markdown.inline.rendered_html import rendered_html
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.operation import Resolution
 from mdplan.operations.format_section import FormatSection
 from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf

@@ -8,13 +8,13 @@ from typing import TypeAlias
 from hypothesis import assume, event, example, given, note, settings
 from hypothesis import strategies as st
 
-from mdplan.document_format import DocumentFormat
-from mdplan.markdown.outline import Outline
-from mdplan.operation import Resolution
+from mdplan.markdown.outline.outline import Outline
 from mdplan.operations import OPERATIONS
+from mdplan.operations.base.operation import Resolution
 from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.planning.line_joins import without_joins
 from mdplan.planning.parts import Part
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import LineIndex

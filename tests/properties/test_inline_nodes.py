@@ -5,9 +5,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.markdown.inline_node import document_order
-from mdplan.markdown.inline_nodes import InlineKind, InlineMap, InlineNode
-from mdplan.markdown.rendered_text import render_text
+from mdplan.markdown.blocks.rendered_text import render_text
+from mdplan.markdown.inline.inline_node import document_order
+from mdplan.markdown.inline.inline_nodes import InlineKind, InlineMap, InlineNode
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 from tests.inline_oracle import all_nodes, disagreements

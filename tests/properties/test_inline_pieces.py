@@ -5,8 +5,8 @@ from random import Random
 import pytest
 from hypothesis import given
 
-from mdplan.markdown import inline_nodes
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.inline import inline_nodes
+from mdplan.markdown.outline.outline import Outline
 from mdplan.text.source import Source
 from mdplan.text.span import Span
 from tests.inline_pieces_check import inline_difference

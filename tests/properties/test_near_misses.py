@@ -7,12 +7,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, SearchStrategy
 
-from mdplan.text.differences import find_differences
-from mdplan.text.folded_search import Wanted
-from mdplan.text.folded_text import FoldedText, Folding
-from mdplan.text.near_miss import NearMiss
-from mdplan.text.near_misses import find_near_misses
-from mdplan.text.similar_text import RunIndex
+from mdplan.text.search.differences import find_differences
+from mdplan.text.search.folded_search import Wanted
+from mdplan.text.search.folded_text import FoldedText, Folding
+from mdplan.text.search.near_miss import NearMiss
+from mdplan.text.search.near_misses import find_near_misses
+from mdplan.text.search.similar_text import RunIndex
 from mdplan.text.span import Span
 from tests.properties.strategies import texts
 

@@ -7,14 +7,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.document_format import DocumentFormat
-from mdplan.markdown.heading_path import find_by_anchor, find_by_id, find_by_path
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.section import Section
+from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
 from mdplan.reading.stat import StatRequest, stat_report
 from mdplan.reading.stat_text import stat_text
-from mdplan.report import to_wire
-from mdplan.stat_report import StatReport
+from mdplan.reports.base import to_wire
+from mdplan.reports.stat import StatReport
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import Source
 from mdplan.text.span import Span
 from tests.properties.hostile_markdown import hostile_documents

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it.common.utils import normalizeReference
 
-from mdplan.markdown.plain_inline import normalized_label
+from mdplan.markdown.inline.plain_inline import normalized_label
 from tests.plain_check import content_differs, links_differ
 from tests.properties.hostile_markdown import hostile_documents
 from tests.properties.test_inline_nodes import PIECES, documents

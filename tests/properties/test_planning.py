@@ -13,14 +13,14 @@ from hypothesis import assume, event, example, given, note, settings
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine
-from mdplan.markdown.outline import Outline
+from mdplan.engine.engine import Engine
+from mdplan.markdown.outline.outline import Outline
 from mdplan.operations import OPERATIONS
-from mdplan.plan_report import PlanReport
-from mdplan.planning.plan_document import read_document, write_document
-from mdplan.report import to_wire
+from mdplan.planning.replan.document import read_document, write_document
+from mdplan.reports.base import to_wire
+from mdplan.reports.plan import PlanReport
 from mdplan.settings import Settings
-from mdplan.storage.commit import Durability
+from mdplan.storage.transaction.commit import Durability
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.source import Source, sha256_hex
 from tests.conftest import FULL

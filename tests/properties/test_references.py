@@ -14,8 +14,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine, Settings
-from mdplan.storage.commit import Durability
+from mdplan.engine.engine import Engine, Settings
+from mdplan.storage.transaction.commit import Durability
 from tests.link_check import Site
 
 NAMES = ("a.md", "docs/b.md", "docs/deep/c d.md")

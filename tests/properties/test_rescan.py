@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.outline.outline import Outline
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.span import Span
 from tests.properties.hostile_markdown import hostile_documents, random_document

@@ -6,11 +6,11 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.markdown.safe_html import safe_html
+from mdplan.markdown.inline.safe_html import safe_html
 from mdplan.review.plan_review import ReviewedLine
 from mdplan.review.word_marks import Piece
-from mdplan.surfaces.review_page.line_html import line_html
 from mdplan.text.visible_text import escaped, is_hidden
+from mdplan.web.line_html import line_html
 from tests.properties.hostile_markdown import hostile_documents
 
 TEXT = st.text(

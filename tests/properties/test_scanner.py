@@ -10,12 +10,12 @@ from markdown_it.common.html_blocks import block_names
 from markdown_it.common.utils import MD_TRIM_CHARS
 from markdown_it.rules_block.html_block import HTML_SEQUENCES
 
-from mdplan.markdown.block import Block, BlockKind
-from mdplan.markdown.block_tree import BlockTree
-from mdplan.markdown.blocks import parse_blocks
-from mdplan.markdown.scanned_blocks import ScannedBlocks
-from mdplan.markdown.scanner_html import ending_of, is_named, is_tag_alone
-from mdplan.markdown.scanner_lines import TRIMMED
+from mdplan.markdown.blocks.block import Block, BlockKind
+from mdplan.markdown.blocks.block_tree import BlockTree
+from mdplan.markdown.blocks.blocks import parse_blocks
+from mdplan.markdown.blocks.scanned_blocks import ScannedBlocks
+from mdplan.markdown.blocks.scanner_html import ending_of, is_named, is_tag_alone
+from mdplan.markdown.blocks.scanner_lines import TRIMMED
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 from tests.properties.hostile_markdown import hostile_documents, random_document

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.commit import Durability
-from mdplan.storage.file_name import FileName, canonical_path, visible
-from mdplan.storage.leaf import FileBytes
-from mdplan.storage.refusal import StorageRefused
-from mdplan.storage.root import Root
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.file_name import FileName, canonical_path, visible
+from mdplan.storage.fs.regular_file import FileBytes
+from mdplan.storage.fs.root import Root
+from mdplan.storage.transaction.commit import Durability
 from mdplan.storage.workspace import Workspace
 from tests.commits import change, commit
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
-from mdplan.text.diff import DiffStat, DiffText, find_hunks, unified_diff
+from mdplan.text.diff.diff import DiffStat, DiffText, find_hunks, unified_diff
 from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import ByteEdit, DecodeProblem, EncodeProblem, Source, splice, visible

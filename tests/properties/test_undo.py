@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.commit import Durability
+from mdplan.storage.transaction.commit import Durability
 from tests.golden_case import Tree, read_tree
 
 SETTINGS = Settings(durability=Durability.PROCESS)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.decisions import Decision, DecisionStore, Verdict
+from mdplan.storage.user.decisions import Decision, DecisionStore, Verdict
 from tests.disk import FailingDisk
 
 A, B = "sha256-" + "a" * 64, "sha256-" + "b" * 64

@@ -9,9 +9,9 @@ from cmarkgfm.cmark import Options
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.engine import Engine
-from mdplan.reviewing import OpenPlan, Reviewing
-from mdplan.surfaces.cli.markdown_comment import markdown_comment
+from mdplan.cli.markdown_comment import markdown_comment
+from mdplan.engine.engine import Engine
+from mdplan.engine.reviews import OpenPlan, Reviewing
 
 GOLDEN = Path(__file__).parent / "comments"
 GITHUB_LIMIT = 65_536

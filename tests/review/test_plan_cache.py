@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from mdplan import plan_cache
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine
-from mdplan.plan_cache import PlanCache
-from mdplan.plan_library import PlanLibrary
+from mdplan.engine.engine import Engine, plan_cache
+from mdplan.engine.plan_cache import PlanCache
+from mdplan.engine.plan_library import PlanLibrary
 
 
 @pytest.fixture

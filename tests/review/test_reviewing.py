@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.approving import approved_only
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.engine import Engine
-from mdplan.plan_report import ApplyReport
-from mdplan.reviewing import OpenPlan, Reviewing, ReviewState
-from mdplan.storage.decisions import Decision, DecisionStore, Verdict
+from mdplan.engine.approval import approved_only
+from mdplan.engine.engine import Engine
+from mdplan.engine.reviews import OpenPlan, Reviewing, ReviewState
+from mdplan.reports.plan import ApplyReport
+from mdplan.storage.user.decisions import Decision, DecisionStore, Verdict
 from mdplan.text.source import Source
 
 GUIDE = b"# Guide\n\none\n\n## B\n\ntwo\n\n## C\n\nthree\n"

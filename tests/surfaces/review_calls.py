@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from urllib.parse import urlencode
 
-from mdplan.engine import Engine
-from mdplan.reviewing import Reviewing
-from mdplan.surfaces.http_app import http_app
-from mdplan.surfaces.http_guard import GuardRules, any_of, bearer
-from mdplan.surfaces.review_page.http_part import review_part
+from mdplan.engine.engine import Engine
+from mdplan.engine.reviews import Reviewing
+from mdplan.web.http_app import http_app
+from mdplan.web.http_guard import GuardRules, any_of, bearer
+from mdplan.web.review_app import review_part
 
 HOST = "127.0.0.1:8080"
 TOKEN = "a-token-of-the-agents"

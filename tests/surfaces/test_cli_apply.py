@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.report import to_wire
+from mdplan.reports.base import to_wire
 from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT, mdplan, plan_id_of, write_batch
 
 PINNED = BATCH | {"baseSha256": hashlib.sha256(GUIDE.encode()).hexdigest()}

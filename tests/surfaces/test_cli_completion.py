@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from mdplan.cli.program import COMMANDS
 from mdplan.operations import OPERATIONS
-from mdplan.surfaces.cli.program import COMMANDS
 from tests.surfaces.command_line import BATCH, mdplan, plan_id_of, write_batch
 
 SECONDS = 30

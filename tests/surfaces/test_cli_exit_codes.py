@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from mdplan.cli.exit_codes import exit_code
 from mdplan.diagnostics import Exit
-from mdplan.engine import Engine
-from mdplan.surfaces.cli.ending import exit_code
+from mdplan.engine.engine import Engine
 from tests.surfaces.command_line import BATCH, mdplan, plan_id_of, write_batch
 
 SECRET = "text of a file"

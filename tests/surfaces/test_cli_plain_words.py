@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mdplan.surfaces.cli.looking import LOOKING, load_looking, plain_call
-from mdplan.surfaces.cli.program import COMMANDS
-from mdplan.surfaces.parameters import Argument, OneOf, Parameter
-from mdplan.surfaces.plain_words import read_words
+from mdplan.cli.looking import LOOKING, load_looking, plain_call
+from mdplan.cli.parameters import Argument, OneOf, Parameter
+from mdplan.cli.plain_words import read_words
+from mdplan.cli.program import COMMANDS
 from tests.surfaces.command_line import GUIDE, mdplan
 
 PARAMETERS = {name: load_looking(name).parameters for name in sorted(LOOKING)}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine import Engine
-from mdplan.report import to_wire
+from mdplan.engine.engine import Engine
+from mdplan.reports.base import to_wire
 from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT, mdplan, plan_id_of, write_batch
 
 NO_OP = {

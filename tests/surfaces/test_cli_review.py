@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine import Engine
-from mdplan.reviewing import OpenPlan, Reviewing
-from mdplan.storage.decisions import Verdict
-from mdplan.surfaces.cli.console import Ink
-from mdplan.surfaces.cli.terminal_review import Choices, choose_edits
+from mdplan.cli.console import Ink
+from mdplan.cli.terminal_review import Choices, choose_edits
+from mdplan.engine.engine import Engine
+from mdplan.engine.reviews import OpenPlan, Reviewing
+from mdplan.storage.user.decisions import Verdict
 from tests.surfaces.command_line import BATCH, GUIDE, RESULT, mdplan, plan_id_of
 from tests.surfaces.dialog import Dialog
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from mdplan.cli.program import COMMANDS
 from mdplan.operations import OPERATIONS
-from mdplan.schema import SCHEMAS, Schema
-from mdplan.surfaces.cli.program import COMMANDS
+from mdplan.reference.schema import SCHEMAS, Schema
 from tests.surfaces.command_line import BATCH, GUIDE, mdplan
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema, which comes with mcp, is missing")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.surfaces.cli.pager import pager_command
+from mdplan.cli.pager import pager_command
 from tests.patch_tools import git_apply, needs_git
 from tests.surfaces.command_line import DIFF, RESULT, Run, mdplan, plan_id_of
 
@@ -159,7 +159,7 @@ class Terminal(io.TextIOWrapper):
 def test_text_goes_through_the_pager_on_a_terminal(
     project: Path, monkeypatch: pytest.MonkeyPatch, pager: str
 ) -> None:
-    from mdplan.surfaces.cli.console import Console
+    from mdplan.cli.console import Console
 
     monkeypatch.setenv("MDPLAN_PAGER", pager)
     out = Terminal(io.BytesIO(), encoding="utf-8")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
 from mdplan.reading.stat_request import StatRequest
-from mdplan.report import to_wire
+from mdplan.reports.base import to_wire
 from tests.surfaces.command_line import mdplan
 
 

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from mdplan.surfaces.cli.console import Console, Ink
-from mdplan.surfaces.cli.diff_view import diff_for_people
+from mdplan.cli.console import Console, Ink
+from mdplan.cli.diff_view import diff_for_people
 from mdplan.text.visible_text import escaped, escaped_json
 from tests.surfaces.command_line import DIFF
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from mcp.types import ElicitRequestURLParams, ElicitResult
 
-from mdplan.engine import Engine
-from mdplan.reviewing import Reviewing
-from mdplan.storage.review_address import address_of, announce, withdraw
-from mdplan.surfaces.mcp_server import elicitation
-from mdplan.surfaces.mcp_server.server import build_server
-from mdplan.surfaces.mcp_server.waiting import approved_only_and_noted
+from mdplan.engine.engine import Engine
+from mdplan.engine.reviews import Reviewing
+from mdplan.mcp import elicitation
+from mdplan.mcp.server import build_server
+from mdplan.mcp.waiting import approved_only_and_noted
+from mdplan.storage.user.review_address import address_of, announce, withdraw
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, process
 
 TOKEN = "secret-of-the-page"

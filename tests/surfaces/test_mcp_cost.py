@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine import Engine
-from mdplan.surfaces.mcp_server.result import MOST_CHARACTERS
-from mdplan.surfaces.mcp_server.server import build_server
+from mdplan.engine.engine import Engine
+from mdplan.mcp.result import MOST_CHARACTERS
+from mdplan.mcp.server import build_server
 from tests.surfaces.mcp_calls import calls_to, compact
 
 CHARACTERS_PER_TOKEN = 4

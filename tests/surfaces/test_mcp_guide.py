@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from mdplan.mcp.introductions import INTRODUCTIONS
 from mdplan.operations import OPERATIONS
-from mdplan.surfaces.mcp_server.introductions import INTRODUCTIONS
 from tests.surfaces.tool_case import served
 
 MOST_TOKENS = 1_000

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
+from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
-from mdplan.storage.commit import Durability
-from mdplan.surfaces.mcp_server.server import build_server
+from mdplan.storage.transaction.commit import Durability
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, Result, calls_to, process
 
 README = """\

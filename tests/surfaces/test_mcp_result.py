@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, warning
+from mdplan.mcp.report_text import plan_text, refusal_text
+from mdplan.mcp.result import cut_diff, plan_answer
 from mdplan.plan import EditResult, MatchResult, Range
-from mdplan.plan_report import ApplyReport, FileReport, PlanReport
-from mdplan.report import refusal
-from mdplan.stat_report import StatReport
-from mdplan.surfaces.mcp_server.report_text import plan_text, refusal_text
-from mdplan.surfaces.mcp_server.result import cut_diff, plan_answer
+from mdplan.reports.base import refusal
+from mdplan.reports.plan import ApplyReport, FileReport, PlanReport
+from mdplan.reports.stat import StatReport
 from mdplan.text.span import Lines, Position
 
 AMBIGUOUS = Diagnostic(

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
+from mdplan.mcp.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS, tool_names
+from mdplan.mcp.server import build_server
 from mdplan.operations import OPERATIONS
 from mdplan.reading.stat_request import StatRequest
-from mdplan.surfaces.mcp_server.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS, tool_names
-from mdplan.surfaces.mcp_server.server import build_server
 from tests.surfaces.mcp_calls import calls_to, compact
 
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots" / "tools"

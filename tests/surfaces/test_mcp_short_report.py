@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, warning
-from mdplan.history_report import HistoryReport, TransactionEntry
+from mdplan.mcp.result import MOST_CHARACTERS, answer, plan_answer, with_short_diff
+from mdplan.mcp.short_report import size_of, within
 from mdplan.plan import EditResult
-from mdplan.plan_report import ApplyReport, FileReport, PlanReport, Receipt
-from mdplan.report import refusal, to_wire
-from mdplan.surfaces.mcp_server.result import MOST_CHARACTERS, answer, plan_answer, with_short_diff
-from mdplan.surfaces.mcp_server.short_report import size_of, within
+from mdplan.reports.base import refusal, to_wire
+from mdplan.reports.history import HistoryReport, TransactionEntry
+from mdplan.reports.plan import ApplyReport, FileReport, PlanReport, Receipt
 
 FILE = FileReport(
     file="a.md", base_sha256="b" * 64, result_sha256="c" * 64, changed=True, lines_added=2, lines_removed=1

@@ -13,10 +13,10 @@ import pytest
 import unidiff
 from mcp import MCPError
 
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
+from mdplan.mcp.server import build_server
 from mdplan.reading.stat_request import StatRequest
-from mdplan.stat_report import StatReport
-from mdplan.surfaces.mcp_server.server import build_server
+from mdplan.reports.stat import StatReport
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, compact
 
 GUIDE = """\

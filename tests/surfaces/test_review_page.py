@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.approving import approved_only
-from mdplan.engine import Engine
-from mdplan.storage.decisions import DecisionStore
-from mdplan.storage.file_name import FileName
-from mdplan.storage.review_address import address_of
+from mdplan.engine.approval import approved_only
+from mdplan.engine.engine import Engine
+from mdplan.storage.fs.file_name import FileName
+from mdplan.storage.user.decisions import DecisionStore
+from mdplan.storage.user.review_address import address_of
 from mdplan.text.visible_text import escaped, is_hidden
 from tests.surfaces.review_calls import HOST, TOKEN, Page, ReviewCalls
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine import Engine
-from mdplan.storage.review_address import address_of
+from mdplan.engine.engine import Engine
+from mdplan.storage.user.review_address import address_of
 from tests.conftest import REPOSITORY
 
 SECONDS = 60

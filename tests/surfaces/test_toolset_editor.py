@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mdplan.engine import Engine
-from mdplan.surfaces.mcp_server.server import build_server
+from mdplan.engine.engine import Engine
+from mdplan.mcp.server import build_server
 from mdplan.text.source import Source
 from tests.surfaces.awkward_files import AWKWARD, NEW, TARGET, AwkwardFile
 from tests.surfaces.mcp_calls import Calls, calls_to, process

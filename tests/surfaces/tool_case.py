@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mdplan.engine import Engine
-from mdplan.surfaces.mcp_server.server import build_server
+from mdplan.engine.engine import Engine
+from mdplan.mcp.server import build_server
 from tests.surfaces.mcp_calls import Calls, calls_to
 
 RESPONSES = Path(__file__).parents[1] / "snapshots" / "responses"

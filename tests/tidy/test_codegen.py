@@ -12,9 +12,9 @@ from mdplan.codegen.error_meanings import MEANINGS
 from mdplan.codegen.golden import EXAMPLE, GoldenCases
 from mdplan.codegen.messages import messages_in
 from mdplan.diagnostics import Code
-from mdplan.operation_reference import operation_reference
+from mdplan.mcp.introductions import INTRODUCTIONS, tool_names
 from mdplan.operations import OPERATIONS
-from mdplan.surfaces.mcp_server.introductions import INTRODUCTIONS, tool_names
+from mdplan.reference.operations import operation_reference
 
 REPOSITORY = Path(__file__).parents[2]
 

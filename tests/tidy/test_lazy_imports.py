@@ -199,7 +199,11 @@ def test_server_says_who_it_is_before_it_loads_its_tools(tmp_path: Path) -> None
     loaded = loaded_by("-m", "mdplan", "serve", "--root", str(tmp_path), stdin=INITIALIZE)
 
     assert "mcp.server.mcpserver" in loaded
-    assert loaded & {"mdplan.engine", "mdplan.operations", "mdplan.wire", "yaml", "markdown_it"} == set()
+    assert (
+        loaded
+        & {"mdplan.engine.engine", "mdplan.operations", "mdplan.requests.reader", "yaml", "markdown_it"}
+        == set()
+    )
 
 
 def test_heavy_imports_would_be_seen() -> None:

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
 from mdplan.plan import FileChange, Plan
-from mdplan.plan_report import WrittenFile
-from mdplan.planning.after_write import written_files
-from mdplan.text.changed_lines import changed_lines
+from mdplan.planning.results.after_write import written_files
+from mdplan.reports.plan import WrittenFile
+from mdplan.text.diff.changed_lines import changed_lines
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source, sha256_hex

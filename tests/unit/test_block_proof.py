@@ -7,13 +7,13 @@ from random import Random
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.markdown import rescan, scanned_blocks
-from mdplan.markdown.block import Block, BlockKind
-from mdplan.markdown.block_proof import first_unproven
-from mdplan.markdown.block_tree import BlockTree
-from mdplan.markdown.blocks import parse_blocks
-from mdplan.markdown.scanned_blocks import ScannedBlocks
-from mdplan.markdown.scanner import Form, Stretches, scan
+from mdplan.markdown.blocks import rescan, scanned_blocks
+from mdplan.markdown.blocks.block import Block, BlockKind
+from mdplan.markdown.blocks.block_proof import first_unproven
+from mdplan.markdown.blocks.block_tree import BlockTree
+from mdplan.markdown.blocks.blocks import parse_blocks
+from mdplan.markdown.blocks.scanned_blocks import ScannedBlocks
+from mdplan.markdown.blocks.scanner import Form, Stretches, scan
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 from tests.edit_trials import Document

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.collector import collector_paused
-from mdplan.engine import Engine
-from mdplan.markdown import parser
-from mdplan.markdown.outline import Outline
+from mdplan.engine.engine import Engine
+from mdplan.gc_tuning import collector_paused
+from mdplan.markdown.blocks import parser
+from mdplan.markdown.outline.outline import Outline
 from mdplan.text.source import Source
 
 
@@ -75,7 +75,7 @@ def new_pages(begins_with: str) -> int:
     """How many pages of memory are new for a large text that is decoded again and again."""
     program = f"""
 from resource import RUSAGE_SELF, getrusage
-from mdplan.collector import keep_large_blocks
+from mdplan.gc_tuning import keep_large_blocks
 {begins_with}
 for _ in range(10):
     before = getrusage(RUSAGE_SELF).ru_minflt

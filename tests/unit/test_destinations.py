@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.markdown.destination_text import with_fragment, with_path
-from mdplan.markdown.destinations import Destination, Form, destinations
-from mdplan.markdown.link_path import (
+from mdplan.markdown.links.destination_text import with_fragment, with_path
+from mdplan.markdown.links.destinations import Destination, Form, destinations
+from mdplan.markdown.links.link_path import (
     as_variant,
     folder_of,
     followed,
@@ -15,9 +15,9 @@ from mdplan.markdown.link_path import (
     page_key,
     page_variants,
 )
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.targets import target_key
-from mdplan.planning.link_names import linked_names, may_link_to, text_of_bytes
+from mdplan.markdown.links.targets import target_key
+from mdplan.markdown.outline.outline import Outline
+from mdplan.planning.links.link_names import linked_names, may_link_to, text_of_bytes
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.source import Source
 from mdplan.text.span import Span

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mdplan.text.diff import (
+from mdplan.text.diff.diff import (
     DiffStat,
     DiffText,
     creation_diff,

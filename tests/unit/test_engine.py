@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mdplan.batch_limits import Limits
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine
-from mdplan.report import Report
+from mdplan.engine.engine import Engine
+from mdplan.reports.base import Report
+from mdplan.requests.limits import Limits
 from mdplan.settings import Settings
 from mdplan.text.source import sha256_hex
 
@@ -185,7 +185,7 @@ def test_base_hash_beside_a_plan_id_must_be_that_of_the_plan(engine: Engine) -> 
 
 
 def test_preview_handed_back_with_dry_run_false_is_applied(engine: Engine, folder: Path) -> None:
-    from mdplan.report import to_wire
+    from mdplan.reports.base import to_wire
 
     preview = to_wire(engine.apply(batch(RENAME, dryRun=True)))
     report = engine.apply({**preview, "dryRun": False})

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mdplan.markdown.front_matter import find_front_matter
-from mdplan.markdown.front_matter_values import read_keys, read_values
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.front_matter.block import find_front_matter
+from mdplan.markdown.front_matter.values import read_keys, read_values
+from mdplan.markdown.outline.outline import Outline
 from mdplan.text.source import Source
 
 

@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from mdplan.batch import Batch
 from mdplan.diagnostics import Code, Problems
-from mdplan.engine import Engine, Settings
-from mdplan.markdown import front_matter_edits, front_matter_values
-from mdplan.markdown.front_matter_yaml_scalars import scalar_text
+from mdplan.engine.engine import Engine, Settings
+from mdplan.markdown.front_matter import edits as front_matter_edits
+from mdplan.markdown.front_matter import values as front_matter_values
+from mdplan.markdown.front_matter.yaml_scalars import scalar_text
 from mdplan.planning.build import BuiltFile
-from mdplan.storage.commit import Durability
-from mdplan.wire import read_batch
+from mdplan.requests.batch import Batch
+from mdplan.requests.reader import read_batch
+from mdplan.storage.transaction.commit import Durability
 from tests.edit_trials import Document
 
 KEYS = 60
@@ -211,6 +212,6 @@ def engine_hash(engine: Engine) -> str:
 
 
 def test_tomlkit_is_imported_for_toml_alone() -> None:
-    code = "import sys, mdplan.engine, mdplan.operations; sys.exit('tomlkit' in sys.modules)"
+    code = "import sys, mdplan.engine.engine, mdplan.operations; sys.exit('tomlkit' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mdplan.batch_limits import Limits
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
+from mdplan.requests.limits import Limits
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
 

@@ -3,8 +3,8 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mdplan.markdown.heading_rows import HeadingTexts, read_heading
-from mdplan.markdown.rendered_text import one_line, render_text
+from mdplan.markdown.blocks.heading_rows import HeadingTexts, read_heading
+from mdplan.markdown.blocks.rendered_text import one_line, render_text
 from mdplan.markdown.section_id import folded
 
 

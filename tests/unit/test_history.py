@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from mdplan.batch import Batch
 from mdplan.diagnostics import Code, Diagnostic, Severity
-from mdplan.engine import Engine
+from mdplan.engine.engine import Engine
 from mdplan.plan import Plan
-from mdplan.plan_report import ApplyReport
-from mdplan.report import Report, to_wire
+from mdplan.reports.base import Report, to_wire
+from mdplan.reports.plan import ApplyReport
+from mdplan.requests.batch import Batch
 from mdplan.settings import Settings
-from mdplan.storage.commit import Durability
-from mdplan.storage.history import Transaction, TransactionFile
-from mdplan.storage.root import Root
+from mdplan.storage.fs.root import Root
+from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.transaction.history import Transaction, TransactionFile
 from mdplan.text.source import sha256_hex
 from tests.golden_case import read_tree
 
@@ -416,7 +416,7 @@ def test_record_of_a_stranger_is_listed_and_never_undone(
         removed_folders=(),
         undoable=True,
     )
-    monkeypatch.setattr("mdplan.history.transactions", lambda root: iter([strange]))
+    monkeypatch.setattr("mdplan.engine.history.transactions", lambda root: iter([strange]))
 
     (entry,) = engine.history().transactions
 

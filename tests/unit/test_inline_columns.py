@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.markdown.inline_columns import ContentColumns, SourceLines, paragraph_columns, row_columns
+from mdplan.markdown.inline.inline_columns import ContentColumns, SourceLines, paragraph_columns, row_columns
 from mdplan.text.lines import LineIndex
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.markdown.inline_nodes import InlineMap, InlineNode
+from mdplan.markdown.inline.inline_nodes import InlineMap, InlineNode
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 

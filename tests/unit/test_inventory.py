@@ -4,13 +4,13 @@ from textwrap import dedent
 
 import pytest
 
-from mdplan.document_format import DocumentFormat
-from mdplan.format_detection import document_format
-from mdplan.markdown.inventory import find_code_blocks, find_tables, find_tasks
-from mdplan.markdown.links import LinkCount, count_links, local_links, reference_labels, reference_uses
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.regions import find_regions
-from mdplan.markdown.targets import find_anchors, resolvable_targets
+from mdplan.markdown.format_detection import document_format
+from mdplan.markdown.links.links import LinkCount, count_links, local_links, reference_labels, reference_uses
+from mdplan.markdown.links.targets import find_anchors, resolvable_targets
+from mdplan.markdown.outline.inventory import find_code_blocks, find_tables, find_tasks
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.regions import find_regions
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import Source
 from mdplan.text.span import Span
 

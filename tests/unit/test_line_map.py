@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
-from mdplan.text.changed_lines import ChangedLines, KeptLines, changed_lines, kept_lines
+from mdplan.text.diff.changed_lines import ChangedLines, KeptLines, changed_lines, kept_lines
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span

@@ -2,10 +2,10 @@
 
 import pytest
 
-from mdplan.text.folded_search import Wanted
-from mdplan.text.folded_text import FoldedText
-from mdplan.text.near_miss import NearMiss
-from mdplan.text.near_misses import find_near_misses, told
+from mdplan.text.search.folded_search import Wanted
+from mdplan.text.search.folded_text import FoldedText
+from mdplan.text.search.near_miss import NearMiss
+from mdplan.text.search.near_misses import find_near_misses, told
 from mdplan.text.span import Span
 
 TEXT = """\

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.outline.outline import Outline
 from mdplan.operations import OPERATIONS
-from mdplan.text import folded_text
-from mdplan.text.folded_search import Wanted
-from mdplan.text.folded_text import FoldedText
-from mdplan.text.near_misses import find_near_misses
-from mdplan.text.similar_names import NameIndex
+from mdplan.text.search import folded_text
+from mdplan.text.search.folded_search import Wanted
+from mdplan.text.search.folded_text import FoldedText
+from mdplan.text.search.near_misses import find_near_misses
+from mdplan.text.search.similar_names import NameIndex
 from mdplan.text.source import Source
 from mdplan.text.span import Span
 from tests.unit.test_planning_cost import steps

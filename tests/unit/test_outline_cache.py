@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.documents import Documents
-from mdplan.engine import Engine
-from mdplan.markdown.outline import Outline
-from mdplan.outline_cache import OutlineCache
-from mdplan.outlined_files import OutlinedFiles
+from mdplan.documents.cache import OutlineCache
+from mdplan.documents.files import OutlinedFiles
+from mdplan.documents.snapshot import Documents
+from mdplan.engine.engine import Engine
+from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.stat_request import StatRequest
-from mdplan.storage.file_name import FileName
+from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source
 

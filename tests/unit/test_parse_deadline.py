@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.engine import Engine
-from mdplan.reviewing import OpenPlan, Reviewing
+from mdplan.engine.engine import Engine
+from mdplan.engine.reviews import OpenPlan, Reviewing
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
 

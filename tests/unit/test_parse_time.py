@@ -5,11 +5,11 @@ from itertools import count
 
 import pytest
 
-from mdplan.markdown.block_pass import pass_blocks
-from mdplan.markdown.inline_nodes import InlineMap
-from mdplan.markdown.inline_recorder import record_nodes
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.parse_time import ParseTimeout, in_time, parse_time, timed
+from mdplan.markdown.blocks.block_pass import pass_blocks
+from mdplan.markdown.blocks.parse_time import ParseTimeout, in_time, parse_time, timed
+from mdplan.markdown.inline.inline_nodes import InlineMap
+from mdplan.markdown.inline.inline_recorder import record_nodes
+from mdplan.markdown.outline.outline import Outline
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
 from mdplan.text.span import Span

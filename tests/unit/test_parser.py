@@ -5,7 +5,7 @@ from random import Random
 import pytest
 from markdown_it.rules_block import lheading
 
-from mdplan.markdown.parser import block_parser, column_parser, inline_parser, new_block_parser
+from mdplan.markdown.blocks.parser import block_parser, column_parser, inline_parser, new_block_parser
 from tests.properties.hostile_markdown import random_document
 
 # What stands before a paragraph, and what behind it.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.text.pattern_cost import MOST_PARTS, has_too_many_parts
+from mdplan.text.search.pattern_cost import MOST_PARTS, has_too_many_parts
 
 MODEST = [
     "",

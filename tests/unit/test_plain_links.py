@@ -2,8 +2,8 @@
 
 import pytest
 
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.plain_links import plain_links
+from mdplan.markdown.links.plain_links import plain_links
+from mdplan.markdown.outline.outline import Outline
 from mdplan.text.source import Source
 from mdplan.text.span import Span
 

@@ -8,18 +8,21 @@ from typing import Any
 
 import pytest
 
-from mdplan.batch import Batch
-from mdplan.markdown import heading_source, inline_nodes, outline, payload
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.section import Section
+from mdplan.markdown.blocks import heading_source
+from mdplan.markdown.edits import payload
+from mdplan.markdown.inline import inline_nodes
+from mdplan.markdown.outline import outline
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
 from mdplan.planning.build import Built, BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
-from mdplan.planning.derived import derive
+from mdplan.planning.links.derived_edits import derive
 from mdplan.planning.resolve import resolve_edits
+from mdplan.planning.results.summary import plan_of, report_fields
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.planning.summary import plan_of, report_fields
 from mdplan.planning.verify import verify
-from mdplan.text.diff import file_diff
+from mdplan.requests.batch import Batch
+from mdplan.text.diff.diff import file_diff
 from mdplan.text.source import Source
 from tests.no_other_files import NoOtherFiles
 
@@ -27,7 +30,7 @@ Edit = dict[str, Any]
 TraceFunction = Callable[..., Any]
 
 SECTIONS = 16
-OURS = str(Path(outline.__file__).parents[1])
+OURS = str(Path(outline.__file__).parents[2])
 
 
 def document(sections: int) -> Outline:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine
-from mdplan.plan_report import ApplyReport, PlanReport
+from mdplan.engine.engine import Engine
+from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.settings import Settings
-from mdplan.storage.commit import Durability
+from mdplan.storage.transaction.commit import Durability
 
 INSTALL = b"## Install\n\nRun it.\n\n"
 USE = b"## Use\n\nUse it.\n\n### Deep\n\nDig.\n\n"

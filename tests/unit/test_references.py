@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine, Settings
+from mdplan.engine.engine import Engine, Settings
 from mdplan.plan import Plan
-from mdplan.plan_report import ApplyReport
-from mdplan.planning.plan_document import read_document, write_document
+from mdplan.planning.replan.document import read_document, write_document
 from mdplan.reading.stat_request import StatRequest
-from mdplan.report import to_wire
-from mdplan.storage.commit import Durability
+from mdplan.reports.base import to_wire
+from mdplan.reports.plan import ApplyReport
+from mdplan.storage.transaction.commit import Durability
 
 GUIDE = "# Guide\n\n## Install\n\n## Use\n"
 RENAME = {"op": "rename_heading", "heading": "Install", "newTitle": "Setup"}

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.batch import Batch
-from mdplan.engine import Engine, Settings
-from mdplan.markdown import outline
-from mdplan.markdown.outline import Outline
+from mdplan.engine.engine import Engine, Settings
+from mdplan.markdown.outline import outline
+from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import Built, BuiltFile, build_file
-from mdplan.planning.derived import derive
+from mdplan.planning.links.derived_edits import derive
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.storage.commit import Durability
+from mdplan.requests.batch import Batch
+from mdplan.storage.transaction.commit import Durability
 from mdplan.text.source import Source
 from tests.no_other_files import NoOtherFiles
 from tests.unit.test_planning_cost import steps

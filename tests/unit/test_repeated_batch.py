@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from mdplan.engine import Engine
-from mdplan.plan_report import ApplyReport
+from mdplan.engine.engine import Engine
+from mdplan.reports.plan import ApplyReport
 from mdplan.settings import Settings
-from mdplan.storage.commit import Durability
+from mdplan.storage.transaction.commit import Durability
 
 BASE = "# A\n\nfoo\n\n# B\n\nx\n"
 LONGER = {"op": "replace_match", "pattern": "foo", "replacement": "a foo"}

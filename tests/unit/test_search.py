@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.engine import Engine
-from mdplan.markdown import outline as outline_module
-from mdplan.read_report import SearchReport
+from mdplan.engine.engine import Engine
+from mdplan.markdown.outline import outline as outline_module
 from mdplan.reading.search_request import SearchRequest, read_search_request
+from mdplan.reports.read import SearchReport
 
 FILES = {
     "a.md": "# A\n\nA teapot.\n\n## B\n\n`teapot` and [teapot](teapot.md).\n\n```\nteapot\n```\n",

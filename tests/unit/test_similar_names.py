@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.text.similar_names import NameIndex
+from mdplan.text.search.similar_names import NameIndex
 
 NAMES = (
     "installing",

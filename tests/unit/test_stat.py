@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.document_format import DocumentFormat
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.folder import file_row, folder_report
 from mdplan.reading.stat import StatRequest, read_stat_request, stat_report
 from mdplan.reading.stat_text import stat_text
-from mdplan.report import to_wire
-from mdplan.stat_report import BrokenLink, FrontMatterEntry, RegionEntry, StatReport, TaskCounts
+from mdplan.reports.base import to_wire
+from mdplan.reports.stat import BrokenLink, FrontMatterEntry, RegionEntry, StatReport, TaskCounts
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import Source, sha256_hex
 from mdplan.text.span import Lines
 

@@ -1,12 +1,12 @@
 """What stat tells of INI files and plain text."""
 
-from mdplan.document_format import DocumentFormat
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_request import StatRequest
 from mdplan.reading.stat_text import stat_text
-from mdplan.report import to_wire
-from mdplan.stat_report import StatReport
+from mdplan.reports.base import to_wire
+from mdplan.reports.stat import StatReport
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import Source, sha256_hex
 
 INI = "name = secret\n\n# About.\n[db]\nhost = secret\nhosts =\n  secret\n[cache]\n"

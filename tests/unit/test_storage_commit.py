@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.storage.commit import CommitFacts, Durability, StagedFile, stage
-from mdplan.storage.file_name import is_temporary_name
-from mdplan.storage.filesystem import FileSystem, Step
-from mdplan.storage.lock import locked
-from mdplan.storage.recovery import recover
-from mdplan.storage.refusal import StorageRefused
-from mdplan.storage.root import Root
-from mdplan.storage.scope import Scope
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.file_name import is_temporary_name
+from mdplan.storage.fs.filesystem import FileSystem, Step
+from mdplan.storage.fs.root import Root
+from mdplan.storage.fs.scope import Scope
+from mdplan.storage.journal.lock import locked
+from mdplan.storage.transaction.commit import CommitFacts, Durability, StagedFile, stage
+from mdplan.storage.transaction.recovery import recover
 from tests.commits import LIMIT, change, commit, creation, deletion, journal_of, recovered, sha256
 from tests.disk import NOBODY, FailingDisk, descriptors, names_in, tree
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Problems, Severity
-from mdplan.storage.commit import CommitFacts
-from mdplan.storage.file_name import is_temporary_name
-from mdplan.storage.filesystem import FileSystem, Step
-from mdplan.storage.refusal import StorageRefused
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.file_name import is_temporary_name
+from mdplan.storage.fs.filesystem import FileSystem, Step
+from mdplan.storage.transaction.commit import CommitFacts
 from tests.commits import change, commit, creation, deletion, journal_of, recovered
 from tests.disk import NOBODY, FailingDisk, descriptors, tree
 

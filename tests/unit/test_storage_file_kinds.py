@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.engine import Engine
-from mdplan.storage.leaf import FileBytes
-from mdplan.storage.root import Root
+from mdplan.engine.engine import Engine
+from mdplan.storage.fs.regular_file import FileBytes
+from mdplan.storage.fs.root import Root
 from tests.disk import NOBODY, as_nobody, descriptors
 
 LIMIT = 1 << 20

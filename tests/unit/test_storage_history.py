@@ -5,10 +5,16 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
-from mdplan.storage.filesystem import Step
-from mdplan.storage.history import Transaction, TransactionFile, before_image, collect, transactions
-from mdplan.storage.lock import locked
-from mdplan.storage.root import Root
+from mdplan.storage.fs.filesystem import Step
+from mdplan.storage.fs.root import Root
+from mdplan.storage.journal.lock import locked
+from mdplan.storage.transaction.history import (
+    Transaction,
+    TransactionFile,
+    before_image,
+    collect,
+    transactions,
+)
 from tests.commits import change, commit, creation, deletion, journal_of, sha256
 from tests.disk import FailingDisk, names_in
 

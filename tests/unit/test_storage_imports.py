@@ -6,7 +6,13 @@ LATER = {"ctypes", "filelock", "hmac", "json", "pathspec", "platformdirs"}
 
 
 def test_storage_loads_nothing_heavy() -> None:
-    modules = ("commit", "history", "plan_store", "recovery", "workspace")
-    imported = imported_by("-c", "; ".join(f"import mdplan.storage.{module}" for module in modules))
+    modules = (
+        "mdplan.storage.transaction.commit",
+        "mdplan.storage.transaction.history",
+        "mdplan.storage.user.plan_store",
+        "mdplan.storage.transaction.recovery",
+        "mdplan.storage.workspace",
+    )
+    imported = imported_by("-c", "; ".join(f"import {module}" for module in modules))
 
     assert imported & (HEAVY | LATER) == set()

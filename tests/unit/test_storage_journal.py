@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.storage.journal_record import Entry, Record, decode_record, encode_note, encode_record
+from mdplan.storage.journal.journal_record import Entry, Record, decode_record, encode_note, encode_record
 
 ROOT = "/some/root"
 digests = st.none() | st.text("0123456789abcdef", min_size=64, max_size=64)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.root import find_root
+from mdplan.storage.fs.root import find_root
 from mdplan.storage.workspace import Workspace
 
 FILES = (

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.file_name import FileName
-from mdplan.storage.refusal import StorageRefused
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.workspace import Workspace
 from tests.disk import descriptors
 

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.storage.history import before_image
-from mdplan.storage.journal import Journal, State
-from mdplan.storage.journal_record import Entry, Record
-from mdplan.storage.leaf import UNFINISHED, UNFINISHED_MODE
-from mdplan.storage.lock import locked
-from mdplan.storage.place import Found, temporary_names
-from mdplan.storage.put_back import Way, way_back
-from mdplan.storage.root import Root
-from mdplan.storage.state_folder import open_folders
+from mdplan.storage.fs.regular_file import UNFINISHED, UNFINISHED_MODE
+from mdplan.storage.fs.root import Root
+from mdplan.storage.journal.journal import Journal, State
+from mdplan.storage.journal.journal_record import Entry, Record
+from mdplan.storage.journal.lock import locked
+from mdplan.storage.journal.state_folder import open_folders
+from mdplan.storage.transaction.history import before_image
+from mdplan.storage.transaction.place import Found, temporary_names
+from mdplan.storage.transaction.restore import Way, way_back
 from tests.commits import journal_of, recovered, sha256
 from tests.disk import tree
 

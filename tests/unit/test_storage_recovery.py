@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Severity
-from mdplan.storage.commit import Durability, stage
-from mdplan.storage.filesystem import FAILPOINT_VARIABLE, FileSystem
-from mdplan.storage.history import Transaction, before_image, transactions
-from mdplan.storage.journal_record import Entry, Record, encode_record
-from mdplan.storage.lock import locked
-from mdplan.storage.recovery import Recovered, pending
-from mdplan.storage.refusal import StorageRefused
-from mdplan.storage.root import Root
-from mdplan.storage.user_state import user_state_directory
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.filesystem import FAILPOINT_VARIABLE, FileSystem
+from mdplan.storage.fs.root import Root
+from mdplan.storage.journal.journal_record import Entry, Record, encode_record
+from mdplan.storage.journal.lock import locked
+from mdplan.storage.transaction.commit import Durability, stage
+from mdplan.storage.transaction.history import Transaction, before_image, transactions
+from mdplan.storage.transaction.recovery import Recovered, pending
+from mdplan.storage.user.user_state import user_state_directory
 from tests.commits import change, commit, creation, deletion, journal_of, recovered, sha256
 from tests.disk import NOBODY, names_in, tree
 

@@ -7,13 +7,13 @@ from types import FrameType
 
 import pytest
 
-from mdplan.markdown import blocks
-from mdplan.markdown.blocks import is_left_open
-from mdplan.markdown.lists import ListItem, MarkdownList
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.tables import Alignment, TableSource
-from mdplan.operation import Resolution
+from mdplan.markdown.blocks import blocks
+from mdplan.markdown.blocks.blocks import is_left_open
+from mdplan.markdown.elements.lists import ListItem, MarkdownList
+from mdplan.markdown.elements.tables import Alignment, TableSource
+from mdplan.markdown.outline.outline import Outline
 from mdplan.operations import OPERATIONS
+from mdplan.operations.base.operation import Resolution
 from mdplan.text.display_width import display_width
 from mdplan.text.source import Source
 

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.plan import FileChange
-from mdplan.planning.plan_document import read_document, write_document
-from mdplan.planning.replay import FoundFile, Replay, bases_of, replay
-from mdplan.planning.undo import UndoneFile, carry_undone, undo_file, undo_plan, undone_transaction
+from mdplan.planning.replan.document import read_document, write_document
+from mdplan.planning.replan.replay import FoundFile, Replay, bases_of, replay
+from mdplan.planning.replan.undo import UndoneFile, carry_undone, undo_file, undo_plan, undone_transaction
+from mdplan.text.diff.line_drift import LineDrift
 from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.line_drift import LineDrift
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source, sha256_hex, splice
 from mdplan.text.span import Span

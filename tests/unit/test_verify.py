@@ -1,11 +1,11 @@
 """What the result must keep, and what may change because an edit asked for it."""
 
-from mdplan.batch import Batch
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
+from mdplan.requests.batch import Batch
 from mdplan.text.source import Source
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from mdplan.batch import Batch, normalized_edits
 from mdplan.diagnostics import Code
-from mdplan.wire import read_batch
+from mdplan.requests.batch import Batch, normalized_edits
+from mdplan.requests.reader import read_batch
 
 HUNK = "@@ -1 +1 @@\n-a\n+b\n"
 RENAME = {"op": "rename_heading", "heading": "A", "newTitle": "B"}

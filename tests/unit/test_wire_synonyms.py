@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from mdplan.batch import Batch
 from mdplan.diagnostics import Code
-from mdplan.wire import read_batch
+from mdplan.requests.batch import Batch
+from mdplan.requests.reader import read_batch
 
 RENAME = {"op": "rename_heading", "heading": "A", "newTitle": "B"}
 

@@ -1,0 +1,1 @@
+"""Manifests on commits of a git repository."""

@@ -1,0 +1,125 @@
+"""Who makes a commit, when, and what it says: as git finds it out, from variables and its configuration."""
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Final, Literal
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.fs.file_name import visible
+
+if TYPE_CHECKING:
+    from dulwich.config import Config
+
+TRAILER: Final = "Mdplan-Plan"
+_GIVEN: Final = re.compile(r"([^<>\0\r\n]*[^<>\s\0])\s*<([^<>\0\r\n]+)>")
+_STAMP: Final = re.compile(r"@?(\d{1,12})(?:\s+([+-])(\d\d)(\d\d))?")
+_TRAILER_LINE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*: \S.*")
+# What git takes away at both ends of a name, besides blanks and controls.
+_CRUD: Final = ".,:;<>\"\\'" + "".join(map(chr, range(33)))
+_INSIDE: Final = {ord(character): None for character in "<>\n\0"}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who and when: a name with an address, seconds since the epoch, and seconds east of Greenwich."""
+
+    who: bytes
+    seconds: int
+    offset: int
+
+
+def signature(
+    role: Literal["author", "committer"],
+    config: "Config",
+    now: float,
+    given: str | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> Signature | Diagnostic:
+    """Who is the `role` of a commit that is made `now`, in seconds since the epoch.
+
+    It is `given` (``Name <address>``), else the `environment` (GIT_AUTHOR_NAME and its like), else `config`
+    (`author.name`, then `user.name`). Nobody is guessed. Errors: INVALID_ARGUMENT.
+    """
+    variables = f"GIT_{role.upper()}_"
+    when = _moment(environment.get(f"{variables}DATE"), now)
+    if when is None:
+        message = f"`{variables}DATE` is no time"
+        return _invalid(message, "write it as 2026-01-31T12:00:00+01:00, or as seconds since the epoch")
+    if given is not None:
+        written = _GIVEN.fullmatch(given.strip())
+        if written is None:
+            return _invalid(f"`{visible(given)}` is no author", "write it as `Name <address>`")
+        name, address = _clean(written[1]), _clean(written[2])
+    else:
+        name = _clean(environment.get(f"{variables}NAME") or _configured(config, role, "name"))
+        address = _clean(
+            environment.get(f"{variables}EMAIL")
+            or _configured(config, role, "email")
+            or environment.get("EMAIL", "")
+        )
+    if not name or not address:
+        missing = "email" if name else "name"
+        hint = f"set {variables}{missing.upper()}, or `git config user.{missing}`"
+        return _invalid(f"nobody knows the {missing} of the {role}", hint)
+    return Signature(f"{name} <{address}>".encode("utf-8", "surrogateescape"), *when)
+
+
+def commit_message(given: str | None, manifest: str, plan_id: str) -> bytes:
+    """What a commit says: what was `given`, else that it is of `manifest`; the plan is its last trailer."""
+    name = manifest.replace("\\", "/").rpartition("/")[2]
+    text = (given or "").replace("\r\n", "\n").strip() or f"Make true what {visible(name)} says"
+    lines = [line.rstrip() for line in text.split("\n")]
+    last = lines[max((index for index, line in enumerate(lines) if not line), default=len(lines)) + 1 :]
+    # A trailer stands with others that are there, else in a paragraph of its own.
+    between = "" if last and all(map(_TRAILER_LINE.fullmatch, last)) else "\n"
+    message = "\n".join(lines) + f"\n{between}{TRAILER}: {plan_id}\n"
+    return message.encode("utf-8", "surrogateescape").replace(b"\0", b"")
+
+
+def _configured(config: "Config", role: str, name: str) -> str:
+    for section in (role, "user"):
+        try:
+            return config.get((section.encode(),), name.encode()).decode("utf-8", "surrogateescape")
+        except KeyError:
+            continue
+    return ""
+
+
+def _clean(text: str) -> str:
+    """`text` without what git takes out of names and addresses."""
+    return text.strip(_CRUD).translate(_INSIDE)
+
+
+def _moment(given: str | None, now: float) -> tuple[int, int] | None:
+    """Seconds since the epoch and the offset, of a time as git writes it; None for what is none."""
+    if not given:
+        return int(now), _local_offset(int(now))
+    stamp = _STAMP.fullmatch(given.strip())
+    if stamp is not None:
+        seconds = int(stamp[1])
+        if stamp[2] is None:
+            return seconds, _local_offset(seconds)
+        offset = int(stamp[3]) * 3600 + int(stamp[4]) * 60
+        return seconds, offset if stamp[2] == "+" else -offset
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            moment = read(given.strip()).astimezone()
+        except (ValueError, OverflowError, OSError):
+            continue
+        zone = read(given.strip()).utcoffset()
+        seconds = int(moment.timestamp())
+        return seconds, int(zone.total_seconds()) if zone is not None else _local_offset(seconds)
+    return None
+
+
+def _local_offset(seconds: int) -> int:
+    return time.localtime(seconds).tm_gmtoff
+
+
+def _invalid(message: str, hint: str) -> Diagnostic:
+    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)

@@ -1,0 +1,227 @@
+"""`plan`, `check` and `apply` of a manifest on a commit of a repository, without any work tree.
+
+What a plan is, and how it is proven, is the same as on a disk: only where bytes come from and go to is not.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from dulwich.objects import ObjectID
+from dulwich.repo import Repo
+
+from mdplan.bot.bot import Bot, How, Made
+from mdplan.bot.bot_report import BotReport
+from mdplan.bot.git.commit import CommitText, move_branch, write_commit
+from mdplan.bot.git.identity import Signature, commit_message, signature
+from mdplan.bot.git.repository import (
+    BRANCHES,
+    Base,
+    Place,
+    checked_out_in,
+    find_base,
+    position,
+    refused,
+    target_branch,
+)
+from mdplan.bot.git.tree import CommitTree
+from mdplan.bot.job import Job
+from mdplan.bot.manifest.loading import LoadedManifest
+from mdplan.bot.verbs import Proposal, bot_report
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.snapshot import Documents
+from mdplan.engine.engine import Engine
+from mdplan.engine.staging import files_to_stage
+from mdplan.plan import Plan
+from mdplan.planning.replan.replay import Replay, bases_of
+from mdplan.planning.results.summary import report_fields
+from mdplan.reports.base import refusal
+from mdplan.reports.plan import Approved
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.file_name import visible
+
+# Each time another writer was faster; then somebody should look.
+MOST_ATTEMPTS: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitCommit:
+    """What the commit of a plan is to be: on the branch `branch`, None for the one that was read.
+
+    `author` is ``Name <address>`` and `message` its text; None for what git and the manifest say. With
+    `rebases` the manifest is planned again on a branch that moved meanwhile.
+    """
+
+    branch: str | None = None
+    author: str | None = None
+    message: str | None = None
+    rebases: bool = False
+
+
+@contextmanager
+def proposed_on_commit(engine: Engine, loaded: LoadedManifest, how: How, ref: str) -> Iterator[Proposal]:
+    """What the manifest `loaded` would do to the files of the commit that `ref` names.
+
+    The plan is not stored: `mdplan apply` knows the files of folders alone. Raises `StorageRefused`:
+    INVALID_ARGUMENT where there is no such repository or commit, and as `Bot.plan` does.
+    """
+    place = Place.of(engine.workspace)
+    with place.open() as repository:
+        base = find_base(repository, ref)
+    with ExitStack() as held:
+        made = _bot(engine, loaded, how, place, base).plan(held)
+        report = replace(bot_report(made, {}), base_commit=base.commit.decode())
+        yield Proposal(report=report, made=made)
+
+
+def apply_to_branch(
+    engine: Engine, loaded: LoadedManifest, how: How, ref: str, wanted: GitCommit
+) -> BotReport:
+    """Plan what `loaded` asks of the commit that `ref` names, and commit it to a branch: all files or none.
+
+    Where there is nothing to do there is no commit. Errors: those of planning; INVALID_ARGUMENT for names
+    that are none, and where nobody is known as author; TARGET_BUSY for a branch that is checked out;
+    STALE_BASE for one that is, or moved, elsewhere; LOCK_TIMEOUT, IO_ERROR.
+    """
+    try:
+        place = Place.of(engine.workspace)
+        for attempt in range(MOST_ATTEMPTS if wanted.rebases else 1):
+            report = _Attempt(engine, loaded, how, place, ref, wanted).report()
+            if report is not None:
+                return replace(report, rebased=True) if attempt and report.applied else report
+            how.tell("rebasing", {"attempt": attempt + 1})
+    except StorageRefused as problem:
+        return refusal(BotReport, problem.problems)
+    return refusal(BotReport, (_moved(ref, wanted.rebases),))
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One way from a commit to the next."""
+
+    engine: Engine
+    loaded: LoadedManifest
+    how: How
+    place: Place
+    ref: str
+    wanted: GitCommit
+
+    def report(self) -> BotReport | None:
+        """What came of it; None where the branch moved meanwhile. Raises `StorageRefused`."""
+        with self.place.open() as repository:
+            base = find_base(repository, self.ref)
+            branch = target_branch(repository, self.wanted.branch, base)
+            at = base.commit if branch == base.branch else position(repository, branch)
+            _must_be_free(repository, branch)
+            if at is not None and at != base.commit:
+                raise refused(*_elsewhere(branch, at, base, self.ref))
+            text = self._signatures(repository)
+        with ExitStack() as held:
+            made = _bot(self.engine, self.loaded, self.how, self.place, base).plan(held)
+        if made.plan is None:
+            return replace(bot_report(made, {}), base_commit=base.commit.decode())
+        made.found.diffs.clear()
+        facts = {"files": len(made.plan.files), "planId": made.plan.plan_id}
+        self.how.tell("committing", facts)
+        commit = self._committed(made.plan, base, branch, at, *text)
+        if commit is None:
+            return None
+        self.how.tell("committed", {"commit": commit, "branch": branch})
+        return _committed_report(made, base, branch, commit)
+
+    def _signatures(self, repository: Repo) -> tuple[Signature, Signature]:
+        """Who is author and committer, asked before anything is planned."""
+        config = repository.get_config_stack()
+        now = self.engine.committing.clock()
+        found = (
+            signature("author", config, now, self.wanted.author),
+            signature("committer", config, now),
+        )
+        problems = tuple(dict.fromkeys(each for each in found if isinstance(each, Diagnostic)))
+        author, committer = found
+        if isinstance(author, Diagnostic) or isinstance(committer, Diagnostic):
+            raise StorageRefused(problems)
+        return author, committer
+
+    def _committed(
+        self,
+        plan: Plan,
+        base: Base,
+        branch: str,
+        at: ObjectID | None,
+        author: Signature,
+        committer: Signature,
+    ) -> str | None:
+        """The commit that `branch`, which was at `at`, is at now; None where it moved meanwhile."""
+        text = CommitText(
+            message=commit_message(self.wanted.message, self.loaded.name, plan.plan_id),
+            author=author,
+            committer=committer,
+        )
+        self._must_be_approved(plan)
+        tree = _tree(self.engine, self.place, base)
+        with tree.open() as workspace, self.place.open() as repository:
+            documents = Documents.of(workspace, self.engine.settings)
+            found = documents.found_of(plan)
+            problems = documents.stale(plan, found) if isinstance(found, list) else found
+            if problems or not isinstance(found, list):
+                raise StorageRefused(problems)
+            paths, bases = documents.relative_paths(plan), bases_of(plan, found)
+            replayed = documents.replayed(plan, paths, bases, with_diff=False)
+            if not isinstance(replayed, Replay):
+                raise StorageRefused(replayed)
+            files = files_to_stage(plan, paths, bases, replayed, documents.backups_of(plan))
+            commit = write_commit(repository, self.place, base.commit, files, text)
+            # What was checked out while this was planned must stay what git thinks it is.
+            _must_be_free(repository, branch)
+            wait = self.engine.settings.lock_timeout
+            return commit.decode() if move_branch(repository, branch, at, commit, text, wait) else None
+
+    def _must_be_approved(self, plan: Plan) -> None:
+        answer = self.engine.committing.approval(plan, self.engine.workspace.roots[0])
+        if answer and not isinstance(answer, Approved):
+            raise StorageRefused(answer)
+
+
+def _bot(engine: Engine, loaded: LoadedManifest, how: How, place: Place, base: Base) -> Bot:
+    return Bot(Job(tree=_tree(engine, place, base), settings=engine.settings, loaded=loaded), how)
+
+
+def _tree(engine: Engine, place: Place, base: Base) -> CommitTree:
+    scope = engine.workspace.roots[0].scope
+    return CommitTree(place, base.commit, scope.allow, scope.deny)
+
+
+def _committed_report(made: Made, base: Base, branch: str, commit: str) -> BotReport:
+    assert made.plan is not None
+    fields: dict[str, Any] = report_fields(made.plan, None)
+    report = bot_report(made, fields)
+    return replace(
+        report, applied=True, base_commit=base.commit.decode(), commit=commit, branch=branch, undoable=False
+    )
+
+
+def _must_be_free(repository: Repo, branch: str) -> None:
+    folder = checked_out_in(repository, branch)
+    if folder is not None:
+        message = (
+            f"the branch `{visible(branch.removeprefix(BRANCHES))}` is checked out in `{visible(folder)}`"
+        )
+        hint = "name another branch (`--branch NAME`), or apply the manifest there without `--git`"
+        raise refused(Code.TARGET_BUSY, message, hint)
+
+
+def _elsewhere(branch: str, at: ObjectID, base: Base, ref: str) -> tuple[Code, str, str]:
+    short = visible(branch.removeprefix(BRANCHES))
+    message = f"the branch `{short}` is at {Base(at, None).shown}, and `{visible(ref)}` at {base.shown}"
+    return Code.STALE_BASE, message, f"plan on what the branch has: `--git {short}`; or name a new branch"
+
+
+def _moved(ref: str, rebases: bool) -> Diagnostic:  # noqa: FBT001 (what the caller asked for)
+    times = f" {MOST_ATTEMPTS} times" if rebases else ""
+    return Diagnostic(
+        code=Code.STALE_BASE,
+        message=f"`{visible(ref)}` was moved by others{times} while it was planned on; nothing was committed",
+        hint="try again later" if rebases else "`--on-stale rebase` plans again on its new commit",
+    )

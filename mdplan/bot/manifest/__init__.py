@@ -1,0 +1,1 @@
+"""Manifests: their model, values, conditions and placeholders."""

@@ -1,0 +1,177 @@
+"""Whether what a manifest asks of a file holds of it: first by its bytes, then by what it says.
+
+The look at the bytes is quick and may say yes where the answer is no, never the other way round: a file that
+is left out by it was not parsed, and would have been left out all the same.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from mdplan.bot.byte_prefilter import RawText
+from mdplan.bot.manifest.expansion import Misplaced
+from mdplan.bot.manifest.model import Condition
+from mdplan.bot.manifest.placeholders import Values, filled, misuse
+from mdplan.bot.manifest.source_map import Path
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.front_matter.block import FrontMatterFormat
+from mdplan.markdown.front_matter.guard import says
+from mdplan.markdown.front_matter.values import FrontMatterContent
+from mdplan.markdown.outline.heading_path import find_by_path
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.pattern_problem import pattern_problem
+from mdplan.text.line_end_view import to_lf
+from mdplan.text.search.pattern import MatchType, Pattern, PatternFailure, PatternProblem
+from mdplan.text.span import Span
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What conditions ask of a file, found when it is asked for: `outline`, and `values` of placeholders."""
+
+    outline: Outline
+    values: Values
+
+    @cached_property
+    def front_matter(self) -> tuple[FrontMatterFormat, dict[str, Any]]:
+        """Values of the front matter; none where it is missing, or cannot be read."""
+        found = self.outline.front_matter_content
+        if isinstance(found, FrontMatterContent):
+            return found.format, found.values
+        return FrontMatterFormat.YAML, {}
+
+
+def may_hold(condition: Condition, raw: RawText, values: Values) -> bool:
+    """Whether `condition` can hold of a file of these bytes; `values` are those known of any file."""
+    return (
+        all(raw.may_have_section(title) for title in _fixed(condition.has_section[-1:], values))
+        and all(raw.may_have(text) for text in _fixed(condition.has_text, values))
+        and (raw.may_have_front_matter or not (condition.has_front_matter or condition.front_matter))
+        and all(may_hold(each, raw, values) for each in condition.all_)
+        and (not condition.any_ or any(may_hold(each, raw, values) for each in condition.any_))
+    )
+
+
+def holds(condition: Condition, facts: Facts, path: Path) -> bool | Misplaced:
+    """Whether `condition`, at `path` of the manifest, holds. Errors: INVALID_ARGUMENT, INVALID_REGEX, …."""
+    for part in _parts(condition, facts, path):
+        answer = part()
+        if answer is not True:
+            return answer
+    return True
+
+
+def _parts(condition: Condition, facts: Facts, path: Path) -> Iterator[Callable[[], bool | Misplaced]]:
+    """All that must hold, the cheapest first."""
+    if condition.has_text:
+        yield lambda: _texts(condition.has_text, facts, (*path, "hasText"), _has_text)
+    if condition.has_front_matter:
+        yield lambda: _texts(condition.has_front_matter, facts, (*path, "hasFrontMatter"), _has_key)
+    if condition.front_matter is not None:
+        expected = condition.front_matter
+        yield lambda: _values(expected, facts, (*path, "frontMatter"))
+    if condition.has_section:
+        yield lambda: _section(condition.has_section, facts, (*path, "hasSection"))
+    if condition.matches is not None:
+        yield lambda: _texts((condition.matches or "",), facts, (*path, "matches"), _matches)
+    for index, each in enumerate(condition.all_):
+        yield lambda each=each, index=index: holds(each, facts, (*path, "all", index))  # type: ignore[misc]
+    if condition.any_:
+        yield lambda: _any_of(condition.any_, facts, (*path, "any"))
+    if condition.not_ is not None:
+        denied = condition.not_
+        yield lambda: _negated(holds(denied, facts, (*path, "not")))
+
+
+def _any_of(conditions: Sequence[Condition], facts: Facts, path: Path) -> bool | Misplaced:
+    for index, each in enumerate(conditions):
+        answer = holds(each, facts, (*path, index))
+        if answer is not False:
+            return answer
+    return False
+
+
+def _negated(answer: bool | Misplaced) -> bool | Misplaced:  # noqa: FBT001 (an answer, not a flag)
+    return answer if isinstance(answer, Misplaced) else not answer
+
+
+def _texts(
+    texts: Sequence[str], facts: Facts, path: Path, has: Callable[[str, Facts], bool | Diagnostic]
+) -> bool | Misplaced:
+    for text in texts:
+        given = filled(text, facts.values)
+        answer = has(given, facts) if isinstance(given, str) else _no_text(given)
+        if answer is not True:
+            return answer if answer is False else Misplaced(answer, path)
+    return True
+
+
+def _has_text(text: str, facts: Facts) -> bool:
+    return to_lf(text) in facts.outline.view.text
+
+
+def _has_key(key: str, facts: Facts) -> bool:
+    return _value_at(key, facts.front_matter[1]) is not _ABSENT
+
+
+def _matches(pattern: str, facts: Facts) -> bool | Diagnostic:
+    text = facts.outline.view.text
+    regex = Pattern(text=to_lf(pattern), match_type=MatchType.REGEX)
+    found = regex.find(text, Span(0, len(text)), facts.outline.limits.pattern_seconds)
+    if isinstance(found, PatternProblem) and found.failure is not PatternFailure.TOO_MANY:
+        return pattern_problem(found)
+    return bool(found)
+
+
+def _values(expected: dict[str, Any], facts: Facts, path: Path) -> bool | Misplaced:
+    format_, values = facts.front_matter
+    for key, given in expected.items():
+        value = filled(given, facts.values) if isinstance(given, str) else given
+        if isinstance(value, Diagnostic):
+            return Misplaced(value, (*path, key))
+        found = _value_at(key, values)
+        if found is _ABSENT or not says(format_, found, value):
+            return False
+    return True
+
+
+def _section(heading_path: Sequence[str], facts: Facts, path: Path) -> bool | Misplaced:
+    titles: list[str] = []
+    for title in heading_path:
+        given = filled(title, facts.values)
+        if not isinstance(given, str):
+            return Misplaced(_no_text(given), path)
+        titles.append(given)
+    found = find_by_path(facts.outline, titles)
+    if not isinstance(found, Diagnostic) or found.code is Code.AMBIGUOUS_HEADING:
+        return True
+    return False if found.code is Code.SECTION_NOT_FOUND else Misplaced(found, path)
+
+
+_ABSENT = object()
+
+
+def _value_at(key: str, values: dict[str, Any]) -> object:
+    found: Any = values
+    for part in key.split("."):
+        if not isinstance(found, dict) or part not in found:
+            return _ABSENT
+        found = found[part]
+    return found
+
+
+def _fixed(texts: Sequence[str], values: Values) -> Iterator[str]:
+    """Those of `texts` that are known of any file."""
+    for text in texts:
+        given = filled(text, values)
+        if isinstance(given, str):
+            yield given
+
+
+def _no_text(given: object) -> Diagnostic:
+    return (
+        given
+        if isinstance(given, Diagnostic)
+        else misuse("a text is needed here", "write more than the placeholder")
+    )

@@ -1,0 +1,139 @@
+"""What can be known to be wrong with the edits of a manifest before any file is looked at."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from mdplan.bot.manifest.expansion import (
+    DEFAULT_NAME,
+    EDIT_LOOP,
+    LOOP,
+    TEXT_LOOP,
+    Misplaced,
+    is_edit_loop,
+    is_text_loop,
+)
+from mdplan.bot.manifest.placeholders import Name, Values, has_placeholder, misuse, names_in
+from mdplan.bot.manifest.source_map import Path
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.requests.reader import read_batch
+
+# What is known of a file only when it is read.
+OF_FILES: Final = frozenset({"path", "name", "stem", "folder", "frontMatter"})
+_ANY_FILE: Final = "a.md"
+
+
+@dataclass(frozen=True, slots=True)
+class EditChecks:
+    """Checks of texts that get `values`: those that are known before files are.
+
+    Of names that begin with one of `of_files` nothing is known before.
+    """
+
+    values: Values
+    of_files: frozenset[str] = OF_FILES
+
+    def edits(self, edits: Sequence[Any], path: Path, inside: frozenset[str]) -> Iterator[Misplaced]:
+        """What is wrong with `edits` at `path`; `inside` are the names of the loops around them."""
+        for index, edit in enumerate(edits):
+            here = (*path, index)
+            if not isinstance(edit, Mapping):
+                yield _misplaced("the edit is no map", 'write {"op": …}', here)
+            elif is_edit_loop(edit):
+                yield from self._loop(edit, EDIT_LOOP, here, inside)
+                inner = inside | {str(edit.get("as", DEFAULT_NAME))}
+                yield from self.edits(_list(edit["edits"]), (*here, "edits"), inner)
+            else:
+                yield from self._edit(edit, here, inside)
+
+    def texts(self, value: Any, path: Path, inside: frozenset[str]) -> Iterator[Misplaced]:  # noqa: ANN401
+        """What is wrong with the placeholders in `value`, decoded JSON."""
+        match value:
+            case str():
+                yield from self._placeholders(value, path, inside)
+            case Mapping():
+                if is_text_loop(value):
+                    yield from self._loop(value, TEXT_LOOP, path, inside)
+                    inside = inside | {str(value.get("as", DEFAULT_NAME))}
+                for name, part in value.items():
+                    if name != LOOP:
+                        yield from self.texts(part, (*path, name), inside)
+            case list() | tuple():
+                for index, item in enumerate(value):
+                    yield from self.texts(item, (*path, index), inside)
+            case _:
+                pass
+
+    def _edit(self, edit: Mapping[str, Any], path: Path, inside: frozenset[str]) -> Iterator[Misplaced]:
+        given = {name: value for name, value in edit.items() if name != "comment"}
+        misplaced = list(self.texts(given, path, inside))
+        yield from misplaced
+        # What the door says of a field that is not filled in yet means nothing; of names it is right.
+        checked = given if not _is_to_fill(given) else _plain_fields(given)
+        batch = read_batch({"file": _ANY_FILE, "edits": [checked]})
+        for problem in batch if isinstance(batch, tuple) else ():
+            if checked is given or problem.code is Code.UNKNOWN_FIELD or "op" not in edit:
+                yield Misplaced(replace(problem, edit_index=None), path)
+
+    def _loop(
+        self, loop: Mapping[str, Any], known: frozenset[str], path: Path, inside: frozenset[str]
+    ) -> Iterator[Misplaced]:
+        for name in loop:
+            if name not in known:
+                yield _misplaced(
+                    f"a loop has no field `{name[:60]}`", f"it has {', '.join(sorted(known))}", (*path, name)
+                )
+        if not isinstance(loop[LOOP], str):
+            yield _misplaced(
+                "forEach is no name", "name a list, as in a placeholder: data.rows", (*path, LOOP)
+            )
+        elif problem := self._misuse(Name(loop[LOOP]), inside):
+            yield Misplaced(problem, (*path, LOOP))
+        if not isinstance(loop.get("as", ""), str):
+            yield _misplaced("as is no name", "name the entry: as: row", (*path, "as"))
+        if "edits" in loop and not isinstance(loop["edits"], list):
+            yield _misplaced("edits is no list", "write the edits of the loop as a list", (*path, "edits"))
+
+    def _placeholders(self, text: str, path: Path, inside: frozenset[str]) -> Iterator[Misplaced]:
+        names = names_in(text)
+        if isinstance(names, Diagnostic):
+            yield Misplaced(names, path)
+            return
+        for name in names:
+            if problem := self._misuse(name, inside):
+                yield Misplaced(problem, path)
+
+    def _misuse(self, name: Name, inside: frozenset[str]) -> Diagnostic | None:
+        """Why nothing has `name`; what loops and files give is not known yet."""
+        if name.parts[0] in inside or name.parts[0] in self.of_files:
+            return None
+        known = self.values.having(**dict.fromkeys(inside | self.of_files))
+        found = known.find(name)
+        return found if isinstance(found, Diagnostic) else None
+
+
+def _is_to_fill(value: object) -> bool:
+    return has_placeholder(value) or _has_text_loop(value)
+
+
+def _has_text_loop(value: object) -> bool:
+    match value:
+        case Mapping():
+            return is_text_loop(value) or any(map(_has_text_loop, value.values()))
+        case list() | tuple():
+            return any(map(_has_text_loop, value))
+        case _:
+            return False
+
+
+def _plain_fields(edit: Mapping[str, Any]) -> dict[str, Any]:
+    """The names of `edit`, with the values that can be checked; of all others a text."""
+    return {name: "" if _is_to_fill(value) else value for name, value in edit.items()}
+
+
+def _list(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
+
+
+def _misplaced(reason: str, hint: str, path: Path) -> Misplaced:
+    return Misplaced(misuse(reason, hint), path)

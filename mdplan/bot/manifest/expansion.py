@@ -1,0 +1,132 @@
+"""From the edits of a manifest to those of one file: loops are unrolled, placeholders filled in.
+
+Two loops there are. Among edits, ``{forEach, as, edits}`` stands for its edits once for each entry of a list.
+In place of a text, ``{forEach, as, text, between, before, after}`` stands for its text once for each of them:
+rows of a table, items, sections.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mdplan.bot.manifest.placeholders import Name, Values, filled, misuse, text_of
+from mdplan.bot.manifest.source_map import Path
+from mdplan.bot.manifest.text_fields import with_texts
+from mdplan.diagnostics import Diagnostic
+
+LOOP: Final = "forEach"
+EDIT_LOOP: Final = frozenset({LOOP, "as", "edits", "comment"})
+TEXT_LOOP: Final = frozenset({LOOP, "as", "text", "between", "before", "after", "comment"})
+DEFAULT_NAME: Final = "item"
+_MOST_EDITS: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class FilledEdit:
+    """One edit as the door takes it, and where in the manifest it stands."""
+
+    edit: Mapping[str, Any]
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """What is wrong, and where in the manifest."""
+
+    problem: Diagnostic
+    path: Path
+
+
+def expanded(edits: Sequence[Any], values: Values, path: Path) -> list[FilledEdit] | list[Misplaced]:
+    """The edits at `path` of a manifest with all that `values` say; or all that is wrong with them."""
+    found: list[FilledEdit] = []
+    problems: list[Misplaced] = []
+    for each in _edits(edits, values, path):
+        if isinstance(each, Misplaced):
+            problems.append(each)
+        else:
+            found.append(each)
+        if len(found) > _MOST_EDITS:
+            return [_too_many(path)]
+    return problems or found
+
+
+def filled_in(value: Any, values: Values, path: Path) -> Any | Misplaced:  # noqa: ANN401 (any JSON)
+    """`value`, decoded JSON at `path`, with placeholders filled in and texts of loops made."""
+    match value:
+        case str():
+            text = filled(value, values)
+            return Misplaced(text, path) if isinstance(text, Diagnostic) else text
+        case Mapping() if is_text_loop(value):
+            return _looped_text(value, values, path)
+        case Mapping():
+            parts = {name: filled_in(part, values, (*path, name)) for name, part in value.items()}
+            return next((part for part in parts.values() if isinstance(part, Misplaced)), parts)
+        case list() | tuple():
+            items = [filled_in(item, values, (*path, index)) for index, item in enumerate(value)]
+            return next((item for item in items if isinstance(item, Misplaced)), items)
+        case _:
+            return value
+
+
+def is_edit_loop(edit: object) -> bool:
+    """Whether `edit` stands for several."""
+    return isinstance(edit, Mapping) and LOOP in edit and "edits" in edit
+
+
+def is_text_loop(value: object) -> bool:
+    """Whether `value` stands for a text that a loop makes."""
+    return isinstance(value, Mapping) and LOOP in value and "text" in value
+
+
+def _edits(edits: Sequence[Any], values: Values, path: Path) -> Iterator[FilledEdit | Misplaced]:
+    for index, edit in enumerate(edits):
+        here = (*path, index)
+        if is_edit_loop(edit):
+            yield from _looped_edits(edit, values, here)
+            continue
+        given = {name: value for name, value in edit.items() if name != "comment"}
+        made = filled_in(given, values, here)
+        yield made if isinstance(made, Misplaced) else FilledEdit(with_texts(made, given), here)
+
+
+def _looped_edits(loop: Mapping[str, Any], values: Values, path: Path) -> Iterator[FilledEdit | Misplaced]:
+    entries = _entries(loop, values, path)
+    if isinstance(entries, Misplaced):
+        yield entries
+        return
+    for inner in entries:
+        yield from _edits(loop["edits"], inner, (*path, "edits"))
+
+
+def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str | Misplaced:
+    entries = _entries(loop, values, path)
+    if isinstance(entries, Misplaced):
+        return entries
+    texts = [filled_in(loop["text"], inner, (*path, "text")) for inner in entries]
+    texts += [filled_in(loop.get(name, ""), values, (*path, name)) for name in ("before", "between", "after")]
+    texts = [text_of(text) if isinstance(text, bool | int | float) else text for text in texts]
+    for text in texts:
+        if not isinstance(text, str):
+            problem = misuse(
+                "a loop makes a text of something that is none", "write more than the placeholder"
+            )
+            return text if isinstance(text, Misplaced) else Misplaced(problem, path)
+    *entered, before, between, after = map(str, texts)
+    return before + between.join(entered) + after if entered else ""
+
+
+def _entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values] | Misplaced:
+    """The values inside of `loop`, once for each entry of its list."""
+    found = values.find(Name(str(loop[LOOP])))
+    if isinstance(found, Diagnostic):
+        return Misplaced(found, (*path, LOOP))
+    if not isinstance(found, list):
+        problem = misuse(f"`{loop[LOOP]}` is no list", "a loop takes the entries of a list")
+        return Misplaced(problem, (*path, LOOP))
+    name = str(loop.get("as", DEFAULT_NAME))
+    return [values.having(**{name: entry}) for entry in found]
+
+
+def _too_many(path: Path) -> Misplaced:
+    return Misplaced(misuse(f"there are more than {_MOST_EDITS} edits", "make a manifest of a part"), path)

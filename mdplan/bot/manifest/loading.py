@@ -1,0 +1,93 @@
+"""From the text of a manifest to its model and its values, or to all that is wrong, by line and column."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from mdplan.bot.manifest.edit_checks import EditChecks
+from mdplan.bot.manifest.expansion import Misplaced
+from mdplan.bot.manifest.model import Condition, Manifest
+from mdplan.bot.manifest.placeholders import Values, misuse
+from mdplan.bot.manifest.source_map import Located, Path
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.requests.reader import value_problem
+
+_HINT: Final = "see `mdplan schema manifest` for what is allowed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedManifest:
+    """A manifest that was checked: its `name` in messages, and `values` that are the same for all files."""
+
+    name: str
+    manifest: Manifest
+    located: Located
+    values: Values
+
+    def problem(self, misplaced: Misplaced) -> Diagnostic:
+        """INVALID_ARGUMENT at its place in the manifest."""
+        return _placed(self.name, self.located, misplaced)
+
+
+def read_manifest(name: str, located: Located) -> Manifest | Problems:
+    """The manifest in `located`, called `name` in messages. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD."""
+    if not isinstance(located.data, dict):
+        problem = misuse("the manifest is no map", "write `files:` and below it what should be true of them")
+        return (_placed(name, located, Misplaced(problem, ())),)
+    try:
+        return Manifest.model_validate(located.data)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        # An entry that was refused leaves its list short; that the list is then empty is no news.
+        inside = {each["loc"][:length] for each in found for length in range(len(each["loc"]))}
+        return tuple(
+            _of_value(each, name, located)
+            for each in found
+            if each["type"] != "too_short" or each["loc"] not in inside
+        )
+
+
+def _of_value(error: Mapping[str, Any], name: str, located: Located) -> Diagnostic:
+    problem = value_problem(error, Manifest, "", _HINT)
+    message = problem.message.replace("`` ", "the manifest ")
+    return replace(problem, message=message, file=name, place=located.place(error["loc"]))
+
+
+def checked(name: str, manifest: Manifest, located: Located, values: Values) -> LoadedManifest | Problems:
+    """`manifest` with its `values`; or what is wrong with its edits, conditions and placeholders."""
+    problems = [_placed(name, located, found) for found in _all_checks(manifest, located, EditChecks(values))]
+    if problems:
+        return tuple(problems)
+    return LoadedManifest(name=name, manifest=manifest, located=located, values=values)
+
+
+def _all_checks(manifest: Manifest, located: Located, checks: EditChecks) -> Iterator[Misplaced]:
+    before = replace(checks, of_files=frozenset())
+    for number, rule in enumerate(manifest.files):
+        path: Path = ("files", number)
+        for name in ("file", "glob", "exclude"):
+            # Files are found before anything is known of them.
+            yield from before.texts(getattr(rule, name), (*path, name), frozenset())
+        if rule.when is not None:
+            yield from _condition_checks(
+                located.data["files"][number]["when"], rule.when, (*path, "when"), checks
+            )
+        yield from checks.edits(rule.edits, (*path, "edits"), frozenset())
+
+
+def _condition_checks(
+    data: Mapping[str, Any], condition: Condition, path: Path, checks: EditChecks
+) -> Iterator[Misplaced]:
+    yield from checks.texts(
+        {name: value for name, value in data.items() if name != "comment"}, path, frozenset()
+    )
+    if not condition.model_fields_set - {"comment"}:
+        yield Misplaced(
+            misuse("the condition says nothing", "name what must hold, or leave `when` out"), path
+        )
+
+
+def _placed(name: str, located: Located, misplaced: Misplaced) -> Diagnostic:
+    return replace(misplaced.problem, file=name, place=located.place(misplaced.path))

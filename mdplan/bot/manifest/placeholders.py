@@ -1,0 +1,159 @@
+"""Placeholders: ``{{name}}`` in a text of a manifest stands for a value, ``{{{{`` for two braces.
+
+They are strict: a name that nothing has is an error, and so is an opening that is not closed. A text that is
+one placeholder and nothing else is that value, whatever it is; inside of other text it must be a text, a
+number, true or false. So it must in a field that takes text: see `text_fields`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.text.search.similar_names import NameIndex
+
+_OPENING: Final = "{{"
+_LITERAL: Final = "{{{{"
+_PLACEHOLDER: Final = re.compile(r"\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
+_PIECE: Final = re.compile(r"\{\{\{\{|\{\{")
+_SHOWN: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A placeholder: its dotted `text`, as it is looked up."""
+
+    text: str
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Its elements."""
+        return tuple(self.text.split("."))
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What names stand for: decoded JSON by the first element of a name."""
+
+    known: Mapping[str, Any]
+
+    def having(self, **more: Any) -> "Values":  # noqa: ANN401 (any JSON)
+        """The same with `more` names, which hide others."""
+        return Values({**self.known, **more})
+
+    def find(self, name: Name) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+        """What `name` stands for. Errors: INVALID_ARGUMENT."""
+        value: Any = self.known
+        for depth, part in enumerate(name.parts):
+            is_index = isinstance(value, list) and part.isdecimal() and int(part) < len(value)
+            if isinstance(value, Mapping) and part in value:
+                value = value[part]
+            elif is_index:
+                value = value[int(part)]
+            else:
+                return _unknown(name, depth, value)
+        return value
+
+
+def pieces(text: str) -> Iterator[str | Name] | Diagnostic:
+    """`text` as literal texts and placeholders in turn. Errors: INVALID_ARGUMENT for half a placeholder."""
+    found: list[str | Name] = []
+    at = 0
+    while opening := _PIECE.search(text, at):
+        found.append(text[at : opening.start()])
+        if opening[0] == _LITERAL:
+            found.append(_OPENING)
+            at = opening.end()
+            continue
+        placeholder = _PLACEHOLDER.match(text, opening.start())
+        if placeholder is None:
+            return misuse(
+                f"`{_short(text[opening.start() :])}` begins a placeholder that is none",
+                "write `{{name}}`, or `{{{{` for two braces",
+            )
+        found.append(Name(placeholder[1]))
+        at = placeholder.end()
+    found.append(text[at:])
+    return iter([each for each in found if each])
+
+
+def names_in(text: str) -> tuple[Name, ...] | Diagnostic:
+    """The placeholders of `text`."""
+    found = pieces(text)
+    return found if isinstance(found, Diagnostic) else tuple(each for each in found if isinstance(each, Name))
+
+
+def has_placeholder(value: object) -> bool:
+    """Whether a text in `value`, decoded JSON, has two braces."""
+    match value:
+        case str():
+            return _OPENING in value
+        case list() | tuple():
+            return any(map(has_placeholder, value))
+        case Mapping():
+            return any(map(has_placeholder, value.values()))
+        case _:
+            return False
+
+
+def filled(text: str, values: Values) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+    """`text` with all placeholders filled in; the value itself where it is one placeholder."""
+    if _OPENING not in text:
+        return text
+    found = pieces(text)
+    if isinstance(found, Diagnostic):
+        return found
+    parts = list(found)
+    if len(parts) == 1 and isinstance(parts[0], Name):
+        return values.find(parts[0])
+    texts: list[str] = []
+    for part in parts:
+        text_or_problem = part if isinstance(part, str) else _as_text(part, values)
+        if isinstance(text_or_problem, Diagnostic):
+            return text_or_problem
+        texts.append(text_or_problem)
+    return "".join(texts)
+
+
+def text_of(value: float) -> str:
+    """A number, true or false of JSON as it is written inside of a text."""
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def misuse(reason: str, hint: str) -> Diagnostic:
+    """INVALID_ARGUMENT for something in a manifest."""
+    return Diagnostic(code=Code.INVALID_ARGUMENT, message=reason, hint=hint)
+
+
+def _as_text(name: Name, values: Values) -> str | Diagnostic:
+    value = values.find(name)
+    match value:
+        case Diagnostic() | str():
+            return value
+        case bool() | int() | float():
+            return text_of(value)
+        case _:
+            kind = "nothing" if value is None else "a list" if isinstance(value, list) else "a map"
+            return misuse(
+                f"`{_short(name.text)}` is {kind}, which is no part of a text",
+                "name a part of it; a loop (`forEach`) takes the entries of a list",
+            )
+
+
+def _unknown(name: Name, depth: int, found: object) -> Diagnostic:
+    part = name.parts[depth]
+    where = f"`{_short('.'.join(name.parts[:depth]))}` has no" if depth else "there is no"
+    if isinstance(found, list):
+        return misuse(f"{where} entry `{_short(part)}`", f"it has {len(found)} entries, counted from 0")
+    if not isinstance(found, Mapping):
+        return misuse(f"{where} part `{_short(part)}`: it is no map and no list", "name the value itself")
+    near = NameIndex(map(str, found)).nearest(part)
+    known: Sequence[str] = near or sorted(found)[:10]
+    listed = ", ".join(f"`{_short(each)}`" for each in known)
+    hint = (f"did you mean {listed}?" if near else f"it has {listed}") if known else "it is empty"
+    return misuse(f"{where} value `{_short(part)}`", hint)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

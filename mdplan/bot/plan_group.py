@@ -1,0 +1,81 @@
+"""Files that have a word in each other, planned as one batch."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mdplan.bot.file_planner import FilePlanner
+from mdplan.bot.job import Candidate, Verdict
+from mdplan.bot.selector import Selected
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.plan import Plan
+from mdplan.planning.replan.merge_plans import to_join
+from mdplan.planning.replan.plan_result import Planned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joint:
+    """What came of it: no plan where nothing changes. `refused` has the problems of files, by path."""
+
+    plan: Plan | None
+    diff: bytes
+    refused: Mapping[str, Problems]
+    verdicts: Mapping[Verdict, int]
+
+
+def plan_jointly(planner: FilePlanner, together: Sequence[Candidate], *, keeps_going: bool) -> Joint:
+    """The plan of the files `together`; with `keeps_going` without those that have problems."""
+    refused: dict[str, Problems] = {}
+    selected: dict[str, Selected] = {}
+    for candidate in together:
+        found = planner.open_edits(candidate)
+        if isinstance(found, Selected):
+            selected[candidate.path] = found
+        elif found is not None:
+            refused[candidate.path] = found
+    while selected:
+        planned = planner.plan_batch(list(selected.values()))
+        if isinstance(planned, Planned):
+            return _made(planned, selected, refused, len(together))
+        by_file = _by_file(planner, planned, selected)
+        refused |= by_file
+        if not keeps_going:
+            break
+        for path in by_file:
+            del selected[path]
+    return Joint(plan=None, diff=b"", refused=refused, verdicts={Verdict.REFUSED: len(refused)})
+
+
+def _made(
+    planned: Planned, selected: Mapping[str, Selected], refused: Mapping[str, Problems], count: int
+) -> Joint:
+    changed = sum(not change.is_no_op for change in planned.plan.files if change.path in selected)
+    return Joint(
+        plan=None if planned.plan.is_no_op else to_join(planned.plan),
+        diff=planned.diff,
+        refused=refused,
+        verdicts={
+            Verdict.CHANGES: changed,
+            Verdict.REFUSED: len(refused),
+            Verdict.HOLDS: count - changed - len(refused),
+        },
+    )
+
+
+def _by_file(
+    planner: FilePlanner, problems: Problems, selected: Mapping[str, Selected]
+) -> dict[str, Problems]:
+    """`problems` by the file whose edits have them; those of no file count for all."""
+    owners = [(path, number) for path, each in selected.items() for number in range(len(each.paths))]
+    found: defaultdict[str, list[Diagnostic]] = defaultdict(list)
+    for problem in problems:
+        if problem.edit_index is not None:
+            path, number = owners[problem.edit_index]
+            placed = planner.selecting.of_manifest(problem.at(file=path), selected[path].paths[number])
+            found[path].append(placed)
+        elif problem.file in selected:
+            found[problem.file or ""].append(problem)
+        else:
+            for path in selected:
+                found[path].append(problem)
+    return {path: tuple(dict.fromkeys(each)) for path, each in found.items()}

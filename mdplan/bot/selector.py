@@ -1,0 +1,210 @@
+"""From a candidate to the edits of one file: conditions are asked, loops and placeholders filled in."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+from mdplan.bot.already_satisfied import is_settled_file
+from mdplan.bot.byte_prefilter import RawText
+from mdplan.bot.job import Candidate
+from mdplan.bot.manifest.conditions import Facts, holds, may_hold
+from mdplan.bot.manifest.expansion import FilledEdit, Misplaced, expanded
+from mdplan.bot.manifest.loading import LoadedManifest
+from mdplan.bot.manifest.model import Rule
+from mdplan.bot.manifest.placeholders import Values, has_placeholder, misuse
+from mdplan.bot.manifest.source_map import Path
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.documents.snapshot import Documents
+from mdplan.markdown.front_matter.guard import as_json
+from mdplan.markdown.outline.outline import Outline
+from mdplan.requests.batch import Batch
+from mdplan.requests.reader import read_batch
+from mdplan.storage.fs.file_name import FileName
+from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What is asked of one file: a batch of that file alone, and where in the manifest its edits stand."""
+
+    batch: Batch
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """A file as it is; `data` is None where there is none."""
+
+    documents: Documents
+    name: FileName
+    data: bytes | None
+    encoding: str | None
+    given_format: str | None
+    fixed: Values
+
+    @cached_property
+    def outline(self) -> Outline | Diagnostic:
+        if self.data is None:
+            return Outline(Source.from_text(""), DocumentFormat.MARKDOWN)
+        return self.documents.open(self.name, self.encoding, self.given_format)
+
+    def values(self, outline: Outline, *, with_front_matter: bool) -> Values:
+        """What placeholders stand for in this file."""
+        folder, _, name = self.name.path.rpartition("/")
+        values = self.fixed.having(
+            path=self.name.path, name=name, stem=name.rpartition(".")[0] or name, folder=folder
+        )
+        if not with_front_matter:
+            return values
+        return values.having(frontMatter=as_json(Facts(outline, values).front_matter[1]))
+
+
+@dataclass(frozen=True)
+class Selecting:
+    """Selects what the manifest `loaded` asks of files of `documents`."""
+
+    loaded: LoadedManifest
+    documents: Documents
+
+    def select(self, candidate: Candidate) -> Selected | Problems | None:
+        """What is asked of `candidate`; None where nothing is, or all of it holds.
+
+        Errors: those of reading, of conditions and placeholders, and of the door.
+        """
+        name = self.documents.workspace.locate(candidate.path)
+        if isinstance(name, Diagnostic):
+            return (name,)
+        read = self.documents.workspace.read(name, self.documents.max_file_bytes)
+        if isinstance(read, Diagnostic) and read.code is not Code.FILE_NOT_FOUND:
+            return (read,)
+        shape = self._shape(candidate)
+        if isinstance(shape, Diagnostic):
+            return (shape,)
+        data = None if isinstance(read, Diagnostic) else read.data
+        looked = _Looked(
+            self.documents, name, data, shape.get("encoding"), shape.get("format"), self.loaded.values
+        )
+        edits: list[FilledEdit] = []
+        problems: list[Diagnostic] = []
+        for number in candidate.rules:
+            for found in self._asked(self.loaded.manifest.files[number], ("files", number), looked):
+                match found:
+                    case FilledEdit():
+                        edits.append(found)
+                    case Misplaced():
+                        problems.append(self._of_manifest(found, candidate.path))
+                    case Diagnostic():
+                        problems.append(found.at(file=candidate.path))
+        # A loop meets the same problem with every entry.
+        return tuple(dict.fromkeys(problems)) or self._as_batch(
+            candidate.path, shape, self._open_edits(edits, looked)
+        )
+
+    def _shape(self, candidate: Candidate) -> dict[str, str] | Diagnostic:
+        """Encoding and format of a file, as its rules give them."""
+        shape: dict[str, str] = {}
+        for number in candidate.rules:
+            rule = self.loaded.manifest.files[number]
+            for field, value in (("encoding", rule.encoding), ("format", rule.format)):
+                if value is not None and shape.setdefault(field, value) != value:
+                    other = misuse(f"`{candidate.path}` has another {field} in another rule", "give it once")
+                    return self._of_manifest(Misplaced(other, ("files", number, field)), candidate.path)
+        return shape
+
+    def of_manifest(self, problem: Diagnostic, path: Path) -> Diagnostic:
+        """`problem` of a file, which says where in the manifest the edit stands that met it."""
+        place = self.loaded.located.place(path)
+        where = f"{self.loaded.name}:{place.line}:{place.col}"
+        return replace(problem, message=f"{problem.message} (asked for at {where})", edit_index=None)
+
+    def _asked(
+        self, rule: Rule, path: Path, looked: _Looked
+    ) -> Iterator[FilledEdit | Misplaced | Diagnostic]:
+        if looked.data is not None and not self._may_apply(rule, RawText(looked.data, looked.encoding)):
+            return
+        outline = looked.outline
+        if isinstance(outline, Diagnostic):
+            yield outline
+            return
+        values = looked.values(outline, with_front_matter=path[1] in self._asking_front_matter)
+        if rule.when is not None:
+            answer = holds(rule.when, Facts(outline, values), (*path, "when"))
+            if answer is not True:
+                if isinstance(answer, Misplaced):
+                    yield answer
+                return
+        yield from expanded(rule.edits, values, (*path, "edits"))
+
+    @cached_property
+    def _asking_front_matter(self) -> frozenset[int]:
+        """Numbers of the rules that may use its values; to read them for all others would cost the most."""
+        return frozenset(
+            number for number, rule in enumerate(self.loaded.manifest.files) if _FRONT_MATTER in str(rule)
+        )
+
+    def _may_apply(self, rule: Rule, raw: RawText) -> bool:
+        """Whether `rule` can have anything to do in a file of these bytes."""
+        if rule.when is not None and not may_hold(rule.when, raw, self.loaded.values):
+            return False
+        return any(_may_match(edit, raw) for edit in rule.edits)
+
+    def _open_edits(self, edits: list[FilledEdit], looked: _Looked) -> list[FilledEdit]:
+        """`edits` without those of the file as a whole that hold already."""
+
+        def is_there(path: str) -> bool:
+            name = self.documents.workspace.locate(path)
+            return isinstance(name, FileName) and not isinstance(
+                self.documents.workspace.look_at(name), Diagnostic
+            )
+
+        left = [
+            each for each in edits if not is_settled_file(each.edit, looked.data, looked.encoding, is_there)
+        ]
+        # Edits of a file that has its new name were made under the old one.
+        return left if looked.data is not None or len(left) == len(edits) else []
+
+    def _as_batch(
+        self, path: str, shape: Mapping[str, str], edits: list[FilledEdit]
+    ) -> Selected | Problems | None:
+        if not edits:
+            return None
+        file: dict[str, Any] = {"file": path, **shape, "edits": [each.edit for each in edits]}
+        batch = read_batch({"files": [file], **self.loaded.manifest.options})
+        if isinstance(batch, Batch):
+            return Selected(batch, tuple(each.path for each in edits))
+        placed = (
+            self._of_manifest(
+                Misplaced(problem, edits[problem.edit_index].path if problem.edit_index is not None else ()),
+                path,
+            )
+            for problem in batch
+        )
+        return tuple(dict.fromkeys(placed))
+
+    def _of_manifest(self, misplaced: Misplaced, path: str) -> Diagnostic:
+        """What is wrong with the manifest, found when it was filled in for the file `path`."""
+        return replace(
+            misplaced.problem,
+            message=f"for `{path}`: {misplaced.problem.message}",
+            file=self.loaded.name,
+            edit_index=None,
+            place=self.loaded.located.place(misplaced.path),
+        )
+
+
+def _may_match(edit: Mapping[str, Any], raw: RawText) -> bool:
+    """Whether `edit` may find what it looks for; of a literal pattern that is known of the bytes."""
+    pattern = edit.get("pattern")
+    is_literal = edit.get("op") == "replace_match" and set(edit) <= _LITERAL_FIELDS
+    if not is_literal or not isinstance(pattern, str) or has_placeholder(pattern):
+        return True
+    return raw.may_have(pattern)
+
+
+_FRONT_MATTER: Final = "frontMatter"
+# With any other field of a match, what is looked for is no literal of exact case, or must be there.
+_LITERAL_FIELDS: Final = frozenset(
+    {"op", "pattern", "replacement", "matchSelection", "include", "exclude", "nodeExclusions", "comment"}
+)

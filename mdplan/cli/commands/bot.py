@@ -1,0 +1,291 @@
+"""`mdplan bot`: what a manifest says of many files, planned, checked or applied as one plan."""
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from mdplan.bot.bot_report import BotReport
+from mdplan.cli.console import shown
+from mdplan.cli.git_view import print_commit, print_planned_on_commit
+from mdplan.cli.plan_view import (
+    output_option,
+    print_applied,
+    print_recovered,
+    print_summary,
+    print_warnings,
+    write_diff,
+    write_document,
+)
+from mdplan.cli.progress import CHOICES, listener
+from mdplan.cli.report_view import counted, file_list, plan_size
+from mdplan.cli.session import Session, engine_command
+from mdplan.diagnostics import Exit
+from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+
+if TYPE_CHECKING:
+    from mdplan.bot.bot import How
+    from mdplan.bot.manifest.loading import LoadedManifest
+    from mdplan.bot.verbs import Proposal
+    from mdplan.diagnostics import Problems
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def _pairs(context: click.Context, parameter: click.Parameter, given: Iterable[str]) -> dict[str, str]:
+    """``NAME=VALUE`` options as a mapping."""
+    pairs: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"`{each}` is not NAME=VALUE.", context, parameter)
+        pairs[name] = value
+    return pairs
+
+
+_OPTIONS: Final = (
+    click.argument("manifest", type=click.Path(readable=False)),
+    click.option(
+        "--var",
+        "variables",
+        multiple=True,
+        callback=_pairs,
+        metavar="NAME=VALUE",
+        help="Value of {{vars.NAME}}; repeatable.",
+    ),
+    click.option(
+        "--env",
+        "environment",
+        multiple=True,
+        metavar="NAME",
+        help="Let the manifest use this variable of the environment, as {{env.NAME}}; repeatable.",
+    ),
+    click.option(
+        "--data",
+        "data",
+        multiple=True,
+        callback=_pairs,
+        metavar="NAME=FILE",
+        help="JSON file that is the value of {{data.NAME}}; repeatable.",
+    ),
+    click.option("--keep-going", is_flag=True, help="Leave out files that cannot be planned; exit with 3."),
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        metavar="NUMBER",
+        help="Processes that plan; one a core if not given.",
+    ),
+    click.option(
+        "--executor", metavar="dask://HOST:PORT", help="Plan on a Dask cluster that sees the same files."
+    ),
+    click.option(
+        "--git",
+        "ref",
+        metavar="REF",
+        help="Work on this branch, tag or commit of the repository, bare or not, and on no work tree.",
+    ),
+    click.option(
+        "--progress",
+        type=click.Choice(CHOICES),
+        default="auto",
+        show_default=True,
+        help="On standard error: a bar, or one JSON object a line; auto is a bar on a terminal.",
+    ),
+)
+
+
+def _options(function: Decorated) -> Decorated:
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+@click.group()
+def bot() -> None:
+    """Make true in many files what a manifest says, all or nothing.
+
+    A manifest is a YAML or JSON file: which files, under which conditions, which edits; `mdplan help
+    manifest` shows one. What holds already is left alone, so a manifest can be applied again and again.
+    """
+
+
+@bot.command()
+@_options
+@output_option
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
+def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Show what MANIFEST would change, and save that as one plan; no file is touched.
+
+    The diff goes to standard output, in a form that `git apply` takes, and everything else to standard error.
+    """
+    loaded, how = _loaded(given), _how(session, given)
+    if isinstance(loaded, tuple):
+        return session.refuse(*loaded)
+    with _proposed(session, loaded, how, given["ref"], keeps=True) as proposal:
+        document = proposal.document() if output is not None else b""
+        problems = write_document(document, output) if output is not None and document else ()
+        code = problems[0].code.exit if problems else _exit(proposal.report)
+        how.tell("ended", {"exit": int(code)})
+        if problems:
+            return session.refuse(*problems)
+        if session.console.diff_is_for_people:
+            write_diff(session, b"".join(proposal.diff()))
+        elif not session.console.as_json:
+            for part in proposal.diff():
+                session.console.data(part)
+        session.finish(proposal.report)
+        if proposal.report.ok or proposal.plan is not None:
+            written = output if document else None
+            if given["ref"] is None:
+                print_summary(session, proposal.report, written)
+            else:
+                print_planned_on_commit(session, proposal.report, given["manifest"], given["ref"], written)
+            _print_counts(session, proposal.report)
+        return code
+
+
+@bot.command()
+@_options
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
+def check(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Say whether all that MANIFEST says is true already: exit with 0, or with 1 if something would change.
+
+    Nothing is written, and no plan is saved.
+    """
+    loaded, how = _loaded(given), _how(session, given)
+    if isinstance(loaded, tuple):
+        return session.refuse(*loaded)
+    with _proposed(session, loaded, how, given["ref"], keeps=False) as proposal:
+        report = proposal.report
+        code = Exit.WOULD_CHANGE if report.ok and not report.no_op else _exit(report)
+        how.tell("ended", {"exit": int(code)})
+        session.finish(report)
+        if report.ok or proposal.plan is not None:
+            _print_checked(session, report)
+        return code
+
+
+@bot.command()
+@_options
+@click.option(
+    "--branch", metavar="NAME", help="With --git: the branch that gets the commit; the one that REF names."
+)
+@click.option("--message", "-m", metavar="TEXT", help="With --git: what the commit says.")
+@click.option("--author", metavar="'NAME <ADDRESS>'", help="With --git: the author; else who git says.")
+@click.option(
+    "--on-stale",
+    type=click.Choice(["refuse", "rebase"]),
+    help="With --git: rebase plans again when the branch moved meanwhile.  [default: refuse]",
+)
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
+def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Make true what MANIFEST says, in one commit: all files or none.
+
+    With --git that is a commit on a branch, made without a work tree; a branch that is checked out in one is
+    refused.
+    """
+    wanted = {name: given.pop(name) for name in ("branch", "message", "author", "on_stale")}
+    idle = [name.replace("_", "-") for name, value in wanted.items() if value is not None]
+    if given["ref"] is None and idle:
+        raise click.UsageError(f"`--{idle[0]}` needs `--git`.")
+    loaded, how = _loaded(given), _how(session, given)
+    if isinstance(loaded, tuple):
+        return session.refuse(*loaded)
+    report = _applied(session, loaded, how, given["ref"], wanted)
+    code = _exit(report) if report.applied else _exit_of_error(report)
+    how.tell("ended", {"exit": int(code)})
+    print_recovered(session, report)
+    session.finish(report)
+    if report.ok or report.applied:
+        print_applied(session, report)
+        print_commit(session, report)
+        _print_counts(session, report)
+    return code
+
+
+def _proposed(
+    session: Session, loaded: "LoadedManifest", how: "How", ref: str | None, *, keeps: bool
+) -> AbstractContextManager["Proposal"]:
+    from mdplan.bot.verbs import proposed
+
+    if ref is None:
+        return proposed(session.open_engine(), loaded, how, keeps=keeps)
+    from mdplan.bot.git.verbs import proposed_on_commit
+
+    return proposed_on_commit(session.open_engine(), loaded, how, ref)
+
+
+def _applied(
+    session: Session, loaded: "LoadedManifest", how: "How", ref: str | None, wanted: dict[str, str | None]
+) -> BotReport:
+    from mdplan.bot.verbs import apply_manifest
+
+    if ref is None:
+        return apply_manifest(session.open_engine(), loaded, how)
+    from mdplan.bot.git.verbs import GitCommit, apply_to_branch
+
+    rebases = wanted.pop("on_stale") == "rebase"
+    return apply_to_branch(session.open_engine(), loaded, how, ref, GitCommit(**wanted, rebases=rebases))
+
+
+def _loaded(given: dict[str, Any]) -> "LoadedManifest | Problems":
+    from mdplan.bot.manifest.inputs import Given, load_manifest
+
+    values = Given(variables=given["variables"], environment=tuple(given["environment"]), data=given["data"])
+    return load_manifest(given["manifest"], values)
+
+
+def _how(session: Session, given: dict[str, Any]) -> "How":
+    from mdplan.bot.bot import How
+    from mdplan.bot.executors import default_jobs
+
+    return How(
+        jobs=given["jobs"] or default_jobs(),
+        executor=given["executor"],
+        keeps_going=given["keep_going"],
+        tell=listener(
+            given["progress"],
+            quiet=session.console.quiet or session.console.as_json,
+            coloured=session.console.err.on,
+        ),
+    )
+
+
+def _exit(report: BotReport) -> Exit:
+    """How a command that commits nothing ends: REFUSED where there is a plan beside problems."""
+    return Exit.REFUSED if _went_on(report) else _exit_of_error(report)
+
+
+def _exit_of_error(report: BotReport) -> Exit:
+    return report.error.code.exit if report.error is not None else Exit.DONE
+
+
+def _went_on(report: BotReport) -> bool:
+    """Whether there is a plan beside problems, of what could be planned."""
+    return not report.ok and report.plan_id is not None
+
+
+def _print_checked(session: Session, report: BotReport) -> None:
+    console = session.console
+    print_warnings(session, report)
+    if report.no_op:
+        console.note("All of it is true already.")
+    else:
+        listed = file_list(report.files, console.err)
+        console.note(listed or "\n".join(f"  {shown(file.file)}" for file in report.files if file.changed))
+        console.note(f"Would change {plan_size(report)}.")
+    _print_counts(session, report)
+
+
+def _print_counts(session: Session, report: BotReport) -> None:
+    counts = [
+        (report.files_changed, "to change"),
+        (report.files_hold, "as it should be"),
+        (report.files_left_out, "left out"),
+        (report.files_refused, "refused"),
+    ]
+    told = ", ".join(f"{number} {what}" for number, what in counts if number)
+    if told:
+        session.console.note(f"{counted(report.files_named, 'file')} named: {told}.")

@@ -1,0 +1,126 @@
+"""`mdplan help`: about an operation, or about a command."""
+
+import json
+from textwrap import fill
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from mdplan.cli.completion import topics
+from mdplan.cli.console import Console
+from mdplan.diagnostics import Exit
+
+if TYPE_CHECKING:
+    from mdplan.reference.operations import FieldReference
+
+_WIDTH: Final = 100
+_BATCH: Final = """
+A batch is a JSON object: edits of one file, or of several, made whole or not at all.
+
+  {"file": "guide.md", "edits": [
+    {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},
+    {"op": "append_to_section", "heading": "Install", "markdown": "Restart the kettle afterwards."}
+  ]}
+
+Of several files:
+
+  {"files": [
+    {"file": "new.md", "edits": [{"op": "create_file", "markdown": "# New page"}]},
+    {"file": "guide.md", "edits": [{"op": "append_to_section", "heading": "Brew", "markdown": "More."}]}
+  ]}
+
+`"updateReferences": "workspace"` beside them keeps links right. `mdplan plan` shows what a batch would
+change and gives the plan ID that `mdplan apply` takes. `mdplan help` lists the operations, `mdplan help
+OPERATION` tells the fields of one, `mdplan schema batch` all of it.
+"""
+_MANIFEST: Final = """
+A manifest is a YAML or JSON file: which files, under which conditions, which edits.
+
+  vars: {old: "1.0", new: "1.1"}
+  files:
+    - glob: "**/*.md"
+      exclude: CHANGELOG.md
+      when: {hasText: "{{vars.old}}"}
+      edits:
+        - op: replace_match
+          pattern: "{{vars.old}}"
+          replacement: "{{vars.new}}"
+          matchSelection: all
+
+`mdplan bot plan MANIFEST` shows what would change, `mdplan bot apply MANIFEST` makes it so, and
+`mdplan bot check MANIFEST` says with its exit code whether it is so. Edits are those of a batch (`mdplan help
+OPERATION`); `mdplan schema manifest` tells all the rest.
+"""
+# Topics beside operations and commands: the files that commands take.
+FILES: Final = {"batch": _BATCH, "manifest": _MANIFEST}
+
+
+@click.command(name="help")
+@click.argument("topic", required=False, shell_complete=topics)
+@click.pass_context
+def help_command(context: click.Context, *, topic: str | None) -> Exit:
+    """Explain TOPIC, an operation or a command, with an example; or list them all."""
+    from mdplan.operations import OPERATIONS
+
+    group = context.find_root().command
+    assert isinstance(group, click.Group)
+    command = group.get_command(context, topic) if topic else None
+    if topic in OPERATIONS:
+        text = _operation_text(topic)
+    elif topic in FILES:
+        text = FILES[topic].strip()
+    elif topic is not None and command is not None:
+        text = command.get_help(click.Context(command, info_name=topic, parent=context.find_root()))
+    elif topic is not None:
+        raise click.UsageError(_unknown(topic, [*OPERATIONS, *FILES, *group.list_commands(context)]))
+    else:
+        text = f"{group.get_help(context.find_root())}\n\n{_operation_list()}"
+    Console.plain().text(text + "\n")
+    return Exit.DONE
+
+
+def _unknown(topic: str, known: list[str]) -> str:
+    """What to say of a `topic` that is none of the `known`: which are like it, else which there are."""
+    from mdplan.text.search.similar_names import NameIndex
+
+    found = f"There is no operation or command `{topic}`."
+    nearest = [f"`{name}`" for name in NameIndex(known).nearest(topic)]
+    return (
+        f"{found} Did you mean {' or '.join(nearest)}?"
+        if nearest
+        else f"{found} There are: {', '.join(known)}."
+    )
+
+
+def _operation_list() -> str:
+    from mdplan.operations import OPERATIONS
+    from mdplan.reference.operations import operation_reference
+
+    width = max(map(len, OPERATIONS))
+    lines = [f"  {op:{width}}  {operation_reference(op).summary}" for op in OPERATIONS]
+    about_files = f"Files that commands take: {', '.join(f'`mdplan help {name}`' for name in FILES)}."
+    return "\n".join(["Operations (more with `mdplan help OPERATION`):", *lines, "", about_files])
+
+
+def _operation_text(op: str) -> str:
+    from mdplan.reference.operations import operation_reference
+
+    reference = operation_reference(op)
+    paragraphs = [reference.summary, *reference.details.split("\n\n")]
+    example = json.dumps(dict(reference.example), ensure_ascii=False)
+    fields = "\n".join(_field_text(field) for field in reference.fields)
+    return "\n\n".join(
+        [
+            op,
+            *(fill(paragraph, _WIDTH) for paragraph in paragraphs if paragraph),
+            f"Fields (* required):\n{fields}" if fields else "It has no fields.",
+            f'Example of a batch:\n  {{"file": "{reference.file}", "edits": [\n    {example}\n  ]}}',
+        ]
+    )
+
+
+def _field_text(field: "FieldReference") -> str:
+    default = f" Default: {json.dumps(field.default)}." if field.default is not None else ""
+    mark = "*" if field.is_required else " "
+    description = fill(field.description + default, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return f"  {mark} {field.name} ({field.kind})\n{description}"

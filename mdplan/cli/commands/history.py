@@ -1,0 +1,49 @@
+"""`mdplan history`: past transactions, or the diff of one."""
+
+import click
+
+from mdplan.cli.completion import transactions
+from mdplan.cli.history_view import history_text, transaction_text
+from mdplan.cli.plan_view import print_warnings, write_diff
+from mdplan.cli.session import Session, engine_command
+from mdplan.diagnostics import Exit
+from mdplan.reports.history import HistoryReport
+
+
+@click.command()
+@click.argument("file", type=click.Path(readable=False), required=False)
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Most transactions to list."
+)
+@click.option(
+    "--show",
+    "transaction",
+    metavar="TX",
+    shell_complete=transactions,
+    help="Show the diff of this transaction instead.",
+)
+@engine_command(HistoryReport)
+def history(session: Session, *, file: str | None, limit: int, transaction: str | None) -> Exit:
+    """List what was committed, the newest first; with FILE only what changed that file.
+
+    Each line begins with the ID of a transaction, which `mdplan undo` and --show take; the beginning of an ID
+    is enough where no other begins so. Times are those of your time zone.
+    """
+    if file is not None and transaction is not None:
+        raise click.UsageError("--show is for one transaction, and goes with no FILE.")
+    engine = session.open_engine()
+    if transaction is None:
+        report = engine.history(limit, None if file is None else session.named(file))
+    else:
+        report = engine.transaction(transaction)
+    if report.ok and not session.console.as_json:
+        print_warnings(session, report)
+        if transaction is None:
+            session.console.text(history_text(report, file, session.console.out))
+        else:
+            exact = engine.transaction_diff(transaction)
+            if not isinstance(exact, bytes):
+                return session.refuse(*exact)
+            session.console.note(transaction_text(report.transactions[0], session.console.err))
+            write_diff(session, exact)
+    return session.finish(report)

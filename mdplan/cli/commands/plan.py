@@ -1,0 +1,42 @@
+"""`mdplan plan`: a dry run with its diff and plan ID."""
+
+from pathlib import Path
+
+import click
+
+from mdplan.cli.json_input import batch_argument, override_options, read_json, with_overrides
+from mdplan.cli.plan_view import output_option, print_summary, write_diff, write_document
+from mdplan.cli.session import Session, engine_command
+from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.limit_options import BATCHES, FILES, PATTERNS
+from mdplan.reports.plan import PlanReport
+
+
+@click.command()
+@batch_argument()
+@output_option
+@click.option("--check", is_flag=True, help="Exit with 1 if anything would change.")
+@override_options
+@engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
+def plan(session: Session, *, batch: str, output: Path | None, check: bool, **overrides: bool) -> Exit:
+    """Show what BATCH would change, and save that as a plan; its files are not touched.
+
+    BATCH is a JSON file, or - for standard input. The diff goes to standard output, in a form that
+    `git apply` takes, and everything else to standard error. Paths in the batch and in the diff are relative
+    to the root.
+    """
+    data = read_json(batch)
+    if isinstance(data, Diagnostic):
+        return session.refuse(data)
+    engine = session.open_engine()
+    draft = engine.draft(with_overrides(data, overrides))
+    report = draft.report
+    if not report.ok:
+        return session.finish(report)
+    problems = write_document(draft.document, output) if output else ()
+    if problems:
+        return session.refuse(*problems)
+    write_diff(session, draft.diff)
+    session.finish(report)
+    print_summary(session, report, output)
+    return Exit.WOULD_CHANGE if check and not report.no_op else Exit.DONE

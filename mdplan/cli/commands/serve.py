@@ -1,0 +1,160 @@
+"""`mdplan serve`: the MCP server as a command."""
+
+import logging
+import sys
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from mdplan.cli.click_parameters import limit_options
+from mdplan.diagnostics import Exit
+from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
+from mdplan.mcp.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names
+from mdplan.mcp.tool import Offer
+from mdplan.text.visible_text import escaped
+from mdplan.web.http_options import read_http_options, with_http_options
+
+if TYPE_CHECKING:
+    from mdplan.settings import Settings
+    from mdplan.storage.workspace import Workspace
+    from mdplan.web.http_app import HttpPart
+
+_LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
+
+
+@click.command("serve", short_help="Serve agents over MCP, on standard input and output or over HTTP.")
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    required=True,
+    metavar="DIR",
+    help="Folder that may be touched: DIR or NAME=DIR. Repeat for several.",
+)
+@click.option(
+    "--toolsets",
+    default="md",
+    show_default=True,
+    metavar="NAMES",
+    help="Families of tools, separated by commas: md, text, files, editor.",
+)
+@click.option("--tools", default="", metavar="NAMES", help="Of these only some tools, separated by commas.")
+@click.option(
+    "--mode",
+    type=click.Choice(["claude-code"]),
+    help="Offer only what that client lacks: of the toolset editor the patch tool.",
+)
+@click.option("--read-only", is_flag=True, help="Leave out every tool that writes.")
+@click.option(
+    "--require-approval", is_flag=True, help="Write only what a person approved (see `mdplan review`)."
+)
+@click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match. Repeatable.")
+@click.option("--deny", multiple=True, metavar="GLOB", help="Touch no file that matches. Repeatable.")
+@limit_options(_LIMITS)
+@with_http_options
+@click.option(
+    "--log-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Append the log to FILE; by default it goes to standard error.",
+)
+def serve(
+    roots: tuple[str, ...],
+    allow: tuple[str, ...],
+    deny: tuple[str, ...],
+    log_file: Path | None,
+    **offered: Any,  # noqa: ANN401 (what click makes of the options)
+) -> int:
+    """Serve agents over MCP, on standard input and output, until the client goes away.
+
+    Clients start it themselves; their settings name the command: `mdplan serve --root DIR`.
+    With --http it is started by a person or a service, and serves many clients until it is stopped; it then
+    serves people the page of `mdplan review` too, unless it is --read-only.
+    """
+    from mdplan.mcp.adapter import fill, run_on_stdio
+    from mdplan.mcp.server import new_server, offer_of
+    from mdplan.settings import Settings
+    from mdplan.storage.fs.errors import StorageRefused
+    from mdplan.storage.workspace import Workspace
+
+    toolsets, tools = _names(offered["toolsets"]), _names(offered["tools"])
+    if offered["mode"] is not None:
+        toolsets, tools = ["editor"], [EDITOR_PATCH]
+    _check_names("--toolsets", toolsets or [""], INTRODUCTIONS)
+    _check_names("--tools", tools, tool_names(toolsets))
+    http = read_http_options(offered)
+    _log_to(log_file)
+    try:
+        settings = Settings().limited({limit: offered[limit.parameter] for limit in _LIMITS})
+        workspace = Workspace.open(roots, allow, deny)
+    except StorageRefused as refused:
+        for problem in refused.problems:
+            told = f"error: {problem.code}: {problem.message}\n  hint: {problem.hint}"
+            click.echo(escaped(told), err=True)
+        return refused.problems[0].code.exit
+    read_only, needs_approval = offered["read_only"], offered["require_approval"]
+
+    def load() -> Offer:
+        from mdplan.engine.commit import nobody_is_asked
+        from mdplan.engine.engine import Engine
+        from mdplan.mcp.waiting import approved_only_and_noted
+
+        approval = approved_only_and_noted if needs_approval else nobody_is_asked
+        engine = Engine(workspace, settings, approval=approval)
+        return offer_of(engine, toolsets=toolsets, tools=tools, read_only=read_only)
+
+    server = new_server(toolsets, read_only=read_only, needs_approval=needs_approval)
+    if http is not None:
+        from mdplan.mcp.http_app import PATH, mcp_part
+        from mdplan.web.http_server import serve_http
+
+        fill(server, load())
+        parts = [mcp_part(server, http.max_body)]
+        if not read_only:
+            parts.append(_review_part(workspace, settings))
+        return serve_http(parts, http, PATH)
+    if sys.stdin.isatty():
+        click.echo(
+            "Serving MCP on standard input and output, which a client should hold. Ctrl-C ends it.", err=True
+        )
+    run_on_stdio(server, load)
+    return Exit.DONE
+
+
+def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
+    """The page on which people review the plans of these roots; it commits what was approved alone."""
+    from mdplan.engine.approval import approved_only
+    from mdplan.engine.engine import Engine
+    from mdplan.engine.reviews import Reviewing
+    from mdplan.storage.user.user_state import user_name
+    from mdplan.web.review_app import review_part
+
+    def tell(link: str) -> None:
+        click.echo(f"Plans can be reviewed at this link, which works once:\n{link}", err=True)
+
+    return review_part(Reviewing(Engine(workspace, settings, approval=approved_only)), user_name, tell)
+
+
+def _names(listed: str) -> list[str]:
+    return [name.strip() for name in listed.split(",") if name.strip()]
+
+
+def _check_names(option: str, names: Iterable[str], known: Collection[str]) -> None:
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        message = f"there is no `{', '.join(unknown)}`; choose from {', '.join(known)}"
+        raise click.BadParameter(message, param_hint=option)
+
+
+def _log_to(file: Path | None) -> None:
+    """Send warnings and errors to `file`, or to standard error. What is set here, the SDK leaves alone."""
+    target: logging.Handler = (
+        logging.StreamHandler(sys.stderr)
+        if file is None
+        else logging.FileHandler(file, encoding="utf-8", errors="backslashreplace")
+    )
+    logging.basicConfig(
+        level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s", handlers=[target]
+    )

@@ -1,0 +1,98 @@
+"""`mdplan show`: a saved plan again, for eyes and for other programs."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from mdplan.cli.completion import plans
+from mdplan.cli.plan_view import print_sarif, print_stored
+from mdplan.cli.session import Session, engine_command
+from mdplan.diagnostics import Exit, Problems
+from mdplan.limit_options import FILES
+from mdplan.reports.plan import PlanReport
+
+if TYPE_CHECKING:
+    from mdplan.engine.engine import Engine
+    from mdplan.engine.reviews import OpenPlan
+
+
+@click.command()
+@click.argument("plan_id", shell_complete=plans)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["auto", "text", "patch", "markdown", "sarif"]),
+    default="auto",
+    show_default=True,
+    help="text is for eyes; patch is the exact diff, to the byte; markdown is a comment for a pull request; "
+    "sarif are its warnings, or what is wrong with it; auto is text on a terminal, and patch elsewhere.",
+)
+@click.option("--no-pager", is_flag=True, help="Do not page text on a terminal (MDPLAN_PAGER, PAGER).")
+@engine_command(PlanReport, FILES, tells_people=True)
+def show(session: Session, *, plan_id: str, form: str, no_pager: bool) -> Exit:
+    """Show the saved plan PLAN_ID, with its diff made anew: from its files, or from the history.
+
+    The beginning of the ID is enough, with at least 12 of its hex digits.
+    """
+    engine = session.open_engine()
+    report = engine.show(plan_id)
+    if form == "sarif":
+        print_sarif(session, report)
+        return report.error.code.exit if report.error is not None else Exit.DONE
+    if not report.ok:
+        return session.finish(report)
+    if form == "auto":
+        form = "text" if session.console.diff_is_for_people else "patch"
+    problems = () if session.console.as_json else _FORMS[form](session, engine, plan_id, no_pager)
+    if problems:
+        return session.refuse(*problems)
+    session.finish(report)
+    # Text has the warnings already, before all else.
+    print_stored(session, report if form != "text" else replace(report, warnings=()))
+    return Exit.DONE
+
+
+def _write_text(session: Session, engine: "Engine", plan_id: str, no_pager: bool) -> Problems:  # noqa: FBT001
+    from mdplan.cli.review_text import plan_text
+
+    opened = _open(engine, plan_id)
+    if isinstance(opened, tuple):
+        return opened
+    text = plan_text(opened, session.console.out)
+    (session.console.text if no_pager else session.console.paged)(text)
+    return ()
+
+
+def _write_markdown(session: Session, engine: "Engine", plan_id: str, no_pager: bool) -> Problems:  # noqa: FBT001
+    from mdplan.cli.markdown_comment import markdown_comment
+
+    del no_pager
+    opened = _open(engine, plan_id)
+    if isinstance(opened, tuple):
+        return opened
+    session.console.text(markdown_comment(opened.review, opened.file))
+    return ()
+
+
+def _write_patch(session: Session, engine: "Engine", plan_id: str, no_pager: bool) -> Problems:  # noqa: FBT001
+    del no_pager
+    exact = engine.diff_bytes(plan_id)
+    if not isinstance(exact, bytes):
+        return exact
+    session.console.data(exact)
+    return ()
+
+
+def _open(engine: "Engine", plan_id: str) -> "OpenPlan | Problems":
+    from mdplan.engine.reviews import Reviewing
+
+    return Reviewing(engine).open(plan_id)
+
+
+_FORMS: Final[dict[str, Callable[[Session, "Engine", str, bool], Problems]]] = {
+    "text": _write_text,
+    "markdown": _write_markdown,
+    "patch": _write_patch,
+}

@@ -1,0 +1,56 @@
+"""`mdplan undo`: take back a transaction."""
+
+from typing import Literal
+
+import click
+
+from mdplan.cli.completion import transactions
+from mdplan.cli.plan_view import print_diff, print_recovered, print_summary, print_undone, write_diff
+from mdplan.cli.session import Session, engine_command
+from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.limit_options import COMMITS, FILES, HISTORY
+from mdplan.reports.plan import ApplyReport
+
+
+@click.command()
+@click.argument("transaction", metavar="[TX]", required=False, shell_complete=transactions)
+@click.option("--dry-run", "--plan", is_flag=True, help="Undo nothing: show the diff, and save it as a plan.")
+@click.option(
+    "--on-stale",
+    type=click.Choice(["refuse", "rebase"]),
+    default="refuse",
+    show_default=True,
+    help="rebase: where a file was changed since, go on if that was in other lines.",
+)
+@engine_command(ApplyReport, FILES, COMMITS, HISTORY, tells_people=True)
+def undo(
+    session: Session, *, transaction: str | None, dry_run: bool, on_stale: Literal["refuse", "rebase"]
+) -> Exit:
+    """Take back the transaction TX, or the last one; the diff of that goes to standard output.
+
+    All its files get back what they held before: what it created is removed, what it deleted or renamed comes
+    back. A file that was changed since is refused. An undo is a transaction as well: undo it to redo.
+
+    TX is an ID from `mdplan history`, or the beginning of one.
+    """
+    engine = session.open_engine()
+    past = engine.undoing.find(transaction)
+    is_redo = not isinstance(past, Diagnostic) and engine.undoing.is_redo(past)
+    report = engine.undo(transaction, dry_run=dry_run, rebases=on_stale == "rebase")
+    print_recovered(session, report)
+    if not report.ok:
+        return session.finish(report)
+    if report.receipt is not None and not report.already_applied:
+        exact = engine.transaction_diff(report.receipt.transaction)
+        if isinstance(exact, bytes):
+            write_diff(session, exact)
+    elif not report.applied:
+        problems = print_diff(session, engine, report)
+        if problems:
+            return session.refuse(*problems)
+    session.finish(report)
+    if report.applied:
+        print_undone(session, report, is_redo=is_redo)
+    else:
+        print_summary(session, report)
+    return Exit.DONE

@@ -1,0 +1,57 @@
+"""Past transactions in words, for people."""
+
+from datetime import datetime
+
+from mdplan.cli.console import Ink, shown
+from mdplan.cli.report_view import counted
+from mdplan.reports.history import HistoryReport, TransactionEntry
+
+_FILES_NAMED = 2
+
+
+def history_text(report: HistoryReport, file: str | None, ink: Ink) -> str:
+    """One line for each transaction of `report`, which are those of `file` alone, if it is given."""
+    if not report.transactions:
+        what = (
+            f"No commit in the history changed `{shown(file)}`" if file else "Nothing was committed here yet"
+        )
+        return f"{what}.\n"
+    lines = [transaction_text(entry, ink) for entry in report.transactions]
+    if report.more:
+        lines.append(f"There are older ones: --limit {2 * len(lines)} shows more.")
+    return "".join(line + "\n" for line in lines)
+
+
+def transaction_text(entry: TransactionEntry, ink: Ink) -> str:
+    """One transaction: its ID, when it was, its files, and what became of it."""
+    added = sum(file.lines_added for file in entry.files)
+    removed = sum(file.lines_removed for file in entry.files)
+    names = ", ".join(
+        shown(file.file) + (f" -> {shown(file.new_file)}" if file.new_file else "")
+        for file in entry.files[:_FILES_NAMED]
+    )
+    more = len(entry.files) - _FILES_NAMED
+    if more > 0:
+        names += f" and {counted(more, 'file')} more"
+    remarks = "".join(f"  ({remark})" for remark in _remarks(entry))
+    return f"{ink.paint(entry.transaction, 'yellow')}  {_time(entry)}  +{added} -{removed}  {names}{remarks}"
+
+
+def _remarks(entry: TransactionEntry) -> list[str]:
+    remarks = []
+    if entry.state != "committed":
+        remarks.append(shown(entry.state))
+    elif not entry.undoable:
+        remarks.append("cannot be undone")
+    if entry.undoes is not None:
+        remarks.append(f"undoes {shown(entry.undoes)}")
+    if entry.undone_by is not None:
+        remarks.append(f"undone by {shown(entry.undone_by)}")
+    return remarks
+
+
+def _time(entry: TransactionEntry) -> str:
+    """When it was, in the time zone of the reader."""
+    if entry.committed_at is None:
+        return "at an unknown time"
+    return datetime.fromtimestamp(entry.committed_at).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,204 @@
+"""A plan as a comment on a pull request, in Markdown as GitHub shows it.
+
+Text of files and of callers is hostile there: it could end its block, link somewhere, or call people by their
+name. So all of it stands in code: in fences that are longer than any run of backticks in them, in code spans,
+or HTML-escaped in the code of a summary. GitHub looks for names and links in none of these.
+"""
+
+import html
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from mdplan.cli.report_view import counted
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.review.plan_review import ChangeKind, FileReview, PlanReview, ReviewedFile, ReviewedHunk
+from mdplan.text.visible_text import escaped
+
+# What GitHub takes, in UTF-16 units, less some room for what a workflow puts before and behind it.
+MOST_CHARACTERS: Final = 65_536 - 1_536
+_FILES_IN_TABLE: Final = 100
+_WARNINGS: Final = 30
+_LINES_UNFOLDED: Final = 40
+# What the table and the warnings together leave to the diff, at least.
+_MOST_BEFORE_DIFF: Final = 30_000
+_MOST_MESSAGE: Final = 500
+# The list of the files that are not shown, and what stands around it.
+_MOST_NAMES: Final = 2_000
+_FOR_THE_REST: Final = _MOST_NAMES + 400
+# Summary, name, fences and a hunk of one line.
+_LEAST_OF_A_FILE: Final = 300
+_MOST_TOO_LONG: Final = 200
+_BACKTICKS: Final = re.compile("`+")
+
+
+def markdown_comment(review: PlanReview, file_of: Callable[[int], FileReview | Problems]) -> str:
+    """The plan of `review` in Markdown; `file_of` gives the text of the file at an index."""
+    blocks = [_title(review), f"Plan {_code(review.plan_id)}"]
+    blocks += _within(_MOST_BEFORE_DIFF, [*_warnings(review.warnings), *_table(review.changed_files)])
+    room = MOST_CHARACTERS - _length("\n\n".join(blocks)) - _FOR_THE_REST
+    left_out: list[str] = []
+    for file in review.changed_files:
+        # To look at a file costs reading it; of a plan of thousands, most do not fit.
+        looks = room >= _LEAST_OF_A_FILE and len(left_out) < _MOST_TOO_LONG
+        text = file_of(file.index) if looks else ()
+        block = _file(review, text, room) if isinstance(text, FileReview) else None
+        if block is None:
+            left_out.append(_name(file))
+            continue
+        blocks.append(block)
+        room -= _length(block) + 2
+    if left_out:
+        blocks.append(_not_shown(left_out, f"mdplan show {review.plan_id}"))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _not_shown(left_out: Sequence[str], command: str) -> str:
+    """Which files are not shown, as many names as have room, and how to see them."""
+    listed: list[str] = []
+    room = _MOST_NAMES
+    for name in left_out:
+        row = f"- {_code(name)}"
+        room -= _length(row) + 1
+        if room < 0:
+            listed.append(f"- and {len(left_out) - len(listed)} more")
+            break
+        listed.append(row)
+    return f"{counted(len(left_out), 'file')} not shown: {_code(command)}\n\n" + "\n".join(listed)
+
+
+def _title(review: PlanReview) -> str:
+    files, edits = counted(len(review.changed_files), "file"), counted(len(review.edits), "edit")
+    return f"### {files}, {edits}: +{review.lines_added} -{review.lines_removed} lines"
+
+
+def _warnings(warnings: Sequence[Diagnostic]) -> Iterator[str]:
+    if not warnings:
+        return
+    rows = [_warning(warning) for warning in warnings[:_WARNINGS]]
+    if len(warnings) > len(rows):
+        rows.append(f"- and {len(warnings) - len(rows)} more")
+    yield "\n".join([f"**{counted(len(warnings), 'warning')}**", "", *rows])
+
+
+def _warning(warning: Diagnostic) -> str:
+    place = warning.file or ""
+    if warning.place is not None:
+        place += f":{warning.place.line}"
+    edit = f" (edit {warning.edit_index})" if warning.edit_index is not None else ""
+    message = warning.message[:_MOST_MESSAGE]
+    return f"- **{warning.code}**{f' {_code(place)}' if place else ''}{edit}: {_code(message)}"
+
+
+def _table(files: Sequence[ReviewedFile]) -> Iterator[str]:
+    if len(files) < 2:
+        return
+    rows = [
+        f"| {_cell(_name(file))} | {file.kind} | +{file.lines_added} -{file.lines_removed} "
+        f"| {', '.join(map(str, file.edits[:10])) or 'links'}{', …' if len(file.edits) > 10 else ''} |"
+        for file in files[:_FILES_IN_TABLE]
+    ]
+    table = ["| File | | Lines | Edits |", "|---|---|---|---|", *rows]
+    more = len(files) - len(rows)
+    yield "\n".join([*table, *([f"| and {more} more | | | |"] if more else [])])
+
+
+def _file(review: PlanReview, file: FileReview, room: int) -> str | None:
+    """One file under a summary that folds it, its hunks as far as they fit into `room`; None if none does."""
+    size = sum(len(hunk.lines) for hunk in file.hunks)
+    name = html.escape(escaped(_name(file.file)))
+    kind = "" if file.file.kind is ChangeKind.CHANGED else f" {file.file.kind}"
+    head = (
+        f"<details{' open' if size <= _LINES_UNFOLDED else ''}>\n<summary><code>{name}</code>{kind} "
+        f"+{file.file.lines_added} -{file.file.lines_removed}</summary>"
+    )
+    parts = [head]
+    edits = _edits(review, file)
+    if edits:
+        parts.append(edits)
+    if file.notes:
+        parts.append("\n".join(f"- {_code(note)}" for note in file.notes))
+    left = room - _length("\n\n".join(parts)) - 200
+    if left < 0:
+        return None
+    texts = [_hunk(hunk) for hunk in file.hunks]
+    fence = "`" * max(3, 1 + max((len(run) for text in texts for run in _BACKTICKS.findall(text)), default=0))
+    left -= 2 * len(fence)
+    shown: list[str] = []
+    for text in texts:
+        left -= _length(text) + 1
+        if left < 0:
+            break
+        shown.append(text)
+    if texts and not shown:
+        return None
+    if shown:
+        parts.append("\n".join([f"{fence}diff", *shown, fence]))
+    if len(shown) < len(texts):
+        parts.append(f"{counted(len(texts) - len(shown), 'hunk')} not shown")
+    return "\n\n".join([*parts, "</details>"])
+
+
+def _edits(review: PlanReview, file: FileReview) -> str:
+    """The edits of one file, by the names that stand at its hunks."""
+    wanted = frozenset(file.file.edits[:_WARNINGS])
+    rows = []
+    for edit in review.edits:
+        if edit.index in wanted:
+            place = f" {_code(edit.place)}" if edit.place else ""
+            found = edit.result.matches_replaced
+            matches = f", {counted(found, 'match').replace('matchs', 'matches')}" if found is not None else ""
+            rows.append(f"- edit {edit.index}: {_code(edit.op)}{place}{matches}")
+    more = len(file.file.edits) - len(rows)
+    return "\n".join([*rows, *([f"- and {more} more"] if more > 0 and rows else [])])
+
+
+def _hunk(hunk: ReviewedHunk) -> str:
+    section = " / ".join(hunk.section)
+    edits = ", ".join(f"edit {edit}" for edit in hunk.edits[:10])
+    derived = "links" if hunk.is_derived else ""
+    named = "; ".join(part for part in (edits, derived) if part)
+    header = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
+    lines = [" ".join(part for part in (header, _line(section), f"[{named}]" if named else "") if part)]
+    for line in hunk.lines:
+        lines.append(line.sign + _line(line.text))
+        if not line.line_end:
+            lines.append("\\ No newline at end of file")
+    return "\n".join(lines)
+
+
+def _line(text: str) -> str:
+    """`text` of a file as it may stand on one line of a fence."""
+    return escaped(text).replace("\n", "\\n")
+
+
+def _name(file: ReviewedFile) -> str:
+    return file.path if file.new_path is None else f"{file.path} -> {file.new_path}"
+
+
+def _code(text: str) -> str:
+    """`text` as a code span on one line."""
+    plain = " ".join(_line(text).split()) or " "
+    fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(plain)), default=0))
+    # A backtick at an edge would join the fence; one blank on both sides belongs to it.
+    padding = " " if plain.startswith("`") or plain.endswith("`") else ""
+    return f"{fence}{padding}{plain}{padding}{fence}"
+
+
+def _cell(text: str) -> str:
+    """The same in a cell of a table, where a bar ends the cell even in code."""
+    return _code(text).replace("|", "\\|")
+
+
+def _within(room: int, blocks: Iterable[str]) -> Iterator[str]:
+    """Those of `blocks` that fit into `room` characters."""
+    for block in blocks:
+        room -= _length(block)
+        if room < 0:
+            return
+        yield block
+
+
+def _length(text: str) -> int:
+    """Length in UTF-16 units."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -1,0 +1,64 @@
+"""The commands of `mdplan`, in the order in which people meet them."""
+
+import importlib
+from collections.abc import Mapping
+from typing import Final
+
+import click
+
+from mdplan import __version__
+from mdplan.cli.exit_codes import NAME
+from mdplan.cli.group import CommandGroup, LazyCommand
+from mdplan.cli.looking import load_looking
+
+_HELP: Final = """Plan edits of Markdown and text files, look at the diff, and apply exactly that.
+
+A batch of edits becomes a plan with an ID. Applying it changes the files only while each of them is still
+the one that was planned on.
+
+\b
+Exit codes: 0 done, 1 --check and something would change, 2 usage or
+invalid batch, 3 refused, 4 stale base, 5 approval missing, 6 environment,
+70 bug, 130 interrupted.
+"""
+
+
+def _of_module(module: str, attribute: str, summary: str) -> LazyCommand:
+    return LazyCommand(
+        summary, lambda: getattr(importlib.import_module(f"mdplan.cli.commands.{module}"), attribute)
+    )
+
+
+def _looking(name: str, summary: str) -> LazyCommand:
+    return LazyCommand(summary, lambda: load_looking(name).with_click())
+
+
+COMMANDS: Final[Mapping[str, LazyCommand]] = {
+    "stat": _looking("stat", "Show the structure of a file or folder."),
+    "read": _looking("read", "Print a section, lines or another part of a file."),
+    "search": _looking("search", "Find text in files, by section."),
+    "validate": _of_module("validate", "validate", "Say all that is wrong with a batch."),
+    "plan": _of_module("plan", "plan", "Show what a batch would change, and save it as a plan."),
+    "apply": _of_module("apply", "apply", "Commit a plan, or a batch that is pinned."),
+    "show": _of_module("show", "show", "Show a saved plan again."),
+    "review": _of_module("review", "review", "Decide about plans that wait for a person."),
+    "history": _of_module("history", "history", "List what was committed, or show one commit."),
+    "undo": _of_module("undo", "undo", "Take back a commit, or redo it."),
+    "bot": _of_module("bot", "bot", "Make true in many files what a manifest says."),
+    "recover": _of_module("recover", "recover", "Mend what a commit that was cut off has left."),
+    "doctor": _of_module("doctor", "doctor", "Look whether commits can work here."),
+    "schema": _of_module("schema", "schema", "Print the JSON Schema of a batch, plan, report or operation."),
+    "help": _of_module("help", "help_command", "Explain an operation or a command, with an example."),
+    "completion": _of_module("completion", "completion", "Print tab completion for a shell."),
+}
+
+
+def build_program(more: Mapping[str, LazyCommand]) -> click.Group:
+    """The program, with `more` commands of other surfaces behind its own."""
+    program = CommandGroup(
+        {**COMMANDS, **more},
+        name=NAME,
+        help=_HELP,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    return click.version_option(__version__, prog_name=NAME, message="%(prog)s %(version)s")(program)

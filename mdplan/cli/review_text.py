@@ -1,0 +1,127 @@
+"""A plan for eyes in a terminal: warnings, then the diff with the words that changed, and whose they are."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from mdplan.cli.console import Ink, shown
+from mdplan.cli.report_view import counted, problem_text
+from mdplan.review.plan_review import (
+    ChangeKind,
+    FileReview,
+    PlanReview,
+    ReviewedEdit,
+    ReviewedHunk,
+    ReviewedLine,
+)
+from mdplan.review.word_marks import Piece
+from mdplan.text.visible_text import escaped
+
+if TYPE_CHECKING:
+    from mdplan.engine.reviews import OpenPlan
+
+_COLOURS: Final = {"-": "red", "+": "green"}
+_TRAILING: Final = re.compile(r"[ \t]+$")
+_BLANKS: Final = {" ": "·", "\t": "→"}
+_EDITS_NAMED: Final = 5
+
+
+def plan_text(opened: "OpenPlan", ink: Ink) -> str:
+    """A whole plan: its warnings, then every file that changes. Files whose text is gone say so."""
+    parts = [warnings_text(opened.review, ink)]
+    for file in opened.review.changed_files:
+        found = opened.file(file.index)
+        if isinstance(found, FileReview):
+            parts.append(file_text(opened.review, found, ink))
+        else:
+            parts.append("".join(problem_text(problem, ink) + "\n" for problem in found))
+    return "\n".join(part for part in parts if part)
+
+
+def warnings_text(review: PlanReview, ink: Ink) -> str:
+    """The warnings of a plan, each as a paragraph; nothing where there are none."""
+    return "".join(problem_text(warning, ink) + "\n" for warning in review.warnings)
+
+
+def file_text(review: PlanReview, file: FileReview, ink: Ink) -> str:
+    """One file with its hunks."""
+    head = [ink.bold(file_title(file)), *(f"  {ink.paint(shown(note), 'yellow')}" for note in file.notes)]
+    hunks = [hunk_text(review, file, hunk, ink) for hunk in file.hunks]
+    return "".join(line + "\n" for line in head) + "".join(hunks)
+
+
+def file_title(file: FileReview) -> str:
+    """Path of a file, what becomes of it, and how many lines."""
+    of = file.file
+    name = shown(of.path) + (f" -> {shown(of.new_path)}" if of.new_path is not None else "")
+    kind = "" if of.kind in (ChangeKind.CHANGED, ChangeKind.RENAMED) else f" ({of.kind})"
+    return f"{name}{kind}  +{of.lines_added} -{of.lines_removed}"
+
+
+def hunk_text(
+    review: PlanReview, file: FileReview, hunk: ReviewedHunk, ink: Ink, of: int | None = None
+) -> str:
+    """One hunk under its header, with the section it is in and the edits that made it.
+
+    `of` is the index of the edit that it is shown for: the others stand back.
+    """
+    header = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
+    section = shown(" / ".join(hunk.section))
+    rows = [ink.paint(header, "cyan") + (f" {section}" if section else "")]
+    edits = [edit for edit in review.edits if edit.index in hunk.edits[:_EDITS_NAMED]]
+    rows += [
+        ink.paint(f"   {'' if of is None else 'with '}{edit_text(edit)}", "bright_black")
+        for edit in edits
+        if edit.index != of
+    ]
+    more = len(hunk.edits) - len(edits)
+    rows += [ink.paint(f"   and {counted(more, 'edit')} more", "bright_black")] if more > 0 else []
+    rows += [ink.paint("   links that follow", "bright_black")] if hunk.is_derived else []
+    shows_ends = len({line.line_end for each in file.hunks for line in each.lines if line.line_end}) > 1
+    for line in hunk.lines:
+        stands_back = of is not None and bool(line.edits) and of not in line.edits
+        rows.append(_line(line, ink, shows_end=shows_ends, stands_back=stands_back))
+        if not line.line_end:
+            rows.append(ink.paint("\\ No newline at end of file", "bright_black"))
+    return "".join(row + "\n" for row in rows)
+
+
+def edit_text(edit: ReviewedEdit) -> str:
+    """An edit in a line: its number, its operation, its place, and what it matched."""
+    parts = [f"edit {edit.index} {edit.op}", *([shown(edit.place)] if edit.place else [])]
+    result = edit.result
+    if result.matches_found is not None:
+        parts.append(f"{result.matches_replaced} of {result.matches_found} matches")
+    if result.no_op:
+        parts.append("no change")
+    return ": ".join([parts[0], ", ".join(parts[1:])]) if parts[1:] else parts[0]
+
+
+def _line(line: ReviewedLine, ink: Ink, *, shows_end: bool, stands_back: bool) -> str:
+    colour = "bright_black" if stands_back else _COLOURS.get(line.sign)
+    end = "\\r" if shows_end and line.line_end == "\r\n" else ""
+    if colour is None:
+        return f" {escaped(line.text)}{end}"
+    is_mixed = any(not piece.changed for piece in line.pieces) and any(piece.changed for piece in line.pieces)
+    text = "".join(
+        ink.paint_mark(part, colour) if piece.changed and is_mixed else ink.paint(part, colour)
+        for piece, part in zip(line.pieces, _shown_pieces(line.pieces, is_mixed=is_mixed), strict=True)
+    )
+    return ink.paint(line.sign, colour) + text + (ink.paint(end, colour) if end else "")
+
+
+def _shown_pieces(pieces: Sequence[Piece], *, is_mixed: bool) -> list[str]:
+    """The texts of `pieces`, in which blanks can be seen that changed, or that end the line."""
+    parts = []
+    for number, piece in enumerate(pieces):
+        text = escaped(piece.text)
+        if piece.changed and is_mixed and not piece.text.strip(" \t"):
+            text = _visible_blanks(text)
+        elif number == len(pieces) - 1:
+            text = _TRAILING.sub(lambda match: _visible_blanks(match[0]), text)
+        parts.append(text)
+    return parts
+
+
+def _visible_blanks(text: str) -> str:
+    return "".join(_BLANKS.get(character, character) for character in text)

@@ -1,0 +1,189 @@
+"""What the commands that use the engine share: their options, the engine, and how they end."""
+
+import functools
+import itertools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from mdplan.cli.console import Console
+from mdplan.cli.parameters import OneOf, Option, Parameter, Text, limit_parameter
+from mdplan.diagnostics import Diagnostic, Exit, Problems
+from mdplan.limit_options import LimitOption
+from mdplan.reports.base import Report, refusal, to_wire
+from mdplan.text.value import value
+
+if TYPE_CHECKING:
+    from mdplan.documents.files import OutlinedFiles
+    from mdplan.engine.engine import Engine
+    from mdplan.storage.workspace import Workspace
+
+# What all of these commands take.
+_SHARED: Final = (
+    Option(
+        "--root",
+        Text("folders"),
+        name="roots",
+        repeated=True,
+        metavar="[NAME=]FOLDER",
+        help="Folder whose files may be touched; may be repeated. Default: the nearest folder upwards with a "
+        ".mdplan, else the top of the git checkout, else the current folder.",
+    ),
+    Option("--allow", repeated=True, metavar="GLOB", help="Touch only files that match; repeatable."),
+    Option("--deny", repeated=True, metavar="GLOB", help="Touch no files that match; repeatable."),
+    Option("--json", None, name="as_json", help="Print one JSON object and nothing else."),
+    Option(
+        "--color",
+        OneOf(("auto", "always", "never")),
+        default="auto",
+        help="When to colour; auto obeys the terminal, NO_COLOR and FORCE_COLOR.",
+    ),
+)
+
+# What people are told beside a plan; the answer to `stat` has nothing beside it.
+_QUIET: Final = Option("--quiet", None, short="-q", help="Print no summaries and no warnings.")
+
+# Options that a `Session` has as they are.
+_OF_SESSIONS: Final = ("roots", "allow", "deny")
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One run of a command: which files it may touch, where it writes, and the shape of its report.
+
+    `limits` are those that the command has as options; None where its user gave none.
+    """
+
+    roots: tuple[str, ...]
+    allow: tuple[str, ...]
+    deny: tuple[str, ...]
+    console: Console
+    shape: type[Report]
+    limits: Mapping[LimitOption, Any]
+
+    def open_engine(self, *, needs_approval: bool = False) -> "Engine":
+        """Engine over the roots, which commits approved plans only where that `needs_approval`.
+
+        Raises `StorageRefused`, which `engine_command` reports.
+        """
+        from mdplan.engine.engine import Engine
+        from mdplan.settings import Settings
+
+        settings = Settings().limited(self.limits)
+        if not needs_approval:
+            return Engine(self._open_workspace(), settings)
+        from mdplan.engine.approval import approved_only
+
+        return Engine(self._open_workspace(), settings, approval=approved_only)
+
+    def open_files(self) -> "OutlinedFiles":
+        """The files of the roots, for a command that only looks: it starts faster than an engine.
+
+        Raises `StorageRefused`, as above.
+        """
+        from mdplan.documents.files import OutlinedFiles
+        from mdplan.settings import Settings
+
+        return OutlinedFiles.of(self._open_workspace(), Settings().limited(self.limits))
+
+    def _open_workspace(self) -> "Workspace":
+        from mdplan.storage.fs.root import find_root
+        from mdplan.storage.workspace import Workspace
+
+        return Workspace.open(self.roots or (find_root("."),), self.allow, self.deny)
+
+    def refuse(self, *problems: Diagnostic) -> Exit:
+        """End with `problems`, errors all or some of them."""
+        return self.finish(refusal(self.shape, problems))
+
+    def finish(self, report: Report) -> Exit:
+        """End with `report`, as JSON or with its problems for people; the exit code that it asks for."""
+        console = self.console
+        if console.as_json:
+            console.json(to_wire(report))
+        if report.diagnostics:
+            self._tell_problems(report.diagnostics)
+        return report.error.code.exit if report.error is not None else Exit.DONE
+
+    def named(self, file: str) -> str:
+        """`file` of the command line as the engine takes it: absolute, or with the name of its root."""
+        names_a_root = len(self.roots) > 1 and ":" in file.partition("/")[0]
+        return file if names_a_root else os.path.abspath(file)  # noqa: PTH100 (links stay)
+
+    def _tell_problems(self, problems: Problems) -> None:
+        from mdplan.cli.report_view import problem_texts
+
+        for text in problem_texts(problems, self.console.err):
+            self.console.problem(text)
+
+    def command_line(self, *arguments: str) -> str:
+        """A command of the same roots that can be pasted into a shell."""
+        import shlex
+
+        roots = (word for root in self.roots for word in ("--root", root))
+        return shlex.join(["mdplan", *arguments, *roots])
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a command does in a `Session`: the report that it prints as JSON, and the limits that it may meet.
+
+    One that `tells_people` more than the report says can be told to be quiet.
+    """
+
+    function: Callable[..., Exit]
+    shape: type[Report]
+    limits: tuple[LimitOption, ...]
+    tells_people: bool = False
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What the command takes besides its own."""
+        quiet = (_QUIET,) if self.tells_people else ()
+        return (*_SHARED, *quiet, *map(limit_parameter, self.limits))
+
+    @property
+    def callback(self) -> Callable[..., Exit]:
+        """`run` as a function, with the name and the docstring of the command's own: click's help text."""
+
+        @functools.wraps(self.function)
+        def callback(**given: object) -> Exit:
+            return self.run(**given)
+
+        return callback
+
+    def run(self, **given: Any) -> Exit:  # noqa: ANN401 (of many types)
+        """Do it with what was `given` of all parameters, by their names."""
+        from mdplan.storage.fs.errors import StorageRefused
+
+        console = Console.of(
+            given.pop("color"),
+            os.environ,
+            as_json=given.pop("as_json"),
+            quiet=given.pop("quiet", False),
+        )
+        shared = {name: given.pop(name) for name in _OF_SESSIONS}
+        limits = {limit: given.pop(limit.parameter) for limit in self.limits}
+        session = Session(console=console, shape=self.shape, limits=limits, **shared)
+        try:
+            return self.function(session, **given)
+        except StorageRefused as refused:
+            return session.refuse(*refused.problems)
+
+
+def engine_command(
+    shape: type[Report], *limits: Sequence[LimitOption], tells_people: bool = False
+) -> Callable[[Callable[..., Exit]], Callable[..., Exit]]:
+    """Give a command of click what `Work` says, and its function the `Session` as first argument."""
+    from mdplan.cli.click_parameters import with_parameters
+
+    def decorate(function: Callable[..., Exit]) -> Callable[..., Exit]:
+        work = Work(
+            function=function,
+            shape=shape,
+            limits=tuple(itertools.chain(*limits)),
+            tells_people=tells_people,
+        )
+        return with_parameters(work.parameters)(work.callback)
+
+    return decorate

@@ -1,0 +1,1 @@
+"""Files read and parsed, and globs that name them."""

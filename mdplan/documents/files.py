@@ -1,0 +1,95 @@
+"""The files of a workspace, read and parsed: what looking needs, and all else is built on."""
+
+from collections.abc import Callable
+from time import thread_time
+from typing import Self, TypeVar
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.cache import OutlineCache
+from mdplan.gc_tuning import collector_paused
+from mdplan.markdown.blocks.parse_time import ParseTimeout, parse_time
+from mdplan.markdown.format_detection import document_format
+from mdplan.markdown.outline.outline import Outline
+from mdplan.reading.open_document import decode_document
+from mdplan.settings import Settings
+from mdplan.storage.fs.file_name import FileName
+from mdplan.storage.workspace import Workspace
+from mdplan.text.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
+from mdplan.text.source import Source
+from mdplan.text.value import field, value
+
+_Found = TypeVar("_Found")
+
+
+@value(frozen=True, slots=True)
+class OutlinedFiles:
+    """Files of `workspace` as text, up to `max_file_bytes` and `max_lines` each; it keeps some `outlines`.
+
+    `limits` hold inside of each of them.
+    """
+
+    workspace: Workspace
+    max_file_bytes: int
+    max_lines: int
+    limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS
+    outlines: OutlineCache = field(default_factory=OutlineCache, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, workspace: Workspace, settings: Settings) -> Self:
+        """Files of `workspace`, with the limits that `settings` set."""
+        return cls(workspace, settings.max_file_bytes, settings.max_lines, settings.of_documents)
+
+    def read(self, name: FileName, encoding: str | None) -> Source | Diagnostic:
+        """A file, decoded. Errors: those of `Workspace.read` and `decode_document`."""
+        found = self.workspace.read(name, self.max_file_bytes)
+        if isinstance(found, Diagnostic):
+            return found
+        known = self.outlines.get((str(name), encoding, None), found.data)
+        return self.decode(name, found.data, encoding) if known is None else known.source
+
+    def decode(self, name: FileName, data: bytes, encoding: str | None) -> Source | Diagnostic:
+        """The bytes of a file, decoded. Errors: those of `decode_document`."""
+        return decode_document(str(name), data, encoding, self.max_lines)
+
+    def open(self, name: FileName, encoding: str | None, given_format: str | None) -> Outline | Diagnostic:
+        """A file, parsed; `given_format` is what the caller says it is, None to go by its name."""
+        found = self.workspace.read(name, self.max_file_bytes)
+        if isinstance(found, Diagnostic):
+            return found
+        # All else that an outline depends on.
+        key = (str(name), encoding, given_format)
+        known = self.outlines.get(key, found.data)
+        if known is not None:
+            return known
+        source = self.decode(name, found.data, encoding)
+        if isinstance(source, Diagnostic):
+            return source
+        outline = self.outline(name, source, given_format)
+        self.outlines.keep(key, outline)
+        return outline
+
+    def expect(self, path: str, outline: Outline, encoding: str | None, given_format: str | None) -> None:
+        """Keep `outline` for who opens `path` when that is its content; the rest is as in `open`."""
+        source = outline.source
+        # What a file is may follow from its text, and an edit may change that.
+        if document_format(path, source.text, given_format) is outline.format:
+            self.outlines.keep((path, encoding, given_format), outline)
+
+    def timely(self, file: str, look: Callable[[], _Found], count: int = 1) -> _Found | Diagnostic:
+        """What `look` finds in `file`, or in so many files. Errors: PARSE_TIMEOUT."""
+        seconds = self.limits.parse_seconds
+        try:
+            # The time of this thread: others, and waiting for disks, are no fault of a document.
+            with parse_time(seconds * count, thread_time), collector_paused():
+                return look()
+        except ParseTimeout:
+            return Diagnostic(
+                code=Code.PARSE_TIMEOUT,
+                message=f"parsing `{file}` takes longer than {seconds:g} s",
+                hint="split the file, or raise `--max-parse-seconds`",
+                file=file,
+            )
+
+    def outline(self, name: FileName, source: Source, given_format: str | None) -> Outline:
+        """The file `name`, which was read as `source`, parsed with the limits of these files."""
+        return Outline(source, document_format(str(name), source.text, given_format), self.limits)

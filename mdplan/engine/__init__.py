@@ -1,0 +1,1 @@
+"""All verbs: look, plan, commit, undo, recover, review."""

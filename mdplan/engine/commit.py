@@ -1,0 +1,138 @@
+"""The second half of the line: from a plan and its bases to a receipt, under the lock of a root."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from mdplan.diagnostics import Problems
+from mdplan.documents.snapshot import Documents
+from mdplan.engine.history import note_of
+from mdplan.engine.plan_library import PlanLibrary
+from mdplan.engine.recovery import with_recovered
+from mdplan.engine.staging import files_to_stage
+from mdplan.engine.undo import Undoing
+from mdplan.plan import Plan
+from mdplan.planning.replan.plan_result import Planned
+from mdplan.planning.replan.replay import Replay
+from mdplan.planning.results.after_write import written_files
+from mdplan.planning.results.summary import file_report, report_fields
+from mdplan.reports.base import refusal
+from mdplan.reports.plan import ApplyReport, Approved, Receipt
+from mdplan.settings import Settings
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.root import Root
+from mdplan.storage.journal.lock import RootLock, locked
+from mdplan.storage.transaction.commit import publish, stage
+from mdplan.storage.transaction.history import collect
+from mdplan.storage.transaction.recovery import confirm, recover
+from mdplan.text.source import Source
+
+# What is wrong with committing the plan now, or whose approval it has; nothing where nobody is asked.
+Approval: TypeAlias = Callable[[Plan, Root], Problems | Approved]
+
+
+def nobody_is_asked(plan: Plan, root: Root) -> Problems:
+    """Approve every plan."""
+    del plan, root
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committing:
+    """Commits of plans on `documents`. `clock` gives seconds since the epoch.
+
+    `approval` is asked before every commit, of an undo too; what it finds wrong refuses it.
+    """
+
+    documents: Documents
+    library: PlanLibrary
+    undoing: Undoing
+    settings: Settings
+    clock: Callable[[], float]
+    approval: Approval
+
+    def locked(self, root: Root, commit: Callable[[RootLock], ApplyReport]) -> ApplyReport:
+        """What `commit` reports, under the lock of `root`, after recovery of what was cut off there.
+
+        Raises `StorageRefused`, as `locked` of storage does.
+        """
+        with locked(root, self.settings.lock_timeout) as lock:
+            recovered = recover(lock, foreign=False)
+            try:
+                report = commit(lock)
+            except StorageRefused as refused:
+                report = refusal(ApplyReport, refused.problems)
+            return with_recovered(report, [recovered])
+
+    def applied_already(self, lock: RootLock, plan: Plan) -> ApplyReport:
+        """The report on `plan` with the receipt of its commit: its result stands, and from now on for good.
+
+        Raises `StorageRefused` when the disk does not confirm that.
+        """
+        confirm(lock)
+        last = self.library.last_commit_of(plan)
+        receipt = last.receipt() if last is not None else None
+        return ApplyReport(
+            ok=True, applied=True, already_applied=True, receipt=receipt, **report_fields(plan, None)
+        )
+
+    def commit_planned(self, lock: RootLock, planned: Planned, *, rebased: bool | None) -> ApplyReport:
+        """Commit what was just planned, as `commit` does; its results are not made again."""
+        made = planned.replayed()
+        return self.commit(lock, planned.plan, planned.bases, made=made, rebased=rebased)
+
+    def commit(
+        self,
+        lock: RootLock,
+        plan: Plan,
+        bases: Sequence[Source],
+        *,
+        made: Replay | None = None,
+        rebased: bool | None = None,
+        with_diff: bool = True,
+    ) -> ApplyReport:
+        """Stage and publish what the text edits of `plan` make of its `bases`, if that is approved.
+
+        It may be `made` already. The report has the diff `with_diff`. Errors: PLAN_TAMPERED; those of the
+        approval. Raises `StorageRefused`.
+        """
+        paths = self.documents.relative_paths(plan)
+        replayed = made or self.documents.replayed(plan, paths, bases, with_diff=with_diff)
+        if not isinstance(replayed, Replay):
+            return refusal(ApplyReport, replayed)
+        fields = report_fields(plan, replayed.diff if with_diff else None) | {"rebased": rebased}
+        if plan.is_no_op:
+            return ApplyReport(ok=True, **fields)
+        answer = self.approval(plan, lock.root)
+        if isinstance(answer, Approved):
+            fields |= {"approved": answer}
+        elif answer:
+            # Whoever is to approve the plan must be able to look at it.
+            stored = self.library.save(plan, lock.root, self.clock())
+            return replace(refusal(ApplyReport, answer), stored=stored, **fields)
+        # Before anything is put in place: a base that is not held can be read no more afterwards.
+        fields |= {"written": written_files(plan, bases, replayed.texts)}
+        transaction, now, durability = secrets.token_hex(8), self.clock(), self.settings.durability
+        staged = stage(
+            lock,
+            files_to_stage(plan, paths, bases, replayed, self.documents.backups_of(plan)),
+            transaction=transaction,
+            note=note_of(plan, lock.root, now, durability),
+            max_bytes=self.settings.max_file_bytes,
+            durability=durability,
+            removed_folders=self.undoing.folders_to_remove(plan),
+        )
+        facts = publish(staged)
+        kept = collect(lock, self.settings.history_transactions, self.settings.history_bytes)
+        receipt = Receipt(
+            transaction=transaction,
+            plan_id=plan.plan_id,
+            files=tuple(file_report(change) for change in plan.files),
+            committed_at=now,
+            durability=durability,
+            cas=facts.cas,
+        )
+        fields |= {"warnings": (*fields["warnings"], *facts.warnings, *kept)}
+        fields |= {"undoable": facts.undoable, "durable": facts.durable}
+        return ApplyReport(ok=True, applied=True, receipt=receipt, **fields)

@@ -1,0 +1,148 @@
+"""Is everything as a commit needs it: the checks of `mdplan doctor`, each with what to do."""
+
+import secrets
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final, TypeAlias
+
+from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.reports.history import Check, DoctorReport
+from mdplan.settings import Settings
+from mdplan.storage.fs.errors import StorageRefused, of_error
+from mdplan.storage.fs.exchange import Exchange
+from mdplan.storage.fs.root import STATE_FOLDER, Root
+from mdplan.storage.journal.history_size import history_size
+from mdplan.storage.journal.lock import RootLock, locked
+from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
+from mdplan.storage.transaction.history import transactions
+from mdplan.storage.transaction.orphans import stray_files
+from mdplan.storage.transaction.recovery import pending
+from mdplan.storage.user.plan_store import PlanStore
+from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE
+from mdplan.storage.workspace import Workspace
+
+_LISTED: Final = 5
+_LOCK_SECONDS: Final = 2.0
+_MIB: Final = 1024 * 1024
+
+_Finding: TypeAlias = "tuple[Check, Problems]"
+
+
+def examine(workspace: Workspace, settings: Settings) -> DoctorReport:
+    """Look at every root of `workspace`. Nothing stays changed: files are made and removed for a moment."""
+    findings = [finding for root in workspace.roots for finding in _findings(root, settings)]
+    problems = tuple(problem for _, found in findings for problem in found)
+    return DoctorReport(
+        ok=not problems,
+        error=problems[0] if problems else None,
+        diagnostics=problems,
+        checks=tuple(check for check, _ in findings),
+    )
+
+
+def _findings(root: Root, settings: Settings) -> Iterator[_Finding]:
+    yield from _state_folder(root, settings)
+    yield _journal(root)
+    yield _stray_files(root)
+    yield _plan_store(root)
+    yield _history(root, settings)
+
+
+def _state_folder(root: Root, settings: Settings) -> Iterator[_Finding]:
+    """The state folder, the lock in it, and whether files can change places beside it."""
+    name = "state folder"
+    try:
+        folder = open_existing(root, JOURNAL_FOLDER)
+    except StorageRefused as refused:
+        yield _problem(root, name, refused.problems)
+        return
+    if folder is None:
+        yield _ok(root, name, "none yet; the first commit makes it, and then more can be looked at")
+        return
+    root.filesystem.release(folder)
+    yield _ok(root, name, "yours alone")
+    try:
+        with locked(root, min(settings.lock_timeout, _LOCK_SECONDS)) as lock:
+            yield _ok(root, "lock", "works")
+            yield _exchange(root, lock)
+    except StorageRefused as refused:
+        if refused.problems[0].code is Code.LOCK_TIMEOUT:
+            yield _note(root, "lock", "held by another mdplan right now", "look again when it is done")
+        else:
+            yield _problem(root, "lock", refused.problems)
+
+
+def _exchange(root: Root, lock: RootLock) -> _Finding:
+    token = secrets.token_hex(8)
+    names = (f".mdplan-{token}-0.tmp", f".mdplan-{token}-1.tmp")
+    try:
+        works = Exchange(root.filesystem, lock.state_folder).works_in(root.descriptor, names)
+    except OSError as error:
+        return _problem(root, "exchange", (of_error(error, root.show("") or ".", "trying the disk of"),))
+    if works:
+        return _ok(root, "exchange", "two files can change places: no write of another program is lost")
+    return _note(
+        root,
+        "exchange",
+        "two files cannot change places on this file system",
+        "commits work; a write of another program in the very moment of a commit could go unseen (WEAK_CAS)",
+    )
+
+
+def _journal(root: Root) -> _Finding:
+    problems = pending(root)
+    if problems:
+        return _problem(root, "journal", problems)
+    broken = sum(isinstance(found, Diagnostic) for found in transactions(root))
+    if broken:
+        return _note(root, "journal", f"{broken} records cannot be read", "they cannot be undone")
+    return _ok(root, "journal", "no commit was cut off")
+
+
+def _stray_files(root: Root) -> _Finding:
+    listed = list(islice(stray_files(root), _LISTED + 1))
+    if not listed:
+        return _ok(root, "stray files", "none")
+    names = ", ".join(f"`{root.show(path)}`" for path in listed[:_LISTED])
+    more = ", …" if len(listed) > _LISTED else ""
+    hint = "when no commit is running and nothing has to be recovered, look at them and remove them"
+    return _note(root, "stray files", f"left by commits that were cut off: {names}{more}", hint)
+
+
+def _plan_store(root: Root) -> _Finding:
+    if PlanStore(root.path).is_writable():
+        return _ok(root, "plan store", "can be written")
+    problem = Diagnostic(
+        code=Code.IO_ERROR,
+        message="plans cannot be stored, so that none can be applied by its ID",
+        hint=f"make the user's state folder writable, or name another with {STATE_DIRECTORY_VARIABLE}",
+    )
+    return _problem(root, "plan store", (problem,))
+
+
+def _history(root: Root, settings: Settings) -> _Finding:
+    try:
+        size = history_size(root)
+    except StorageRefused as refused:
+        return _problem(root, "history", refused.problems)
+    except OSError as error:
+        return _problem(root, "history", (of_error(error, root.show(STATE_FOLDER), "looking at"),))
+    found = (
+        f"{size.transactions} of {settings.history_transactions} transactions, "
+        f"{size.bytes / _MIB:.1f} of {settings.history_bytes / _MIB:.0f} MiB"
+    )
+    return _ok(root, "history", found)
+
+
+def _ok(root: Root, check: str, found: str) -> _Finding:
+    return Check(check=check, status="ok", found=found, root=root.name or None), ()
+
+
+def _note(root: Root, check: str, found: str, hint: str) -> _Finding:
+    return Check(check=check, status="note", found=found, hint=hint, root=root.name or None), ()
+
+
+def _problem(root: Root, check: str, problems: Problems) -> _Finding:
+    first = problems[0]
+    named = Check(check=check, status="problem", found=first.message, hint=first.hint, root=root.name or None)
+    return named, tuple(problem for problem in problems if problem.severity is Severity.ERROR)

@@ -1,0 +1,395 @@
+"""The line, written once: decode, parse, resolve, check, build, verify, stage, publish.
+
+`stat` stops after parse; `plan`, which is also validate and the dry run, after verify; `apply` runs through.
+Every surface is a thin adapter onto this class; none of them edits text by itself.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.documents.glob_batches import read_globbed
+from mdplan.documents.snapshot import Documents
+from mdplan.engine.commit import Approval, Committing, nobody_is_asked
+from mdplan.engine.doctor import examine
+from mdplan.engine.history import History, PastTransaction
+from mdplan.engine.history_list import HistoryList
+from mdplan.engine.plan_library import PlanLibrary
+from mdplan.engine.plan_request import PlanRequest, read_plan_request
+from mdplan.engine.planner import Planner
+from mdplan.engine.read_files import read_files
+from mdplan.engine.recovery import Recovery, with_recovered
+from mdplan.engine.search_files import search_files
+from mdplan.engine.stat_files import stat_files
+from mdplan.engine.stored_plans import StoredPlans
+from mdplan.engine.undo import PlannedUndo, Undoing
+from mdplan.gc_tuning import collector_paused
+from mdplan.plan import Plan
+from mdplan.planning.replan.document import is_document, write_document
+from mdplan.planning.replan.plan_result import Chosen, Draft, Planned
+from mdplan.planning.replan.replanning import plan_on_new_base, plan_part, plan_pinned
+from mdplan.planning.replan.replay import bases_of, is_applied
+from mdplan.planning.replan.undo import UNDO_IS_WHOLE, undone_transaction
+from mdplan.progress import Tick, unheard
+from mdplan.reading.read_target import ReadRequest
+from mdplan.reading.search_query import SearchRequest
+from mdplan.reading.stat_request import StatRequest
+from mdplan.reports.base import refusal
+from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
+from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
+from mdplan.reports.read import ReadReport, SearchReport
+from mdplan.reports.stat import StatReport
+from mdplan.requests.batch import Batch
+from mdplan.settings import DEFAULT_SETTINGS, Settings
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.root import Root
+from mdplan.storage.journal.lock import RootLock
+from mdplan.storage.workspace import Workspace
+from mdplan.text.source import Source
+
+
+class Engine:
+    """All verbs, over the roots of one workspace. It keeps no state of a call, so threads may share it.
+
+    >>> with Engine.open(["."]) as engine:
+    ...     engine.stat({"file": "guide.md"}).sections[1].heading_path
+    ('Kettle guide', 'Install')
+
+    `draft`, `source`, `keep` and `commit` are for the surfaces of mdplan, as are its attributes: they may
+    change with any version.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings = DEFAULT_SETTINGS,
+        clock: Callable[[], float] = time.time,
+        approval: Approval = nobody_is_asked,
+    ) -> None:
+        """Work on `workspace`; `clock` gives seconds since the epoch.
+
+        `approval` is asked before every commit, of an undo too: what it finds wrong refuses it.
+        """
+        self.workspace = workspace
+        self.settings = settings
+        self.documents = Documents.of(workspace, settings)
+        self.past = History(workspace)
+        self.library = PlanLibrary(workspace, self.past, settings.plans_kept_days)
+        self.planner = Planner(self.documents, settings.batch)
+        self.stored = StoredPlans(self.documents, self.library)
+        self.undoing = Undoing(self.documents, self.past)
+        self.past_list = HistoryList(workspace, self.past, self.undoing)
+        self.recovery = Recovery(workspace, settings.lock_timeout)
+        self.committing = Committing(
+            documents=self.documents,
+            library=self.library,
+            undoing=self.undoing,
+            settings=settings,
+            clock=clock,
+            approval=approval,
+        )
+        self._clock = clock
+
+    @classmethod
+    def open(
+        cls,
+        roots: Sequence[str | Path] | Mapping[str, str | Path],
+        *,
+        allow: Sequence[str] = (),
+        deny: Sequence[str] = (),
+        settings: Settings = DEFAULT_SETTINGS,
+        approval: Approval = nobody_is_asked,
+    ) -> "Engine":
+        """Engine over the folders `roots`, of which `allow` and `deny` (globs) say what may be touched.
+
+        Raises `StorageRefused` for a folder that cannot be opened.
+        """
+        return cls(Workspace.open(roots, allow, deny), settings, approval=approval)
+
+    def close(self) -> None:
+        """Let go of the roots, as the end of a `with` block does."""
+        self.workspace.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def stat(self, request: StatRequest | Mapping[str, Any]) -> StatReport:
+        """Structure of one file, or one row for each file of a folder or glob; never content."""
+        return stat_files(self.documents, request)
+
+    def read(self, request: ReadRequest | Mapping[str, Any]) -> ReadReport:
+        """Content of one or several places, each with what pins an edit of it."""
+        return read_files(self.documents, request)
+
+    def source(self, file: str, encoding: str | None = None) -> Source | Diagnostic:
+        """A file, decoded. Errors: those of locating and of reading it."""
+        name = self.workspace.locate(file)
+        return name if isinstance(name, Diagnostic) else self.documents.read(name, encoding)
+
+    def search(self, request: SearchRequest | Mapping[str, Any], tick: Tick = unheard) -> SearchReport:
+        """Matches of a pattern in files, by section; the totals are exact. `tick` hears of each file."""
+        return search_files(self.documents, request, tick)
+
+    def plan(self, data: object, tick: Tick = unheard) -> PlanReport:
+        """Plan of a batch (decoded JSON), stored under its ID. Nothing is written to its files.
+
+        `tick` hears of each file that is read, and then of each that is planned.
+        """
+        return self.draft(data, tick).report
+
+    def draft(self, data: object, tick: Tick = unheard) -> Draft:
+        """The same, with the exact bytes of the diff and the plan document."""
+        batch = read_globbed(data, self.workspace, self.settings.batch)
+        planned = self.planner.plan(batch, tick) if isinstance(batch, Batch) else batch
+        if not isinstance(planned, Planned):
+            return Draft(self.recovery.beside(refusal(PlanReport, planned)))
+        # A collection while the document is written would look through the whole plan.
+        with collector_paused():
+            document = write_document(planned.plan)
+        stored = self._save(planned.plan, document)
+        report = PlanReport(ok=True, stored=stored, **planned.report_fields())
+        return Draft(self.recovery.beside(report), planned.diff, document)
+
+    def show(self, plan_id: str) -> PlanReport:
+        """A stored plan with its diff, made anew from its bases.
+
+        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE. Once it is applied, `diff_bytes` has its diff.
+        """
+        return self.recovery.beside(self.stored.show(plan_id))
+
+    def replan(self, plan_id: str) -> PlanReport:
+        """The edits of a stored plan as a new one on its files as they are now, if they still do the same.
+
+        A plan whose files are its bases still comes out as it is. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED;
+        STALE_BASE; those of planning, and of an undo for the plan of one.
+        """
+        loaded = self.library.load(plan_id)
+        if isinstance(loaded, Diagnostic):
+            return refusal(PlanReport, (loaded,))
+        undone = undone_transaction(loaded[0])
+        if undone is not None:
+            return self.undo(undone, dry_run=True, rebases=True)
+        planned = plan_on_new_base(self.planner.plan, loaded[0], self.settings.batch)
+        if not isinstance(planned, Planned):
+            return refusal(PlanReport, planned)
+        return PlanReport(ok=True, stored=self._save(planned.plan), **planned.report_fields())
+
+    def export(self, plan_id: str) -> bytes | Problems:
+        """The document of a stored plan, which `apply` takes. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
+        return self.stored.export(plan_id)
+
+    def diff_bytes(self, plan_id: str) -> bytes | Problems:
+        """The exact diff of a plan; where its files are its bases no more, of the commit that applied it.
+
+        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE; NOT_UNDOABLE where the history lacks old content.
+        """
+        diff = self.stored.diff_bytes(plan_id)
+        past = None if isinstance(diff, bytes) else self.past.of_plan(plan_id)
+        return diff if past is None else self.undoing.diff(past)
+
+    def apply(self, data: object, tick: Tick = unheard) -> ApplyReport:
+        """Commit a plan (``{planId}``, or its document) or a batch that is pinned (decoded JSON).
+
+        `tick` hears of the planning of a batch. Beside a plan `baseSha256` (which must be the plan's),
+        `dryRun`, `accept` and `onStale` count. Errors: those of planning; PRECONDITION_REQUIRED, STALE_BASE,
+        PLAN_NOT_FOUND, PLAN_TAMPERED; those of storage.
+        """
+        try:
+            if isinstance(data, Mapping) and (is_document(data) or data.keys() & {"planId", "plan_id"}):
+                return self._apply_plan(data)
+            return self._apply_batch(data, tick)
+        except StorageRefused as refused:
+            return refusal(ApplyReport, refused.problems)
+
+    def keep(self, plan: Plan) -> bool:
+        """Store `plan`, which was just made, under its ID; False where nothing can be stored."""
+        return self._save(plan)
+
+    def commit(self, plan: Plan) -> ApplyReport:
+        """Commit `plan`; the report has no diff. Errors: STALE_BASE, PLAN_TAMPERED; those of storage."""
+        try:
+            return self.committing.locked(
+                self._root_of(plan), lambda lock: self._apply_locked(lock, plan, with_diff=False)
+            )
+        except StorageRefused as refused:
+            return refusal(ApplyReport, refused.problems)
+
+    def write(self, data: object) -> ApplyReport:
+        """Plan a batch and commit it in one call: what pins it are the bases that this call reads (DESIGN 7).
+
+        For callers whose requests carry guards of their own. Errors: those of planning and of storage.
+        """
+        batch = read_globbed(data, self.workspace, self.settings.batch)
+        if not isinstance(batch, Batch):
+            return refusal(ApplyReport, batch)
+        try:
+            return self._commit_batch(lambda: self.planner.plan(batch))
+        except StorageRefused as refused:
+            return refusal(ApplyReport, refused.problems)
+
+    def undo(
+        self, transaction: str | None = None, *, dry_run: bool = False, rebases: bool = False
+    ) -> ApplyReport:
+        """Take back a transaction, by its ID or the beginning of one; the last without. Undone in turn: redo.
+
+        An undo is a plan: with `dry_run` it is stored under its ID and nothing is written. With `rebases` it
+        is carried over what others changed since in other lines. Errors: NOT_UNDOABLE, STALE_BASE,
+        FILE_EXISTS, FILE_NOT_FOUND; those of reading and of storage.
+        """
+        try:
+            past = self.undoing.find(transaction)
+            if isinstance(past, Diagnostic):
+                return refusal(ApplyReport, (past,))
+            if dry_run:
+                return self._plan_undo(past, rebases=rebases)
+            return self.committing.locked(
+                past.root, lambda lock: self._undo_locked(lock, past.id, rebases=rebases)
+            )
+        except StorageRefused as refused:
+            return refusal(ApplyReport, refused.problems)
+
+    def history(self, limit: int = 20, file: str | None = None) -> HistoryReport:
+        """Past transactions, the newest first; of `file` alone, if given. Errors: those of locating it."""
+        return self.recovery.beside(self.past_list.list(limit, file))
+
+    def transaction(self, transaction: str) -> HistoryReport:
+        """One transaction, with its diff. Errors: NOT_UNDOABLE."""
+        return self.recovery.beside(self.past_list.show(transaction))
+
+    def transaction_diff(self, transaction: str) -> bytes | Problems:
+        """The exact diff of a transaction. Errors: NOT_UNDOABLE."""
+        return self.past_list.diff_bytes(transaction)
+
+    def recover(self, keep: Literal["current", "base"] | None = None) -> RecoverReport:
+        """Mend what commits that were cut off have left, also those of other users.
+
+        `keep` settles conflicts: by the files as they are now, or as they were before. Errors:
+        RECOVERY_CONFLICT, JOURNAL_CORRUPT; those of storage.
+        """
+        return self.recovery.recover(keep)
+
+    def doctor(self) -> DoctorReport:
+        """What is wrong with the roots and the state folders, and what to do about it; nothing is changed."""
+        return examine(self.workspace, self.settings)
+
+    # From a plan to a receipt.
+
+    def _apply_batch(self, data: object, tick: Tick) -> ApplyReport:
+        batch = read_globbed(data, self.workspace, self.settings.batch)
+        if not isinstance(batch, Batch):
+            return refusal(ApplyReport, batch)
+        if batch.dry_run:
+            return as_apply_report(self.plan(data, tick))
+        plan = partial(self.planner.plan, tick=tick)
+        return self._commit_batch(lambda: self.stored.repeated(batch) or plan_pinned(plan, batch))
+
+    def _commit_batch(self, plan_it: Callable[[], Planned | Plan | Problems]) -> ApplyReport:
+        """Commit what `plan_it` plans, before the lock so that a refusal leaves no trace.
+
+        A plan alone is one that was committed before, and whose result stands.
+        """
+        # What a commit left half done is no base to plan on.
+        recovered = self.recovery.recover_pending()
+        planned = plan_it()
+        if not isinstance(planned, Planned | Plan):
+            report = refusal(ApplyReport, planned)
+        else:
+            root = self._root_of(planned.plan if isinstance(planned, Planned) else planned)
+            report = self.committing.locked(root, lambda lock: self._commit_planned(lock, planned, plan_it))
+        return with_recovered(report, recovered)
+
+    def _commit_planned(
+        self, lock: RootLock, seen: Planned | Plan, plan_it: Callable[[], Planned | Plan | Problems]
+    ) -> ApplyReport:
+        """Commit what was planned as `seen`; where another writer was faster, what `plan_it` plans now."""
+        planned = seen if isinstance(seen, Planned) and self.documents.are_bases(seen.files) else plan_it()
+        if isinstance(planned, Plan):
+            return self.committing.applied_already(lock, planned)
+        if not isinstance(planned, Planned):
+            return refusal(ApplyReport, planned)
+        return self.committing.commit_planned(lock, planned, rebased=planned.rebased)
+
+    def _apply_plan(self, data: Mapping[str, Any]) -> ApplyReport:
+        request = read_plan_request(data, is_document=is_document(data))
+        if not isinstance(request, PlanRequest):
+            return refusal(ApplyReport, request)
+        loaded = self.stored.given(request, data)
+        if isinstance(loaded, Diagnostic):
+            return refusal(ApplyReport, (loaded,))
+        chosen = self._chosen(loaded[0], request)
+        if not isinstance(chosen, Chosen):
+            return refusal(ApplyReport, chosen)
+        if request.dry_run:
+            report = as_apply_report(self.stored.report(chosen.plan))
+        else:
+            plan, rebases = chosen.plan, request.rebases
+            report = self.committing.locked(
+                loaded[1], lambda lock: self._apply_locked(lock, plan, rebases=rebases)
+            )
+        return replace(report, accepted=chosen.accepted, rejected=chosen.rejected) if report.ok else report
+
+    def _apply_locked(
+        self, lock: RootLock, plan: Plan, *, rebases: bool = False, with_diff: bool = True
+    ) -> ApplyReport:
+        """Commit `plan` if its files are its bases; if they are its results, it is applied already."""
+        found = self.documents.found_of(plan)
+        if not isinstance(found, list):
+            return refusal(ApplyReport, found)
+        if is_applied(plan, found):
+            return self.committing.applied_already(lock, plan)
+        stale = self.documents.stale(plan, found)
+        if not stale:
+            return self.committing.commit(lock, plan, bases_of(plan, found), with_diff=with_diff)
+        undone = undone_transaction(plan)
+        if rebases and undone is not None:
+            return self._undo_locked(lock, undone, rebases=True)
+        rebased = plan_on_new_base(self.planner.plan, plan, self.settings.batch) if rebases else ()
+        if not isinstance(rebased, Planned):
+            return refusal(ApplyReport, (*stale, *rebased))
+        return self.committing.commit_planned(lock, rebased, rebased=True)
+
+    def _undo_locked(self, lock: RootLock, transaction: str, *, rebases: bool) -> ApplyReport:
+        """Commit the undo of `transaction`, planned on the files as they are now."""
+        past = self.undoing.find(transaction)
+        planned = (past,) if isinstance(past, Diagnostic) else self.undoing.plan(past, rebases=rebases)
+        if not isinstance(planned, PlannedUndo):
+            return refusal(ApplyReport, planned)
+        if planned.is_applied:
+            return self.committing.applied_already(lock, planned.plan)
+        return self.committing.commit(lock, planned.plan, planned.bases, rebased=planned.rebased)
+
+    def _plan_undo(self, past: PastTransaction, *, rebases: bool) -> ApplyReport:
+        """The undo of `past` as a stored plan."""
+        planned = self.undoing.plan(past, rebases=rebases)
+        if not isinstance(planned, PlannedUndo):
+            return refusal(ApplyReport, planned)
+        self.library.save(planned.plan, past.root, self._clock())
+        return replace(as_apply_report(self.stored.report(planned.plan)), rebased=planned.rebased)
+
+    def _chosen(self, plan: Plan, request: PlanRequest) -> Chosen | Problems:
+        """`plan`, or the plan of the edits of it that were accepted."""
+        if request.accept is None:
+            return Chosen(plan)
+        if undone_transaction(plan) is not None:
+            return (UNDO_IS_WHOLE,)
+        planned = plan_part(self.planner.plan, plan, request.accept, self.settings.batch)
+        if not isinstance(planned, Planned):
+            return planned
+        self._save(planned.plan)
+        return planned.chosen
+
+    def _save(self, plan: Plan, document: bytes | None = None) -> bool:
+        return self.library.save(plan, self._root_of(plan), self._clock(), document)
+
+    def _root_of(self, plan: Plan) -> Root:
+        """Root of a plan whose files were located before."""
+        root = self.documents.root_of(plan)
+        assert isinstance(root, Root)
+        return root

@@ -1,0 +1,205 @@
+"""The past transactions of a workspace, as the engine wrote them into their records.
+
+The record of a transaction is durable with its commit, so it is the one truth about what was committed:
+receipts, repeated batches and undo are read from it, and nothing else has to be written.
+"""
+
+import heapq
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.plan import PREFIX, FileChange, Plan, canonical_json
+from mdplan.planning.replan.document import document_parts, read_document
+from mdplan.planning.replan.undo import undone_transaction
+from mdplan.planning.results.summary import file_report
+from mdplan.reports.plan import Receipt
+from mdplan.storage.fs.file_name import FileName
+from mdplan.storage.fs.root import Root
+from mdplan.storage.transaction.history import Transaction, transactions
+from mdplan.storage.workspace import Workspace
+
+_LEAST_DIGITS: Final = 4
+_LEAST_PLAN_DIGITS: Final = 12
+_COMMITTED: Final = "committed"
+# In the year 9999, where calendars end.
+_LATEST: Final = 253_000_000_000
+
+
+def note_of(plan: Plan, root: Root, now: float, durability: str) -> bytes:
+    """What the record of a transaction keeps of the `plan` that it commits at the time `now`, as JSON.
+
+    All paths are in the plan as callers wrote them, with the name that the root has now.
+    """
+    facts = canonical_json(
+        {
+            "planId": plan.plan_id,
+            "committedAt": now,
+            "durability": durability,
+            "rootName": root.name,
+            "undoes": undone_transaction(plan),
+        }
+    )
+    return b"".join((facts.removesuffix(b"}"), b',"plan":', *document_parts(plan), b"}"))
+
+
+@dataclass(frozen=True, slots=True)
+class PastTransaction:
+    """One transaction of `root`, `stored` in its history."""
+
+    root: Root
+    stored: Transaction
+
+    @property
+    def id(self) -> str:
+        """Its ID."""
+        return self.stored.id
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether it stands, or stood until it was undone; False for one that recovery rolled back."""
+        return self.stored.state == _COMMITTED
+
+    @property
+    def committed_at(self) -> float | None:
+        """When, in seconds since the epoch."""
+        found = self.stored.note.get("committedAt")
+        return float(found) if isinstance(found, int | float) and 0 <= found < _LATEST else None
+
+    @property
+    def durability(self) -> str | None:
+        """What it was to survive."""
+        return _text(self.stored.note, "durability")
+
+    @property
+    def plan_id(self) -> str | None:
+        """ID of its plan."""
+        return _text(self.stored.note, "planId")
+
+    @property
+    def undoes(self) -> str | None:
+        """The transaction that it took back."""
+        return _text(self.stored.note, "undoes")
+
+    def plan(self) -> Plan | None:
+        """The plan that it committed, with the paths of then; None where the record holds none."""
+        document = self.stored.note.get("plan")
+        plan = read_document(document) if isinstance(document, Mapping) else None
+        return plan if isinstance(plan, Plan) and plan.plan_id == self.plan_id else None
+
+    def plan_now(self) -> Plan | None:
+        """The same with the paths that its files have now; None where the record does not say.
+
+        A root may have had another name then, or none, as it was alone.
+        """
+        plan, then = self.plan(), _text(self.stored.note, "rootName")
+        if plan is None or then is None:
+            return None
+        prefix = f"{then}:" if then else ""
+        if not all(path.startswith(prefix) for change in plan.files for path in _paths(change)):
+            return None
+        files = tuple(
+            replace(
+                change,
+                path=self._named(change.path.removeprefix(prefix)),
+                new_path=change.new_path and self._named(change.new_path.removeprefix(prefix)),
+            )
+            for change in plan.files
+        )
+        return replace(plan, files=files)
+
+    def relative(self, path: str) -> str:
+        """One of those paths without the name of the root."""
+        return path.removeprefix(f"{self.root.name}:" if self.root.name else "")
+
+    def receipt(self) -> Receipt:
+        """Its receipt."""
+        plan = self.plan_now()
+        return Receipt(
+            transaction=self.id,
+            plan_id=self.plan_id or "",
+            files=tuple(file_report(change) for change in plan.files) if plan else (),
+            committed_at=self.committed_at or 0.0,
+            durability=self.durability or "",
+        )
+
+    def _named(self, path: str) -> str:
+        return str(FileName(self.root.name, path))
+
+
+class History:
+    """The past transactions of the roots of `workspace`. Records that cannot be read are diagnostics."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        """Look into the histories of `workspace` whenever asked."""
+        self._workspace = workspace
+
+    def newest_first(self) -> Iterator[PastTransaction | Diagnostic]:
+        """All transactions of all roots, read as they are asked for."""
+        streams = [list_root(root) for root in self._workspace.roots]
+        return streams[0] if len(streams) == 1 else heapq.merge(*streams, key=_age)
+
+    def last(self) -> PastTransaction | Diagnostic | None:
+        """The newest transaction that was committed; what is newer and cannot be read stands in its way."""
+        found = self.newest_first()
+        return next((each for each in found if isinstance(each, Diagnostic) or each.is_committed), None)
+
+    def find(self, transaction: str) -> PastTransaction | None:
+        """The transaction of that ID, or the only one whose ID begins so (4 digits or more)."""
+        if len(transaction) < _LEAST_DIGITS:
+            return None
+        found = [past for past in self._readable() if past.id.startswith(transaction.lower())]
+        exact = [past for past in found if past.id == transaction.lower()]
+        return exact[0] if exact else found[0] if len(found) == 1 else None
+
+    def of_plan(self, plan_id: str) -> PastTransaction | None:
+        """The newest transaction that committed the plan of that ID, or the only plan whose ID begins so."""
+        digits = plan_id.removeprefix(PREFIX).lower()
+        if len(digits) < _LEAST_PLAN_DIGITS:
+            return None
+        found = [past for past in self._committed() if (past.plan_id or "").startswith(PREFIX + digits)]
+        return found[0] if len({past.plan_id for past in found}) == 1 else None
+
+    def last_on(self, root: Root, paths: Container[str]) -> PastTransaction | None:
+        """The newest transaction of `root` in force that changed a file of `paths` (relative to the root).
+
+        Undone transactions and their undoing do not count: they left no trace.
+        """
+        undone: set[str] = set()
+        for past in list_root(root):
+            if isinstance(past, Diagnostic) or not past.is_committed or past.id in undone:
+                continue
+            # An undo touches files of the transaction that it undoes, so other notes need not be decoded.
+            if not any(file.path in paths for file in past.stored.files):
+                continue
+            if past.undoes is None:
+                return past
+            undone.add(past.undoes)
+        return None
+
+    def _readable(self) -> Iterator[PastTransaction]:
+        return (past for past in self.newest_first() if not isinstance(past, Diagnostic))
+
+    def _committed(self) -> Iterator[PastTransaction]:
+        return (past for past in self._readable() if past.is_committed)
+
+
+def list_root(root: Root) -> Iterator[PastTransaction | Diagnostic]:
+    """The transactions of `root`, the newest first."""
+    for found in transactions(root):
+        yield found if isinstance(found, Diagnostic) else PastTransaction(root, found)
+
+
+def _age(found: PastTransaction | Diagnostic) -> float:
+    """A key that sorts the newest first; what cannot be read comes before what is older than it."""
+    return float("-inf") if isinstance(found, Diagnostic) else -(found.committed_at or 0.0)
+
+
+def _paths(change: FileChange) -> tuple[str, ...]:
+    return (change.path,) if change.new_path is None else (change.path, change.new_path)
+
+
+def _text(note: Mapping[str, Any], name: str) -> str | None:
+    found = note.get(name)
+    return found if isinstance(found, str) else None

@@ -1,0 +1,114 @@
+"""The verb that lists past transactions, or shows one of them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mdplan.diagnostics import Diagnostic, Problems, Severity
+from mdplan.engine.history import History, PastTransaction
+from mdplan.engine.undo import Undoing
+from mdplan.planning.results.summary import file_report
+from mdplan.reports.base import refusal
+from mdplan.reports.history import HistoryReport, TransactionEntry
+from mdplan.reports.plan import FileReport
+from mdplan.storage.fs.file_name import FileName
+from mdplan.storage.workspace import Workspace
+from mdplan.text.diff.diff import DiffText
+
+
+class HistoryList:
+    """Reports on the transactions of `history`."""
+
+    def __init__(self, workspace: Workspace, history: History, undoing: Undoing) -> None:
+        """Name files as `workspace` does, and make diffs by `undoing`."""
+        self._workspace = workspace
+        self._history = history
+        self._undoing = undoing
+
+    def list(self, limit: int, file: str | None) -> HistoryReport:
+        """Up to `limit` transactions, the newest first; with `file`, only those that changed it.
+
+        Records that cannot be read are warnings. Errors: those of `Workspace.locate`.
+        """
+        name = self._workspace.locate(file) if file is not None else None
+        if isinstance(name, Diagnostic):
+            return refusal(HistoryReport, (name,))
+        warnings: list[Diagnostic] = []
+        entries: list[TransactionEntry] = []
+        for found in self._entries(name):
+            if isinstance(found, Diagnostic):
+                warnings.append(replace(found, severity=Severity.WARNING))
+            else:
+                entries.append(found)
+            if len(entries) > limit:
+                break
+        return HistoryReport(
+            ok=True,
+            transactions=tuple(entries[:limit]),
+            more=len(entries) > limit,
+            warnings=tuple(warnings),
+        )
+
+    def show(self, transaction: str) -> HistoryReport:
+        """One transaction with its diff. Errors: NOT_UNDOABLE, also where its diff can be made no more."""
+        past = self._undoing.find(transaction)
+        if isinstance(past, Diagnostic):
+            return refusal(HistoryReport, (past,))
+        diff = self._undoing.diff(past)
+        if not isinstance(diff, bytes):
+            return refusal(HistoryReport, diff)
+        entries = (each for each in self._entries(None) if isinstance(each, TransactionEntry))
+        entry = next(entry for entry in entries if entry.transaction == past.id)
+        shown = DiffText.of(diff)
+        return HistoryReport(ok=True, transactions=(entry,), diff=shown.text, diff_exact=shown.exact)
+
+    def diff_bytes(self, transaction: str) -> bytes | Problems:
+        """The exact diff of a transaction. Errors: NOT_UNDOABLE."""
+        past = self._undoing.find(transaction)
+        return (past,) if isinstance(past, Diagnostic) else self._undoing.diff(past)
+
+    def _entries(self, name: FileName | None) -> Iterator[TransactionEntry | Diagnostic]:
+        """All transactions that changed the file `name`, or any file, the newest first."""
+        undone_by: dict[str, str] = {}
+        for past in self._history.newest_first():
+            if isinstance(past, Diagnostic):
+                yield past
+                continue
+            # An undo that was undone itself took nothing back in the end.
+            if past.undoes is not None and past.is_committed and past.id not in undone_by:
+                undone_by[past.undoes] = past.id
+            if name is None or _changed(past, name):
+                yield _entry(past, undone_by.get(past.id))
+
+
+def _changed(past: PastTransaction, name: FileName) -> bool:
+    return past.root.name == name.root and any(file.path == name.path for file in past.stored.files)
+
+
+def _entry(past: PastTransaction, undone_by: str | None) -> TransactionEntry:
+    plan = past.plan_now()
+    if plan is not None:
+        files = tuple(file_report(change) for change in plan.files if not change.is_no_op)
+    else:
+        files = tuple(
+            FileReport(
+                file=past.root.show(file.path),
+                base_sha256=file.base_sha256,
+                result_sha256=file.result_sha256,
+                changed=True,
+                lines_added=0,
+                lines_removed=0,
+            )
+            for file in past.stored.files
+        )
+    return TransactionEntry(
+        transaction=past.id,
+        state=past.stored.state,
+        undoable=past.is_committed and past.stored.undoable and plan is not None,
+        files=files,
+        root=past.root.name or None,
+        plan_id=past.plan_id,
+        committed_at=past.committed_at,
+        durability=past.durability,
+        undone_by=undone_by,
+        undoes=past.undoes,
+    )

@@ -1,0 +1,26 @@
+"""Commits that were cut off, as those see them who only look."""
+
+from mdplan.diagnostics import Diagnostic, Problems, Severity
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.root import Root
+from mdplan.storage.journal.state_folder import has_journal
+from mdplan.storage.workspace import Workspace
+from mdplan.text.value import replace
+
+
+def cut_off(workspace: Workspace) -> list[Diagnostic]:
+    """A warning for every commit in the roots of `workspace` that was cut off. Those of `pending`."""
+    found = (problem for root in workspace.roots for problem in _pending(root))
+    return [replace(problem, severity=Severity.WARNING) for problem in found]
+
+
+def _pending(root: Root) -> Problems:
+    try:
+        if not has_journal(root):
+            return ()
+    except StorageRefused as refused:
+        return refused.problems
+    # Where nothing was ever committed, a look need not load what commits are made of.
+    from mdplan.storage.transaction.recovery import pending
+
+    return pending(root)

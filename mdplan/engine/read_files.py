@@ -1,0 +1,71 @@
+"""`read`: the content of places in files."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.documents.files import OutlinedFiles
+from mdplan.markdown.outline.outline import Outline
+from mdplan.reading.read import read_target
+from mdplan.reading.read_target import ReadRequest, ReadTarget
+from mdplan.reports.base import refusal
+from mdplan.reports.read import ReadReport, ReadResult
+from mdplan.storage.fs.file_name import FileName
+
+_Outlines: TypeAlias = dict[tuple[FileName, str | None, str | None], Outline | Diagnostic]
+
+
+def read_files(files: OutlinedFiles, request: ReadRequest | Mapping[str, Any]) -> ReadReport:
+    """Content of one or several places, each with what pins an edit of it. `ok` when all were read.
+
+    Decoded JSON is read first, with the errors of that.
+    """
+    asked = _asked(request) if isinstance(request, Mapping) else request
+    return _read_all(files, asked) if isinstance(asked, ReadRequest) else refusal(ReadReport, asked)
+
+
+def _asked(data: Mapping[str, Any]) -> ReadRequest | Problems:
+    from mdplan.reading.read_request import read_read_request
+
+    return read_read_request(data)
+
+
+def _read_all(files: OutlinedFiles, request: ReadRequest) -> ReadReport:
+    outlines: _Outlines = {}
+    results: list[ReadResult] = []
+    left = request.max_characters
+    for target in request.targets:
+        result = files.timely(target.file, partial(_read, files, target, outlines, left, request.cursor))
+        if isinstance(result, Diagnostic):
+            result = ReadResult(file=result.file or target.file, problem=result)
+        left -= len(result.content or "")
+        results.append(result)
+    problems = tuple(result.problem for result in results if result.problem is not None)
+    return ReadReport(
+        ok=not problems,
+        error=problems[0] if problems else None,
+        diagnostics=problems,
+        results=tuple(results),
+    )
+
+
+def _read(
+    files: OutlinedFiles, target: ReadTarget, known: _Outlines, left: int, cursor: str | None
+) -> ReadResult | Diagnostic:
+    file, outline = _opened(files, target, known)
+    if isinstance(outline, Diagnostic):
+        return outline.at(file=file)
+    result = read_target(file, outline, target, left, cursor)
+    return result.at(file=file) if isinstance(result, Diagnostic) else result
+
+
+def _opened(files: OutlinedFiles, target: ReadTarget, known: _Outlines) -> tuple[str, Outline | Diagnostic]:
+    """Name of the file of `target`, and its outline, which is parsed once for all targets."""
+    name = files.workspace.locate(target.file)
+    if isinstance(name, Diagnostic):
+        return target.file, name
+    key = (name, target.encoding, target.format)
+    if key not in known:
+        known[key] = files.open(*key)
+    return str(name), known[key]

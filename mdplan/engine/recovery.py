@@ -1,0 +1,105 @@
+"""Commits that were cut off: seen by every verb, mended by those that commit and by `recover`."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal, TypeVar
+
+from mdplan.diagnostics import Diagnostic, Severity
+from mdplan.engine.pending import cut_off
+from mdplan.reports.history import HistoryReport, RecoverReport
+from mdplan.reports.plan import ApplyReport, PlanReport, RecoveredTransactions
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.journal.lock import locked
+from mdplan.storage.journal.state_folder import has_journal
+from mdplan.storage.transaction.recovery import Recovered, pending, recover
+from mdplan.storage.workspace import Workspace
+
+Looking = TypeVar("Looking", bound=PlanReport | HistoryReport)
+AnyApplied = TypeVar("AnyApplied", bound=ApplyReport)
+
+
+class Recovery:
+    """Recovery in the roots of `workspace`."""
+
+    def __init__(self, workspace: Workspace, lock_timeout: float) -> None:
+        """Wait up to `lock_timeout` seconds for the lock of a root."""
+        self._workspace = workspace
+        self._lock_timeout = lock_timeout
+
+    def beside(self, report: Looking) -> Looking:
+        """`report` of a verb that only looks, with a warning for every commit that was cut off."""
+        warnings = cut_off(self._workspace)
+        return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
+
+    def recover_pending(self) -> list[Recovered]:
+        """Recover the roots in which a commit was cut off, as far as that needs no person.
+
+        Raises `StorageRefused`, as `locked` does.
+        """
+        recovered = []
+        for root in self._workspace.roots:
+            if pending(root):
+                with locked(root, self._lock_timeout) as lock:
+                    recovered.append(recover(lock, foreign=False))
+        return recovered
+
+    def recover(self, keep: Literal["current", "base"] | None) -> RecoverReport:
+        """Recover all roots, also from transactions of others.
+
+        `keep` settles conflicts: the files as they are, or as they were before. Errors: those of recovery,
+        RECOVERY_CONFLICT among them; those of locking.
+        """
+        recovered: list[Recovered] = []
+        problems: list[Diagnostic] = []
+        for root in self._workspace.roots:
+            try:
+                if not has_journal(root):
+                    continue
+                with locked(root, self._lock_timeout) as lock:
+                    recovered.append(recover(lock, foreign=True, keep=keep))
+            except StorageRefused as refused:
+                problems += refused.problems
+        problems += (problem for each in recovered for problem in each.problems)
+        errors = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
+        return RecoverReport(
+            ok=not errors,
+            error=errors[0] if errors else None,
+            diagnostics=errors,
+            recovered=_merged(recovered) if any(map(_did, recovered)) else None,
+            warnings=tuple(problem for problem in problems if problem.severity is Severity.WARNING),
+        )
+
+
+def with_recovered(report: AnyApplied, recovered: Iterable[Recovered]) -> AnyApplied:
+    """`report` of a commit, with what recovery did before it."""
+    did = [each for each in recovered if _did(each)]
+    if not did:
+        return report
+    warnings = tuple(
+        problem for each in did for problem in each.problems if problem.severity is Severity.WARNING
+    )
+    before = report.recovered or RecoveredTransactions()
+    after = _merged(did)
+    return replace(
+        report,
+        recovered=RecoveredTransactions(
+            rolled_back=after.rolled_back + before.rolled_back,
+            finished=after.finished + before.finished,
+            files=after.files + before.files,
+        ),
+        warnings=(*report.warnings, *warnings),
+    )
+
+
+def _did(recovered: Recovered) -> bool:
+    """Whether anything was done."""
+    return bool(recovered.rolled_back or recovered.finished or recovered.files)
+
+
+def _merged(recovered: Iterable[Recovered]) -> RecoveredTransactions:
+    each = list(recovered)
+    return RecoveredTransactions(
+        rolled_back=tuple(transaction for one in each for transaction in one.rolled_back),
+        finished=tuple(transaction for one in each for transaction in one.finished),
+        files=tuple(file for one in each for file in one.files),
+    )

@@ -1,0 +1,300 @@
+"""Review over one engine: the plans that wait, what is in them, and what people decide.
+
+Every place of review (terminal, page, comment on a pull request) is a thin picture of this.
+"""
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final, TypeVar
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.documents.snapshot import Documents
+from mdplan.engine.engine import Engine
+from mdplan.engine.plan_cache import PlanCache
+from mdplan.engine.undo import CommittedPlan
+from mdplan.plan import Plan
+from mdplan.planning.replan.replay import FoundFile, bases_of, is_applied, stale_file
+from mdplan.review.file_review import review_file
+from mdplan.review.file_sides import FileSides
+from mdplan.review.plan_review import FileReview, PlanReview, TouchedSection, review_plan
+from mdplan.review.touched_section import touched_section
+from mdplan.storage.fs.root import Root
+from mdplan.storage.user.decisions import MOST_COMMENT_CHARACTERS, Decision, DecisionStore, Verdict
+from mdplan.text.source import Source
+
+_Seen = TypeVar("_Seen")
+
+
+class ReviewState(StrEnum):
+    """Where a plan stands. A plan that was approved in part is approved; its part is a plan of its own."""
+
+    WAITING = "waiting"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    APPLIED = "applied"
+    STALE = "stale"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewEntry:
+    """One plan in the list. `saved_at` is in seconds since the epoch; `root` is empty where there is one."""
+
+    state: ReviewState
+    saved_at: float
+    root: str
+    review: PlanReview
+    decision: Decision | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenPlan:
+    """A plan that is looked at. `review` is it in short; `file` and `section` give the rest, piece by piece.
+
+    `stale` says what is not as the plan saw it, section by section. `bases` are what its files held before:
+    None where that is not known any more, which `without_text` tells.
+    """
+
+    plan: Plan
+    root: Root
+    review: PlanReview
+    state: ReviewState
+    decision: Decision | None
+    stale: Problems
+    bases: Sequence[Source] | None
+    without_text: Problems
+    documents: Documents
+
+    def file(self, index: int) -> FileReview | Problems:
+        """The file at `index` of the plan, with its hunks.
+
+        Errors: PLAN_TAMPERED, STALE_BASE, PARSE_TIMEOUT; those of `without_text`.
+        """
+        return self._timely(index, lambda sides: review_file(self.plan, self.review, sides))
+
+    def section(self, edit_index: int, file_index: int) -> TouchedSection | Problems | None:
+        """What an edit touches in a file, before and after; None where there is no section.
+
+        Errors: those of `file`.
+        """
+        edit = next(edit for edit in self.review.edits if edit.index == edit_index)
+        return self._timely(file_index, lambda sides: touched_section(sides, edit.result))
+
+    def _timely(self, index: int, look: Callable[[FileSides], _Seen]) -> _Seen | Problems:
+        """What `look` sees in the file at `index`. Errors: as above."""
+
+        def seen() -> _Seen | Problems:
+            sides = self._sides(index)
+            return look(sides) if isinstance(sides, FileSides) else sides
+
+        found = self.documents.timely(self.plan.files[index].path, seen)
+        return (found,) if isinstance(found, Diagnostic) else found
+
+    def _sides(self, index: int) -> FileSides | Problems:
+        if self.bases is None:
+            return self.without_text
+        change, base = self.plan.files[index], self.bases[index]
+        # Files are read when they are looked at.
+        problem = stale_file(change, FoundFile.of(base)) if change.base_sha256 is not None else None
+        if problem is not None:
+            return (problem,)
+        sides = FileSides.of(change, base)
+        return sides if isinstance(sides, FileSides) else (sides,)
+
+
+class Reviewing:
+    """Review of the plans of `engine`. `clock` gives seconds since the epoch."""
+
+    def __init__(self, engine: Engine, clock: Callable[[], float] = time.time) -> None:
+        self.engine = engine
+        self._plans = PlanCache(engine.library)
+        self._clock = clock
+
+    def entries(self, limit: int = 50, skip: int = 0) -> list[ReviewEntry]:
+        """The plans of the newest `limit` behind the first `skip`, the last saved first.
+
+        Those that cannot be read are left out, and so are those that change nothing.
+        """
+        committed = self._committed()
+        entries: list[ReviewEntry] = []
+        for stored, root in self.engine.library.waiting()[skip : skip + limit]:
+            loaded = self._plans.load(stored.plan_id)
+            if isinstance(loaded, Diagnostic) or loaded[0].is_no_op:
+                continue
+            plan = loaded[0]
+            decision = DecisionStore(root.path).of(plan.plan_id)
+            found = self.engine.documents.found_of(plan)
+            entries.append(
+                ReviewEntry(
+                    state=_state(plan, decision, found if isinstance(found, list) else None, committed),
+                    saved_at=stored.saved_at,
+                    root=root.name,
+                    review=review_plan(plan),
+                    decision=decision,
+                )
+            )
+        return entries
+
+    def open(self, plan_id: str) -> OpenPlan | Problems:
+        """The plan of that ID, or the only one whose ID begins so. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
+        loaded = self._plans.load(plan_id)
+        if isinstance(loaded, Diagnostic):
+            return (loaded,)
+        plan, root = loaded
+        decision = DecisionStore(root.path).of(plan.plan_id)
+        found = self.engine.documents.found_of(plan)
+        known = found if isinstance(found, list) else None
+        opened = OpenPlan(
+            plan=plan,
+            root=root,
+            review=review_plan(plan),
+            state=_state(plan, decision, known, self._committed()),
+            decision=decision,
+            stale=(),
+            bases=None,
+            without_text=(),
+            documents=self.engine.documents,
+        )
+        stale = self.engine.documents.stale(plan, found) if isinstance(found, list) else found
+        if isinstance(found, list) and not stale:
+            return replace(opened, bases=bases_of(plan, found))
+        if opened.state is not ReviewState.APPLIED:
+            opened = replace(opened, stale=stale)
+        past = self.engine.past.of_plan(plan.plan_id)
+        committed = self.engine.undoing.committed(past) if past is not None else (_NO_BASE,)
+        if not isinstance(committed, CommittedPlan):
+            return replace(opened, without_text=opened.stale or committed)
+        plan = committed.plan
+        return replace(opened, plan=plan, review=review_plan(plan), bases=committed.bases)
+
+    def approve(
+        self,
+        plan_id: str,
+        by: str,
+        *,
+        rejected: Collection[int] = (),
+        comment: str = "",
+        edit_comments: Mapping[int, str] | None = None,
+    ) -> Decision | Problems:
+        """Approve a plan for the user `by`, without the edits of the indexes `rejected`.
+
+        Of a part, the plan of the accepted edits is made and approved as well; the decision names it.
+        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_BASE where its files are its bases no more;
+        CONFLICTING_EDITS where accepted edits need rejected ones; INVALID_ARGUMENT; IO_ERROR.
+        """
+        opened = self.open(plan_id)
+        if not isinstance(opened, OpenPlan):
+            return opened
+        if opened.stale:
+            return opened.stale
+        everything = {edit.index for edit in opened.review.edits}
+        out = tuple(sorted(everything.intersection(rejected)))
+        comments = dict(edit_comments or {})
+        if out and len(out) == len(everything):
+            return self.reject(plan_id, by, comment=comment, edit_comments=comments)
+        approved = opened.plan.plan_id if not out else self._part(opened.plan, everything.difference(out))
+        if not isinstance(approved, str):
+            return approved
+        decision = Decision(
+            plan_id=opened.plan.plan_id,
+            verdict=Verdict.APPROVED,
+            decided_by=by,
+            decided_at=self._clock(),
+            approved_plan_id=approved,
+            comment=comment,
+            rejected=out,
+            edit_comments=comments,
+        )
+        return self._record(decision, opened.root)
+
+    def reject(
+        self, plan_id: str, by: str, *, comment: str = "", edit_comments: Mapping[int, str] | None = None
+    ) -> Decision | Problems:
+        """Reject a plan for the user `by`.
+
+        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; INVALID_ARGUMENT, IO_ERROR.
+        """
+        loaded = self._plans.load(plan_id)
+        if isinstance(loaded, Diagnostic):
+            return (loaded,)
+        decision = Decision(
+            plan_id=loaded[0].plan_id,
+            verdict=Verdict.REJECTED,
+            decided_by=by,
+            decided_at=self._clock(),
+            approved_plan_id=None,
+            comment=comment,
+            edit_comments=dict(edit_comments or {}),
+        )
+        return self._record(decision, loaded[1])
+
+    def _part(self, plan: Plan, accepted: Collection[int]) -> str | Problems:
+        """ID of the plan of the `accepted` edits of `plan`, which is stored."""
+        request = {"planId": plan.plan_id, "accept": sorted(accepted), "dryRun": True}
+        report = self.engine.apply(request)
+        return report.plan_id if report.ok and report.plan_id is not None else report.diagnostics
+
+    def _record(self, decision: Decision, root: Root) -> Decision | Problems:
+        """Store `decision`, and for a part that was approved, first the one on that."""
+        if max(map(len, (decision.comment, *decision.edit_comments.values()))) > MOST_COMMENT_CHARACTERS:
+            return (_LONG_COMMENT,)
+        store = DecisionStore(root.path)
+        parts = [decision]
+        if decision.approved_plan_id not in (None, decision.plan_id):
+            parts.insert(0, _of_part(decision))
+        stored = all(store.record(part) for part in parts)
+        kept = self.engine.settings.plans_kept_days * _SECONDS_OF_A_DAY
+        store.forget_older(self._clock() - kept)
+        return decision if stored else (_NOT_STORED,)
+
+    def _committed(self) -> frozenset[str]:
+        """The plans that were committed and not forgotten."""
+        found = self.engine.past.newest_first()
+        return frozenset(
+            past.plan_id
+            for past in found
+            if not isinstance(past, Diagnostic) and past.is_committed and past.plan_id is not None
+        )
+
+
+def _state(
+    plan: Plan, decision: Decision | None, found: Sequence[FoundFile] | None, committed: frozenset[str]
+) -> ReviewState:
+    """Where `plan` stands, whose files are as `found`; None where they cannot be read."""
+    if found is not None and is_applied(plan, found):
+        return ReviewState.APPLIED
+    is_base = found is not None and all(
+        change.base_sha256 == file.sha256 and file.renamed_sha256 is None
+        for change, file in zip(plan.files, found, strict=True)
+    )
+    approved = decision.approved_plan_id if decision is not None else None
+    if not is_base and not committed.isdisjoint({plan.plan_id, approved}):
+        return ReviewState.APPLIED
+    if decision is not None and decision.verdict is Verdict.REJECTED:
+        return ReviewState.REJECTED
+    if not is_base:
+        return ReviewState.STALE
+    return ReviewState.WAITING if decision is None else ReviewState.APPROVED
+
+
+def _of_part(decision: Decision) -> Decision:
+    """The decision on the accepted part of the plan that `decision` is on."""
+    return replace(decision, plan_id=decision.approved_plan_id or "", rejected=(), part_of=decision.plan_id)
+
+
+_SECONDS_OF_A_DAY: Final = 24 * 3600.0
+_NO_BASE: Final = Diagnostic(
+    code=Code.NOT_UNDOABLE,
+    message="the files have the planned text, and the history does not have what they held before",
+)
+_LONG_COMMENT: Final = Diagnostic(
+    code=Code.INVALID_ARGUMENT,
+    message=f"a comment is longer than {MOST_COMMENT_CHARACTERS} characters",
+    hint="say it shorter",
+)
+_NOT_STORED: Final = Diagnostic(
+    code=Code.IO_ERROR,
+    message="the decision cannot be kept: the user's state directory cannot be written, or not safely",
+    hint="make it a folder of your own with mode 0700 (`mdplan doctor`, MDPLAN_STATE_DIR)",
+)

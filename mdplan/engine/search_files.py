@@ -1,0 +1,143 @@
+"""`search`: where a pattern stands in files."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.documents.files import OutlinedFiles
+from mdplan.markdown.pattern_problem import pattern_problem
+from mdplan.progress import Tick, unheard
+from mdplan.reading.search import Window, search_document
+from mdplan.reading.search_query import SearchRequest
+from mdplan.reports.base import refusal
+from mdplan.reports.read import SearchedFile, SearchReport
+from mdplan.storage.fs.file_name import FileName
+from mdplan.text.line_end_view import LineEndView
+from mdplan.text.search.pattern import PatternProblem
+from mdplan.text.span import Span
+from mdplan.text.value import replace
+
+_PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE})
+_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+def search_files(
+    files: OutlinedFiles, request: SearchRequest | Mapping[str, Any], tick: Tick = unheard
+) -> SearchReport:
+    """Matches of a pattern in one file, or in those of a folder or glob; the totals are exact.
+
+    `tick` hears of each file that was searched.
+    A file that cannot be read is a warning, unless it was asked for by its name. Errors: INVALID_REGEX,
+    REGEX_TIMEOUT, BATCH_TOO_LARGE; INVALID_ARGUMENT for a cursor that is none; those of listing; those of
+    reading a request that is decoded JSON.
+    """
+    asked = _asked(request) if isinstance(request, Mapping) else request
+    return _search(files, asked, tick) if isinstance(asked, SearchRequest) else refusal(SearchReport, asked)
+
+
+def _asked(data: Mapping[str, Any]) -> SearchRequest | Problems:
+    from mdplan.reading.search_request import read_search_request
+
+    return read_search_request(data)
+
+
+def _search(files: OutlinedFiles, request: SearchRequest, tick: Tick) -> SearchReport:
+    names = _searched(files, request)
+    cursor = request.cursor or "0"
+    skipped = int(cursor) if cursor.isascii() and cursor.isdecimal() else None
+    if isinstance(names, Diagnostic) or skipped is None:
+        problem = names if isinstance(names, Diagnostic) else _NO_CURSOR
+        return refusal(SearchReport, (problem,))
+    search = _Search(request, skipped)
+    for name in names:
+        found = files.timely(str(name), partial(_search_file, files, name, search))
+        if isinstance(found, Diagnostic) and (
+            found.code in _PATTERN_CODES or not files.workspace.is_several(request.file)
+        ):
+            return refusal(SearchReport, (found,))
+        search.add(found)
+        tick(search.searched, None)
+    return search.report()
+
+
+def _searched(files: OutlinedFiles, request: SearchRequest) -> Iterable[FileName] | Diagnostic:
+    if files.workspace.is_several(request.file):
+        return files.workspace.iter_files(request.file, respect_gitignore=request.respect_gitignore)
+    name = files.workspace.locate(request.file)
+    return name if isinstance(name, Diagnostic) else (name,)
+
+
+def _search_file(files: OutlinedFiles, name: FileName, search: "_Search") -> SearchedFile | Diagnostic | None:
+    """Matches in one file; None where there are none. Only a file that has some is parsed."""
+    found = files.workspace.read(name, files.max_file_bytes)
+    if isinstance(found, Diagnostic):
+        return found
+    if not search.may_match(found.data):
+        return None
+    source = files.decode(name, found.data, search.request.encoding)
+    if isinstance(source, Diagnostic):
+        return source
+    view = LineEndView(source.text, source.lines)
+    matches = search.pattern.find(view.text, Span(0, len(view.text)), files.limits.pattern_seconds)
+    if isinstance(matches, PatternProblem):
+        return pattern_problem(matches).at(file=str(name))
+    if not matches:
+        return None
+    outline = files.outline(name, source, search.request.format)
+    return search_document(str(name), outline, search.pattern, search.request, search.window)
+
+
+class _Search:
+    """One search over many files: what was found so far, and how much more may be listed."""
+
+    def __init__(self, request: SearchRequest, skipped: int) -> None:
+        """Search as `request` says; the first `skipped` matches were listed before."""
+        self.request = request
+        self.pattern = request.to_pattern()
+        self._skipped = skipped
+        self._needed = request.needed_bytes if request.encoding is None else None
+        self._files: list[SearchedFile] = []
+        self._warnings: list[Diagnostic] = []
+        self.searched = self._matches = self._listed = 0
+
+    @property
+    def window(self) -> Window:
+        """Which matches of the next file are listed."""
+        return Window(max(self._skipped - self._matches, 0), self.request.limit - self._listed)
+
+    def may_match(self, data: bytes) -> bool:
+        """Whether a file of these bytes can have a match: looked at before anything is decoded."""
+        return self._needed is None or self._needed in data or data.startswith(_BOMS)
+
+    def add(self, found: SearchedFile | Diagnostic | None) -> None:
+        """Take what one file gave."""
+        self.searched += 1
+        if isinstance(found, Diagnostic):
+            self._warnings.append(replace(found, severity=Severity.WARNING))
+        elif found is not None and found.matches:
+            self._matches += found.matches
+            self._listed += sum(len(group.hits) for group in found.groups)
+            self._files.append(found)
+
+    def report(self) -> SearchReport:
+        """What was found; of files only those of which matches are listed."""
+        end = min(self._skipped, self._matches) + self._listed
+        is_cut = end < self._matches
+        return SearchReport(
+            ok=True,
+            pattern=self.request.pattern,
+            total_matches=self._matches,
+            total_files=len(self._files),
+            searched_files=self.searched,
+            files=tuple(found for found in self._files if found.groups),
+            truncated=True if is_cut else None,
+            next_cursor=str(end) if is_cut else None,
+            warnings=tuple(self._warnings[:_MOST_WARNINGS]),
+        )
+
+
+_MOST_WARNINGS: Final = 50
+_NO_CURSOR: Final = Diagnostic(
+    code=Code.INVALID_ARGUMENT, message="the cursor is none of search", hint="send nextCursor as it was given"
+)

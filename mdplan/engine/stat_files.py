@@ -1,0 +1,81 @@
+"""`stat`: the structure of files, which is looked at and not changed."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.documents.files import OutlinedFiles
+from mdplan.engine.pending import cut_off
+from mdplan.markdown.outline.outline import Outline
+from mdplan.reading.stat import FindBroken, stat_report
+from mdplan.reading.stat_request import StatRequest, read_stat_request
+from mdplan.reports.base import refusal
+from mdplan.reports.stat import BrokenLink, StatReport
+from mdplan.storage.fs.root import Root
+from mdplan.text.span import Span
+from mdplan.text.value import replace
+
+
+def stat_files(files: OutlinedFiles, request: StatRequest | Mapping[str, Any]) -> StatReport:
+    """Structure of one file of `files`, or one row for each file of a folder or glob; never content.
+
+    A commit that was cut off is a warning. Decoded JSON is read first, with the errors of that.
+    """
+    asked = read_stat_request(request) if isinstance(request, Mapping) else request
+    return _stat(files, asked) if isinstance(asked, StatRequest) else refusal(StatReport, asked)
+
+
+def _stat(files: OutlinedFiles, request: StatRequest) -> StatReport:
+    if files.workspace.is_several(request.file):
+        report = _stat_folder(files, request)
+    else:
+        found = files.timely(request.file, lambda: _stat_file(files, request))
+        report = refusal(StatReport, (found,)) if isinstance(found, Diagnostic) else found
+    warnings = cut_off(files.workspace)
+    return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
+
+
+def _stat_file(files: OutlinedFiles, request: StatRequest) -> StatReport:
+    name = files.workspace.locate(request.file)
+    if isinstance(name, Diagnostic):
+        return refusal(StatReport, (name,))
+    outline = files.open(name, request.encoding, request.format)
+    if isinstance(outline, Diagnostic):
+        return refusal(StatReport, (outline,))
+    if not request.links:
+        # Of files that are looked at again and again, most have not changed.
+        return outline.latest((str(name), request), lambda: stat_report(str(name), outline, request))
+    find = _link_finder(files, files.workspace.root_of(name))
+    return stat_report(str(name), outline, request, find(name.path))
+
+
+def _stat_folder(files: OutlinedFiles, request: StatRequest) -> StatReport:
+    from mdplan.reading.folder import folder_report
+
+    names = files.workspace.iter_files(request.file)
+    if isinstance(names, Diagnostic):
+        return refusal(StatReport, (names,))
+    by_path = {str(name): name for name in names}
+
+    def read(path: str) -> Outline | Diagnostic:
+        name = by_path[path]
+        return files.timely(path, lambda: files.open(name, request.encoding, request.format))
+
+    def broken(path: str, outline: Outline) -> list[BrokenLink]:
+        """The links of the file `path` that lead to nothing."""
+        return find(by_path[path].path)(outline, Span(0, len(outline.source.text)))
+
+    root = next((files.workspace.root_of(name) for name in by_path.values()), files.workspace.roots[0])
+    find = _link_finder(files, root)
+    shown = replace(request, file=files.workspace.shown(request.file))
+    return folder_report(shown, by_path, read, broken if request.links else None)
+
+
+def _link_finder(files: OutlinedFiles, root: Root) -> Callable[[str], FindBroken]:
+    """What finds the links of a file of `root` that lead to nothing; each linked file is parsed once."""
+    # Links to other files are looked at if asked for, and then more of the engine is needed.
+    from mdplan.documents.links import LinkedFiles
+    from mdplan.reading.broken_tree_links import broken_in_tree
+
+    linked = LinkedFiles(files, root)
+    return lambda path: broken_in_tree(linked, linked.anchors, path)

@@ -1,0 +1,220 @@
+"""Transactions of the history as plans: what takes them back, and the diff of what they did."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.documents.snapshot import Documents
+from mdplan.engine.history import History, PastTransaction
+from mdplan.plan import FileChange, Plan
+from mdplan.planning.replan.replay import (
+    FoundFile,
+    Replay,
+    bases_of,
+    is_applied,
+    no_text,
+    replay,
+    stale_file,
+)
+from mdplan.planning.replan.undo import (
+    UndoneFile,
+    carry_undone,
+    not_undoable,
+    undo_file,
+    undo_plan,
+    undone_transaction,
+)
+from mdplan.storage.transaction.history import before_image
+from mdplan.text.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedUndo:
+    """The plan of an undo, and its `bases`, where the files are not its results already.
+
+    With `rebased` it is carried over what others changed since.
+    """
+
+    plan: Plan
+    bases: Sequence[Source]
+    is_applied: bool = False
+    rebased: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedPlan:
+    """A plan that was committed, and the `bases` that it was committed on."""
+
+    plan: Plan
+    bases: Sequence[Source]
+
+
+class Undoing:
+    """Undo of the transactions in `history`, on the files of `documents`."""
+
+    def __init__(self, documents: Documents, history: History) -> None:
+        """Plan on files of `documents`."""
+        self._documents = documents
+        self._history = history
+
+    def find(self, transaction: str | None) -> PastTransaction | Diagnostic:
+        """A transaction by its ID, or the beginning of one; None for the last.
+
+        Errors: NOT_UNDOABLE; JOURNAL_CORRUPT where the last one cannot be read.
+        """
+        found = self._history.last() if transaction is None else self._history.find(transaction)
+        return found or _unknown(transaction)
+
+    def plan(self, past: PastTransaction, *, rebases: bool) -> PlannedUndo | Problems:
+        """The plan that takes `past` back, on the files that it left, or as they are now with `rebases`.
+
+        Errors: NOT_UNDOABLE for every file that the history lacks something of; STALE_BASE, FILE_EXISTS,
+        FILE_NOT_FOUND where files moved on; PARSE_TIMEOUT; those of reading.
+        """
+        committed = past.plan_now()
+        if committed is None:
+            return (_without_plan(past),)
+        return self._documents.timely_of(committed, lambda: self._plan(past, committed, rebases=rebases))
+
+    def _plan(self, past: PastTransaction, committed: Plan, *, rebases: bool) -> PlannedUndo | Problems:
+        plan = _plan_of(past, self._undone(past, committed))
+        if not isinstance(plan, Plan):
+            return plan
+        found = self._documents.found_of(plan)
+        if not isinstance(found, list):
+            return found
+        if is_applied(plan, found):
+            return PlannedUndo(plan, (), is_applied=True)
+        stale = self._documents.stale(plan, found)
+        if not stale:
+            return PlannedUndo(plan, bases_of(plan, found))
+        if not rebases:
+            return tuple(map(_with_way_out, stale))
+        carried = _plan_of(past, map(_carried, self._undone(past, committed), found))
+        return (
+            PlannedUndo(carried, bases_of(carried, found), rebased=True)
+            if isinstance(carried, Plan)
+            else carried
+        )
+
+    def is_redo(self, past: PastTransaction) -> bool:
+        """Whether taking back `past` is a redo: it is an undo, and not one that was a redo itself."""
+        is_redo = False
+        undone = past.undoes
+        while undone is not None:
+            is_redo = not is_redo
+            before = self._history.find(undone)
+            undone = before.undoes if before is not None else None
+        return is_redo
+
+    def folders_to_remove(self, plan: Plan) -> tuple[str, ...]:
+        """Folders that `plan`, where it is an undo, removes when they are empty: those that were made."""
+        transaction = undone_transaction(plan)
+        past = self._history.find(transaction) if transaction is not None else None
+        return tuple(past.stored.made_folders) if past is not None else ()
+
+    def diff(self, past: PastTransaction) -> bytes | Problems:
+        """The exact diff of what `past` did. Errors: NOT_UNDOABLE where the history lacks old content."""
+        committed = self.committed(past)
+        if not isinstance(committed, CommittedPlan):
+            return committed
+        paths = [
+            (past.relative(change.path), change.new_path and past.relative(change.new_path))
+            for change in committed.plan.files
+        ]
+        replayed = replay(committed.plan, paths, committed.bases)
+        return replayed.diff if isinstance(replayed, Replay) else replayed
+
+    def committed(self, past: PastTransaction) -> "CommittedPlan | Problems":
+        """The plan of `past` without the files that it left alone, and what the others held before.
+
+        Errors: NOT_UNDOABLE where the history lacks old content.
+        """
+        plan = past.plan_now()
+        if plan is None:
+            return (_without_plan(past),)
+        plan = replace(plan, files=tuple(change for change in plan.files if not change.is_no_op))
+        bases = [self._base(past, change) for change in plan.files]
+        problems = tuple(base for base in bases if isinstance(base, Diagnostic))
+        return problems or CommittedPlan(plan, [base for base in bases if isinstance(base, Source)])
+
+    def _undone(self, past: PastTransaction, plan: Plan) -> Iterator[UndoneFile | Problems]:
+        """What takes back each file that `past` changed, one by one: the texts of all take much room."""
+        if plan.is_no_op or not past.is_committed:
+            yield (_without_plan(past),)
+            return
+        for change in plan.files:
+            if not change.is_no_op:
+                before = (
+                    before_image(past.root, change.base_sha256) if change.base_sha256 is not None else None
+                )
+                undone = undo_file(change, before)
+                yield undone if isinstance(undone, UndoneFile) else (undone,)
+
+    def _base(self, past: PastTransaction, change: FileChange) -> Source | Diagnostic:
+        if change.base_sha256 is None:
+            return no_text(change.encoding)
+        data = before_image(past.root, change.base_sha256)
+        source = Source.decode(data, change.encoding) if data is not None else None
+        if isinstance(source, Source) and source.sha256 == change.base_sha256:
+            return source
+        return not_undoable(change.path, "its content from before the transaction is not in the history")
+
+
+def _plan_of(past: PastTransaction, files: Iterable[UndoneFile | Problems]) -> Plan | Problems:
+    """The plan of `files`; all problems where some cannot be undone."""
+    problems: list[Diagnostic] = []
+
+    def possible() -> Iterator[UndoneFile]:
+        for file in files:
+            if isinstance(file, UndoneFile):
+                yield file
+            else:
+                problems.extend(file)
+
+    plan = undo_plan(past.id, possible())
+    return tuple(problems) or plan
+
+
+def _carried(undone: UndoneFile | Problems, now: FoundFile) -> UndoneFile | Problems:
+    """`undone` on the file as it is `now`."""
+    if not isinstance(undone, UndoneFile):
+        return undone
+    change = undone.change
+    if now.renamed_sha256 is None and now.sha256 == change.base_sha256:
+        return undone
+    source = now.read()
+    if source is not None and change.base_sha256 is not None and now.renamed_sha256 is None:
+        return carry_undone(undone, source)
+    problem = stale_file(change, now)
+    assert problem is not None, "it is not the base"
+    return (problem,)
+
+
+def _with_way_out(problem: Diagnostic) -> Diagnostic:
+    """What keeps an undo from files that moved on, with the next step where there is one."""
+    if problem.code is not Code.STALE_BASE:
+        return problem
+    hint = '`"onStale": "rebase"` (`--on-stale rebase`) undoes it beside changes of other lines'
+    return replace(problem, hint=hint)
+
+
+def _unknown(transaction: str | None) -> Diagnostic:
+    if transaction is None:
+        message = "the history holds no transaction"
+    else:
+        message = "the history holds no transaction of that ID, or several whose IDs begin so"
+    return Diagnostic(
+        code=Code.NOT_UNDOABLE,
+        message=message,
+        hint="see `mdplan history`; old transactions are forgotten",
+    )
+
+
+def _without_plan(past: PastTransaction) -> Diagnostic:
+    reason = "its record holds no plan of this version" if past.is_committed else "it was never committed"
+    return Diagnostic(
+        code=Code.NOT_UNDOABLE,
+        message=f"the transaction {past.id} cannot be undone or shown: {reason}",
+        hint="write the old text with a batch of its own",
+    )

@@ -1,0 +1,1 @@
+"""Blocks of a document with their lines."""

@@ -1,0 +1,122 @@
+"""The reference pass: blocks by markdown-it-py, of a whole document or of a part that starts at the root.
+
+Only line numbers, headings' raw inline text and, to be compared with, the code of fences come back from the
+parser; what is written is cut from the source by its span.
+"""
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
+from mdplan.markdown.blocks.parse_time import timed
+from mdplan.markdown.blocks.parser import MAX_NESTING, block_parser
+from mdplan.text.lines import LineIndex, LinesOfPart
+from mdplan.text.value import value
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+Lines: TypeAlias = LineIndex | LinesOfPart
+
+# Where RecursionError stops the parser before its own limit does, this limit is safe on any stack.
+_SAFE_NESTING: Final = 60
+
+_KINDS: Final = {
+    "heading_open": BlockKind.HEADING,
+    "paragraph_open": BlockKind.PARAGRAPH,
+    "fence": BlockKind.FENCE,
+    "code_block": BlockKind.INDENTED_CODE,
+    "html_block": BlockKind.HTML,
+    "table_open": BlockKind.TABLE,
+    "bullet_list_open": BlockKind.LIST,
+    "ordered_list_open": BlockKind.LIST,
+    "list_item_open": BlockKind.LIST_ITEM,
+    "blockquote_open": BlockKind.QUOTE,
+    "hr": BlockKind.RULE,
+    "definition": BlockKind.DEFINITION,
+}
+
+
+@value(frozen=True, slots=True)
+class PassedBlocks:
+    """Blocks in document order, containers before what they hold.
+
+    `nesting_limit` is true when content was nested deeper than the parser goes, so that blocks may be
+    missing behind that place.
+    """
+
+    blocks: tuple[Block, ...]
+    nesting_limit: bool
+
+
+@timed
+def pass_blocks(text: str, lines: Lines, lines_before: int = 0) -> PassedBlocks:
+    """Blocks of `text`, which are the lines after the first `lines_before` of `lines`, or some of them."""
+    tokens, nesting_limit = _tokens(text)
+    blocks = tuple(
+        _block(token, kind, tokens, index, lines_before, lines)
+        for index, token in enumerate(tokens)
+        if (kind := _KINDS.get(token.type)) is not None and token.map
+    )
+    return PassedBlocks(blocks, nesting_limit)
+
+
+def pass_roots(text: str) -> list[tuple[BlockKind, int]]:
+    """Kinds and first lines (0-based) of the blocks of `text` that stand in no container."""
+    tokens, _ = _tokens(text)
+    return [
+        (kind, token.map[0])
+        for token in tokens
+        if not token.level and token.map and (kind := _KINDS.get(token.type)) is not None
+    ]
+
+
+def _tokens(text: str) -> "tuple[list[Token], bool]":
+    # Without a final line end the parser loses lines of white space and the last line of a quote.
+    text = text if text.endswith(("\n", "\r")) else f"{text}\n"
+    try:
+        tokens = block_parser().parse(text)
+    except RecursionError:
+        return block_parser(_SAFE_NESTING).parse(text), True
+    return tokens, any(token.level >= MAX_NESTING - 1 for token in tokens)
+
+
+def _block(
+    token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, before: int, lines: Lines
+) -> Block:
+    assert token.map is not None
+    first = token.map[0] + before + 1
+    last = min(max(token.map[1] + before, first), lines.count)
+    if kind in CONTAINERS:
+        last = _without_blank_tail(lines, first, last)
+    content = token.info if kind is BlockKind.FENCE else ""
+    if kind in {BlockKind.HEADING, BlockKind.PARAGRAPH}:
+        content = tokens[index + 1].content
+    return Block(
+        kind=kind,
+        first_line=first,
+        last_line=last,
+        span=lines.span(first, last),
+        depth=token.level,
+        level=int(token.tag[1]) if kind is BlockKind.HEADING else 0,
+        markup=token.markup,
+        content=content,
+        cells=_header_cells(tokens, index) if kind is BlockKind.TABLE else (),
+        code=token.content if kind is BlockKind.FENCE else "",
+    )
+
+
+def _header_cells(tokens: "list[Token]", table: int) -> tuple[str, ...]:
+    """Contents of the first row of the table that opens at the index `table`."""
+    cells: list[str] = []
+    while tokens[table].type != "tr_close":
+        if tokens[table].type == "inline":
+            cells.append(tokens[table].content)
+        table += 1
+    return tuple(cells)
+
+
+def _without_blank_tail(lines: Lines, first: int, last: int) -> int:
+    """The maps of lists reach over the blank lines behind them; those belong to nobody."""
+    while last > first and not lines.content(last).strip(" \t"):
+        last -= 1
+    return last

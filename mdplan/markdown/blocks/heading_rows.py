@@ -1,0 +1,174 @@
+"""The headings of a document in columns, of which outlines have thousands before anybody looks at one."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from mdplan.markdown.blocks.block import Block, BlockKind
+from mdplan.markdown.blocks.parse_time import look_at_time
+from mdplan.markdown.blocks.rendered_text import one_line, render_text
+from mdplan.markdown.blocks.scanner_lines import TRIMMED
+from mdplan.markdown.section_id import folded
+from mdplan.text.span import Span
+
+# Looking up a member of an enumeration takes its time.
+_HEADING: Final = BlockKind.HEADING
+# Headings that are read between looks at the time.
+_BETWEEN_LOOKS: Final = 64
+# Inline text whose words stand one blank apart, with no markup but code spans of one backtick on either side,
+# and no blank at their ends: the text without the backticks is what is rendered.
+_PLAIN: Final = r"(?:(?:[^\s\\`*_~\[<&]++|`[^\s`]++(?: [^\s`]++)*+`(?!`))++ ?)*+"
+_PLAIN_CONTENT: Final = re.compile(_PLAIN)
+# An ATX heading of such text, behind which there is nothing to cut.
+_PLAIN_HEADING: Final = re.compile(rf" {{0,3}}(#{{1,6}}+)[ \t]++({_PLAIN})(?<![# ])")
+# CommonMark 0.31.2, section 4.2: closing marks stand behind a blank.
+_CLOSING_MARKS: Final = re.compile(r"[ \t]#+\Z")
+
+
+class HeadingTexts:
+    """What headings say, wherever they stand; each list has one entry for each of them.
+
+    `levels`, `depths`, `markups` and `contents` are those of the blocks. `rendered` is the text as
+    `render_text` gives it, `titles` the same in one line, and `folded` as section IDs compare it.
+    """
+
+    __slots__ = ("contents", "depths", "folded", "levels", "markups", "rendered", "titles")
+
+    def __init__(self) -> None:
+        self.levels: list[int] = []
+        self.depths: list[int] = []
+        self.markups: list[str] = []
+        self.contents: list[str] = []
+        self.rendered: list[str] = []
+        self.titles: list[str] = []
+        self.folded: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    def is_like(self, other: "HeadingTexts") -> bool:
+        """Whether `other` says the same."""
+        return (self.levels, self.depths, self.markups, self.contents) == (
+            other.levels,
+            other.depths,
+            other.markups,
+            other.contents,
+        )
+
+    def add(self, level: int, depth: int, markup: str, content: str) -> None:
+        """Add a heading with the raw inline text `content`."""
+        self._add(level, depth, markup, content, is_plain=_PLAIN_CONTENT.fullmatch(content) is not None)
+
+    def add_roots(self, sources: Iterable[str]) -> None:
+        """Add headings that stand at the root in these lines, each without its last line end."""
+        plain = _PLAIN_HEADING.fullmatch
+        for number, source in enumerate(sources):
+            if not number % _BETWEEN_LOOKS:
+                look_at_time()
+            found = plain(source)
+            if found is None:
+                level, markup, content = read_heading(source)
+                self.add(level, 0, markup, content)
+            else:
+                markup, content = found.groups()
+                self._add(len(markup), 0, markup, content, is_plain=True)
+
+    def _add(self, level: int, depth: int, markup: str, content: str, *, is_plain: bool) -> None:
+        if is_plain:
+            rendered = title = content.replace("`", "")
+            name = title.casefold()
+        else:
+            rendered = render_text(content)
+            title = one_line(rendered)
+            name = folded(title)
+        self.levels.append(level)
+        self.depths.append(depth)
+        self.markups.append(markup)
+        self.contents.append(content)
+        self.rendered.append(rendered)
+        self.titles.append(title)
+        self.folded.append(name)
+
+    def add_some(self, other: "HeadingTexts", rows: slice) -> None:
+        """Add those `rows` of `other`."""
+        self.levels += other.levels[rows]
+        self.depths += other.depths[rows]
+        self.markups += other.markups[rows]
+        self.contents += other.contents[rows]
+        self.rendered += other.rendered[rows]
+        self.titles += other.titles[rows]
+        self.folded += other.folded[rows]
+
+
+class HeadingRows:
+    """Headings of every depth, in document order. It grows while it is made, and then never changes.
+
+    `starts` and `ends` are those of their lines, with line ends; lines are 1-based and inclusive.
+    """
+
+    __slots__ = ("ends", "first_lines", "last_lines", "starts", "texts")
+
+    def __init__(self) -> None:
+        self.texts = HeadingTexts()
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.first_lines: list[int] = []
+        self.last_lines: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def block(self, number: int) -> Block:
+        """The heading with this number, as the tree of blocks has it."""
+        texts = self.texts
+        return Block(
+            kind=_HEADING,
+            first_line=self.first_lines[number],
+            last_line=self.last_lines[number],
+            span=Span(self.starts[number], self.ends[number]),
+            depth=texts.depths[number],
+            level=texts.levels[number],
+            markup=texts.markups[number],
+            content=texts.contents[number],
+        )
+
+    def add_roots(self, sources: Iterable[str], places: Sequence[tuple[int, int]]) -> None:
+        """Add headings at the root, but not their lines: their source, and the start and end of each."""
+        self.texts.add_roots(sources)
+        self.starts += [start for start, _ in places]
+        self.ends += [end for _, end in places]
+
+    def add_blocks(self, blocks: Iterable[Block]) -> None:
+        """Add those of `blocks` that are headings."""
+        for block in blocks:
+            if block.kind is _HEADING:
+                self.texts.add(block.level, block.depth, block.markup, block.content)
+                self.starts.append(block.span.start)
+                self.ends.append(block.span.end)
+                self.first_lines.append(block.first_line)
+                self.last_lines.append(block.last_line)
+
+    def add_rows(self, other: "HeadingRows", rows: slice, characters: int, lines: int) -> None:
+        """Add those `rows` of `other`, so many characters and lines further behind."""
+        self.texts.add_some(other.texts, rows)
+        for own, known, distance in (
+            (self.starts, other.starts, characters),
+            (self.ends, other.ends, characters),
+            (self.first_lines, other.first_lines, lines),
+            (self.last_lines, other.last_lines, lines),
+        ):
+            own.extend([place + distance for place in known[rows]] if distance else known[rows])
+
+
+def read_heading(source: str) -> tuple[int, str, str]:
+    """Level, markup and raw inline text of a heading at the root in these lines (sections 4.2 and 4.3)."""
+    if "\n" in source:
+        content, _, underline = source.rpartition("\n")
+        mark = underline.strip(" \t")[0]
+        return 1 if mark == "=" else 2, mark, content.strip(TRIMMED)
+    line = source.strip(" \t")
+    title = line.lstrip("#")
+    level = len(line) - len(title)
+    if title.endswith("#"):
+        title = _CLOSING_MARKS.sub("", title)
+    return level, line[:level], title.strip(TRIMMED)

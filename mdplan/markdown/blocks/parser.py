@@ -1,0 +1,299 @@
+"""The parser of record: markdown-it-py as this project configures it.
+
+It is CommonMark plus GFM as GitHub renders it. The remedies against markdown-it-py's own habits: the table
+rule stands behind the heading rule, a row of dashes without a pipe or a colon is a setext underline, links
+are neither validated nor normalized, and the nesting limit is far above that of the presets.
+
+Parsers are built at first use, because importing markdown-it-py takes longer than starting Python does.
+They keep no state of a parse, so threads share them; building one twice in a race is harmless.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
+
+from mdplan.markdown.blocks.parse_time import in_time
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.ruler import Ruler
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
+
+    BlockRule = Callable[[StateBlock, int, int, bool], bool]
+
+_Rule = TypeVar("_Rule")
+
+# What the block pass takes; a list counts twice (list and item).
+MAX_NESTING: Final = 400
+# Where Python's own limit stops the parser before that, this limit is safe on any stack.
+SAFE_NESTING: Final = 60
+# What the inline pass takes: brackets in brackets. Each costs four frames of the stack in the rules, and
+# the limit must stop before Python does, or results would depend on how deep the caller stands.
+MAX_INLINE_NESTING: Final = 100
+# Images in the alternative texts of images: each is a parse inside of a parse.
+MAX_IMAGE_NESTING: Final = 20
+
+_TABLE: Final = "table_behind_headings"
+_IN_TIME: Final = "in_time"
+# Lines that are looked at before a rule is asked, at most: they may belong to many blocks.
+_SHORT_PARAGRAPH: Final = 16
+_INTERRUPTS_PARAGRAPHS: Final = ["paragraph", "reference"]
+
+
+@cache
+def block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
+    """Parser of blocks: ``parse(text)`` gives block tokens, inline content is left as it is.
+
+    Link reference definitions are tokens of type ``definition``. The text must be without byte order mark
+    and front matter; deep nesting can raise `RecursionError`.
+    """
+    return new_block_parser(max_nesting)
+
+
+@cache
+def column_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
+    """Parser of blocks and footnote definitions, which are containers, that notes columns.
+
+    The first token of a table, a link reference definition and a footnote definition has in
+    ``meta["columns"]`` the 0-based column at which the text of each of its lines starts.
+    """
+    from mdit_py_plugins.footnote import footnote_plugin
+
+    parser = new_block_parser(max_nesting)
+    parser.use(footnote_plugin, inline=False, move_to_end=False)
+    ruler = parser.block.ruler
+    rules = rule_functions(ruler)
+    for name in (_TABLE, "footnote_def"):
+        ruler.at(name, _with_columns(rules[name]), {"alt": _INTERRUPTS_PARAGRAPHS})
+    ruler.at("reference", _with_columns(rules["reference"]))
+    return parser
+
+
+@cache
+def inline_parser() -> "MarkdownIt":
+    """Parser of inline content with GFM's autolinks, strikethrough and footnotes, for ``md.inline.parse``.
+
+    Raises `RecursionError` where images stand in images too deep.
+    """
+    return new_inline_parser()
+
+
+def new_inline_parser() -> "MarkdownIt":
+    """A parser as `inline_parser` gives, which the caller may change."""
+    from markdown_it.rules_inline import image
+    from mdit_py_plugins.footnote import footnote_plugin
+    from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
+
+    def image_within_limit(state: "StateInline", silent: bool) -> bool:
+        if silent:
+            return image(state, silent)
+        depth: int = state.env.get("imageDepth", 0)
+        if depth >= MAX_IMAGE_NESTING:
+            raise RecursionError
+        state.env["imageDepth"] = depth + 1
+        try:
+            return image(state, silent)
+        finally:
+            state.env["imageDepth"] = depth
+
+    parser = _configured(MAX_INLINE_NESTING)
+    parser.enable("strikethrough")
+    parser.options["strikethrough_single_tilde"] = True
+    parser.use(gfm_autolink_plugin)
+    parser.use(footnote_plugin, inline=False, move_to_end=False)
+    parser.inline.ruler.at("image", image_within_limit)
+    return parser
+
+
+def new_formatting_parser(renderer: type) -> "MarkdownIt":
+    """Parser of whole texts with footnotes, whose `renderer` writes Markdown; its plugins are the caller's.
+
+    Definitions and footnotes are tokens where they stand. Raises `RecursionError` for deep nesting.
+    """
+    from mdit_py_plugins.footnote import footnote_plugin
+
+    parser = _configured(MAX_NESTING, renderer)
+    return parser.use(footnote_plugin, inline=False, move_to_end=False)
+
+
+@cache
+def html_parser() -> "MarkdownIt":
+    """Parser that renders HTML as GitHub does, with HTML passed through: for comparison, never for show.
+
+    Raises `RecursionError` for deep nesting.
+    """
+    from mdit_py_plugins.footnote import footnote_plugin
+    from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
+    from mdit_py_plugins.tasklists import tasklists_plugin
+
+    parser = _configured(MAX_NESTING)
+    parser.enable("strikethrough")
+    parser.options["strikethrough_single_tilde"] = True
+    parser.options["inline_definitions"] = False
+    for plugin in (gfm_autolink_plugin, tasklists_plugin):
+        parser.use(plugin)
+    return parser.use(footnote_plugin, inline=False, move_to_end=False)
+
+
+def inert_parser(max_nesting: int) -> "MarkdownIt":
+    """Parser of whole texts, GFM without footnotes, in which HTML is text: to show what strangers wrote."""
+    from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
+
+    parser = _configured(max_nesting)
+    parser.enable("strikethrough")
+    parser.options["html"] = False
+    parser.options["strikethrough_single_tilde"] = True
+    parser.options["inline_definitions"] = False
+    return parser.use(gfm_autolink_plugin)
+
+
+def rule_functions(ruler: "Ruler[_Rule]") -> dict[str, _Rule]:
+    """Active rules of one of the parser's rulers, by name, in order."""
+    return dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))
+
+
+def new_block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
+    """A parser as `block_parser` gives, which the caller may change."""
+    parser = _configured(max_nesting)
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.rules_block import lheading, table
+
+    parser = MarkdownIt(
+        "commonmark",
+        {"maxNesting": max_nesting, "inline_definitions": True},
+        renderer_cls=renderer or RendererHTML,
+    )
+    parser.block.ruler.after("heading", _TABLE, _behind_headings(table), {"alt": _INTERRUPTS_PARAGRAPHS})
+    # They take nothing, and are asked wherever a rule may take or end something: for each line or token.
+    block_alternatives = ["paragraph", "reference", "blockquote", "list", "table"]
+    parser.block.ruler.before("code", _IN_TIME, _block_in_time, {"alt": block_alternatives})
+    parser.block.ruler.before("code", "table_end", _lone_pipe, {"alt": ["blockquote"]})
+    parser.block.ruler.at("lheading", _where_underlined(lheading))
+    parser.inline.ruler.before("text", _IN_TIME, _inline_in_time)
+    # Destinations are compared with the source and never loaded: they stay as they are written.
+    for name, method in (
+        ("normalizeLink", _unchanged),
+        ("normalizeLinkText", _unchanged),
+        ("validateLink", _always),
+    ):
+        setattr(parser, name, method)
+    return parser
+
+
+def _behind_headings(table: "BlockRule") -> "BlockRule":
+    """The rule for tables, for its place behind headings: a row of dashes alone underlines a heading."""
+
+    def table_behind_headings(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
+        if start_line + 1 < end_line:
+            start = state.bMarks[start_line + 1] + state.tShift[start_line + 1]
+            row = state.src[start : state.eMarks[start_line + 1]]
+            if "|" not in row and ":" not in row:
+                return False
+        if silent:
+            return table(state, start_line, end_line, True)
+        with _push_in_time(state):
+            return table(state, start_line, end_line, False)
+
+    return table_behind_headings
+
+
+def _where_underlined(lheading: "BlockRule") -> "BlockRule":
+    """The rule for setext headings, which asks of all lines of a paragraph what the next rule asks again.
+
+    It is spared where a paragraph is short, its lines keep to their container, and none begins as an
+    underline does.
+    """
+
+    def lheading_where_underlined(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
+        source, begins, indents = state.src, state.bMarks, state.tShift
+        lines = range(start_line + 1, end_line)[:_SHORT_PARAGRAPH]
+        is_long = len(lines) == _SHORT_PARAGRAPH
+        for line in lines:
+            if state.isEmpty(line):
+                is_long = False
+                break
+            if source[begins[line] + indents[line]] in "-=" or state.sCount[line] < state.blkIndent:
+                return lheading(state, start_line, end_line, silent)
+        if is_long:
+            return lheading(state, start_line, end_line, silent)
+        # What it does, too, where it finds no heading.
+        state.parentType = "paragraph"
+        return False
+
+    return lheading_where_underlined
+
+
+def _lone_pipe(state: "StateBlock", start_line: int, _end_line: int, silent: bool) -> bool:
+    """A line of nothing but `|` is no row, as on GitHub. Tables end where a quote may begin, and so here."""
+    if not silent or state.parentType != "table":
+        return False
+    return state.src[state.bMarks[start_line] : state.eMarks[start_line]].strip(" \t\v\f") == "|"
+
+
+def _block_in_time(_state: "StateBlock", _start_line: int, _end_line: int, _silent: bool) -> bool:
+    in_time()
+    return False
+
+
+def _inline_in_time(_state: "StateInline", _silent: bool) -> bool:
+    in_time()
+    return False
+
+
+@contextmanager
+def _push_in_time(state: "StateBlock") -> Iterator[None]:
+    """Ask for each token, too: a table can be as long and as wide as a document."""
+    push = state.push
+
+    def push_in_time(kind: str, tag: str, nesting: Literal[-1, 0, 1]) -> "Token":
+        in_time()
+        return push(kind, tag, nesting)
+
+    vars(state)["push"] = push_in_time
+    try:
+        yield
+    finally:
+        del vars(state)["push"]
+
+
+def _with_columns(rule: "BlockRule") -> "BlockRule":
+    """`rule`, noting on its first token at which columns the text of its lines starts."""
+
+    def with_columns(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
+        if silent:
+            return rule(state, start_line, end_line, True)
+        before = len(state.tokens)
+        found = rule(state, start_line, end_line, False)
+        if found:
+            state.tokens[before].meta["columns"] = tuple(
+                state.bMarks[line] + state.tShift[line] - (state.src.rfind("\n", 0, state.bMarks[line]) + 1)
+                for line in range(start_line, state.line)
+            )
+        return found
+
+    return with_columns
+
+
+def _unchanged(text: str) -> str:
+    return text
+
+
+def _always(_destination: str) -> bool:
+    return True
+
+
+@cache
+def trim_characters() -> str:
+    """What the parser strips from both ends of content."""
+    from markdown_it.common.utils import MD_TRIM_CHARS
+
+    return MD_TRIM_CHARS

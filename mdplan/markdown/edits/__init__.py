@@ -1,0 +1,1 @@
+"""Text edits of Markdown: spacing, lists, tables, code, matches."""

@@ -1,0 +1,164 @@
+"""What is wrong with front matter, or with the key of it that was asked for."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.front_matter.block import FrontMatterFormat
+from mdplan.markdown.front_matter.change import GONE, Key, value_at
+from mdplan.markdown.front_matter.error import FrontMatterError
+from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
+from mdplan.markdown.outline.outline import Outline
+from mdplan.text.source import visible
+from mdplan.text.span import Position
+
+_LISTED: Final = 8
+_LONGEST: Final = 60
+_EDIT_AS_TEXT: Final = "edit the lines themselves with replace_lines or replace_match"
+
+
+def no_block(*, may_create: bool) -> Diagnostic:
+    """FRONT_MATTER_NOT_FOUND, where the operation may create a block or not."""
+    create = '; `"createIfMissing": true` would make it' if may_create else ""
+    return Diagnostic(
+        code=Code.FRONT_MATTER_NOT_FOUND,
+        message="the file has no front matter",
+        hint=f"front matter starts with `---` or `+++` on the very first line{create}",
+    )
+
+
+def unreadable(outline: Outline, why: Unreadable) -> Diagnostic:
+    """FRONT_MATTER_INVALID for a block that cannot be read, or not with safety."""
+    place = position_of(outline, why.offset)
+    at = f" at line {place.line}" if place else ""
+    return Diagnostic(
+        code=Code.FRONT_MATTER_INVALID,
+        message=f"the front matter cannot be edited by keys{at}: {why.reason}",
+        hint=_EDIT_AS_TEXT,
+        place=place,
+    )
+
+
+def cannot_change(outline: Outline, error: FrontMatterError) -> Diagnostic:
+    """FRONT_MATTER_INVALID for a change that cannot be made, or not be proven to be the only one."""
+    return Diagnostic(
+        code=Code.FRONT_MATTER_INVALID,
+        message=f"the front matter cannot be changed so: {error.reason}",
+        hint=_EDIT_AS_TEXT,
+        place=position_of(outline, error.offset),
+    )
+
+
+def key_not_found(content: FrontMatterContent, key: Key, *, hint: str = "") -> Diagnostic:
+    """KEY_NOT_FOUND with the nearest keys, else the first ones."""
+    near = content.names.nearest(".".join(key))
+    if hint:
+        advice = hint
+    elif near:
+        advice = f"did you mean {' or '.join(f'`{visible(name)}`' for name in near)}?"
+    elif content.values:
+        names = [f"`{visible(shortened(name))}`" for name in content.values]
+        advice = f"its keys are {', '.join(names[:_LISTED])}{', …' if len(names) > _LISTED else ''}"
+    else:
+        advice = "it has no keys"
+    return Diagnostic(
+        code=Code.KEY_NOT_FOUND, message=f"the front matter has no key {shown(key)}", hint=advice
+    )
+
+
+def two_meanings(keys: Sequence[Key]) -> Diagnostic:
+    """INVALID_ARGUMENT for a dotted key that could mean any of `keys`."""
+    spelled = (f'`"key": {json.dumps(list(key), ensure_ascii=False)}`' for key in keys)
+    return Diagnostic(
+        code=Code.INVALID_ARGUMENT,
+        message="the dots of this key could be part of a name, as in others here, or stand between maps",
+        hint=f"send an array: {' or '.join(spelled)}",
+    )
+
+
+def null_in_toml(content: FrontMatterContent, value: object) -> Iterator[Diagnostic]:
+    """INVALID_ARGUMENT where `value` is null, or holds one, and the block is TOML."""
+    if content.format is FrontMatterFormat.TOML and _holds_null(value):
+        yield Diagnostic(
+            code=Code.INVALID_ARGUMENT,
+            message="TOML has no null",
+            hint="delete the key with delete_front_matter, or give another value",
+        )
+
+
+def not_of_kind(outline: Outline, content: FrontMatterContent, key: Key, wanted: str) -> Diagnostic:
+    """INVALID_ARGUMENT for the value of `key`, which is not `wanted`."""
+    place = place_of(outline, content, key)
+    at = f" at line {place.line}" if place else ""
+    return Diagnostic(
+        code=Code.INVALID_ARGUMENT,
+        message=f"{shown(key)}{at} is {kind_of(value_at(content.values, key))}, not {wanted}",
+        hint="name another key, or give this one a new value with set_front_matter",
+        place=place,
+    )
+
+
+def other_value(outline: Outline, content: FrontMatterContent, key: Key) -> Diagnostic:
+    """TEXT_MISMATCH for the value of `key`, which is not `expectedValue`."""
+    place = place_of(outline, content, key)
+    at = f" at line {place.line}" if place else ""
+    return Diagnostic(
+        code=Code.TEXT_MISMATCH,
+        message=f"the value of {shown(key)}{at} is not expectedValue",
+        hint="read the front matter again",
+        place=place,
+    )
+
+
+def _holds_null(value: object) -> bool:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if each is None:
+            return True
+        waiting += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+    return False
+
+
+def shown(key: Key) -> str:
+    """`key` as a caller writes it: dotted, or an array where one of its parts has a dot."""
+    has_dot = any("." in element for element in key)
+    text = json.dumps(list(key), ensure_ascii=False) if has_dot else ".".join(key)
+    return f"`{visible(shortened(text))}`"
+
+
+def shortened(text: str) -> str:
+    """`text`, or the beginning of a long one."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def kind_of(value: object) -> str:
+    """What a value is, in words."""
+    if value is GONE:
+        return "missing"
+    if value is None:
+        return "empty"
+    names = {
+        dict: "a map",
+        list: "a list",
+        str: "text",
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+    }
+    return names.get(type(value), "a date or time")
+
+
+def place_of(outline: Outline, content: FrontMatterContent, key: Key) -> Position | None:
+    """Where `key`, or the nearest map around it, stands; None where that is not known."""
+    lengths = range(len(key), 0, -1)
+    found = next((content.places[key[:n]] for n in lengths if key[:n] in content.places), None)
+    return position_of(outline, found.start if found else None)
+
+
+def position_of(outline: Outline, offset: int | None) -> Position | None:
+    """Position of `offset`, which counts from the start of the content."""
+    if outline.front_matter is None or offset is None:
+        return None
+    return outline.source.lines.position(outline.front_matter.content.start + offset)

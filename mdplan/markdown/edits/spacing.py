@@ -1,0 +1,148 @@
+"""Where blocks go into a section, and the blank lines around them.
+
+What is missing between an inserted block and its neighbours is added, nothing is removed (DESIGN 4).
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree
+from mdplan.markdown.edits.payload import Payload
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import with_line_ends
+from mdplan.text.span import Span
+from mdplan.text.value import value
+
+_TABLE_ROWS: Final = re.compile(r"(?: {0,3}\|.*(?:\n|\Z))+")
+
+
+def start_of_body(outline: Outline, section: Section) -> int:
+    """Offset of the first line of the section's own body that is not blank; else where the body starts."""
+    lines = outline.source.lines
+    for line in range(lines.line_at(section.body.start), lines.count + 1):
+        if lines.start(line) >= section.body.end:
+            break
+        if lines.start(line) >= section.body.start and lines.content(line).strip(" \t"):
+            return lines.start(line)
+    return section.body.start
+
+
+def end_of_body(outline: Outline, section: Section) -> int:
+    """Offset behind the last line of the section's own body that is not blank."""
+    return _behind_text(outline, section.body)
+
+
+def end_of_subtree(outline: Outline, section: Section) -> int:
+    """Offset behind the last line of the whole section that is not blank; for the preamble, of the file."""
+    if section.is_root:
+        return _behind_text(outline, Span(section.span.start, outline.content_end))
+    return _behind_text(outline, Span(section.body.start, section.span.end))
+
+
+@value(frozen=True, slots=True)
+class PlacedBlocks:
+    """One edit that writes several blocks; `spans` are the places of the blocks in its new text."""
+
+    edit: TextEdit
+    spans: tuple[Span, ...]
+
+
+def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> PlacedBlocks:
+    """The blocks of `payloads`, one after another, in place of the whole lines of `span`, which may be empty.
+
+    It starts at a line start or the end of the text. A payload that continues the list or table before it
+    takes that block's own spacing; elsewhere a blank line stands on both sides. The final newline of the
+    file is left as it was; an empty file is ended by a line end.
+    """
+    source, offset = outline.source, span.start
+    text = source.text
+    line_end = outline.view.line_end_around(offset)
+    new_text = ""
+    spans: list[Span] = []
+    if offset and text[offset - 1] not in "\r\n":
+        new_text += line_end
+    if offset and line_before_has_text(outline, offset):
+        new_text += "" if _continues(outline.tree, text, offset, payloads[0]) else line_end
+    for index, payload in enumerate(payloads):
+        if index:
+            before = payloads[index - 1]
+            tight = _continues(before.tree, before.text, len(before.text), payload)
+            new_text += line_end if tight else line_end * 2
+        block = with_line_ends(payload.text, line_end)
+        spans.append(Span(len(new_text), len(new_text) + len(block)))
+        new_text += block
+    if span.end < len(text):
+        tight = not line_has_text(outline, span.end)
+        tight = tight or _leads_into(outline.tree, text, span.end, payloads[-1])
+        new_text += line_end if tight else line_end * 2
+    elif not text or text[-1] in "\r\n":
+        new_text += line_end
+    return PlacedBlocks(TextEdit(span, new_text), tuple(spans))
+
+
+def _behind_text(outline: Outline, span: Span) -> int:
+    lines = outline.source.lines
+    if not len(span):
+        return span.start
+    line, first = lines.line_at(span.end - 1), lines.line_at(span.start)
+    while line >= first and not lines.content(line).strip(" \t"):
+        line -= 1
+    return lines.end(line) if line >= first else span.start
+
+
+def line_before_has_text(outline: Outline, offset: int) -> bool:
+    """Whether the line that ends at the line start `offset`, or is cut by it, is not blank."""
+    lines = outline.source.lines
+    return bool(lines.content(lines.line_at(offset - 1)).strip(" \t"))
+
+
+def line_has_text(outline: Outline, offset: int) -> bool:
+    """Whether the line that starts at `offset` is not blank."""
+    lines = outline.source.lines
+    return bool(lines.content(lines.line_at(offset)).strip(" \t"))
+
+
+def _continues(tree: BlockTree, text: str, end: int, payload: Payload) -> bool:
+    """Whether `payload` goes on with the tight list, or the table, that ends at `end` of `text`."""
+    roots = payload.tree.roots
+    is_list = bool(roots) and roots[0].kind is BlockKind.LIST
+    is_rows = bool(roots) and not is_list and _TABLE_ROWS.fullmatch(payload.text) is not None
+    # Most payloads are neither, and to look what stands there costs more.
+    last = tree.root_ending_at(end) if is_list or is_rows else None
+    if last is None:
+        return False
+    if last.kind is BlockKind.TABLE:
+        return is_rows and all(block.kind is not BlockKind.TABLE for block in roots)
+    return _are_one_list(last, roots[0]) and not _is_loose(tree, last, text)
+
+
+def _leads_into(tree: BlockTree, text: str, start: int, payload: Payload) -> bool:
+    """Whether the tight list at `start` of `text` goes on from the one that `payload` ends with."""
+    if not payload.tree.roots or payload.tree.roots[-1].kind is not BlockKind.LIST:
+        return False
+    first = tree.root_at(start)
+    if first is None or first.span.start != start:
+        return False
+    return _are_one_list(payload.tree.roots[-1], first) and not _is_loose(tree, first, text)
+
+
+def _are_one_list(before: Block, after: Block) -> bool:
+    """Whether two lists, one behind the other, are one: they have the same kind of marker."""
+    return before.kind is BlockKind.LIST and after.kind is BlockKind.LIST and before.markup == after.markup
+
+
+def _is_loose(tree: BlockTree, listing: Block, text: str) -> bool:
+    """Whether a blank line stands before one of the items of `listing`."""
+    items = [
+        block
+        for block in tree.inside(listing.span)
+        if block.kind is BlockKind.LIST_ITEM and block.depth == listing.depth + 1
+    ]
+    return any(
+        before.span.end < after.span.start and not text[before.span.end : after.span.start].strip()
+        for before, after in pairwise(items)
+    )

@@ -1,0 +1,1 @@
+"""Lists, tables and kinds of inline nodes, read from a document."""

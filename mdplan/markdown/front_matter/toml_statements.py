@@ -1,0 +1,141 @@
+"""TOML front matter as statements with places: headers, and keys with their values.
+
+tomlkit gives no places, so the lines are scanned here; only what `tomllib` has read before comes in, and what
+comes of an edit is read by it again. TOML 1.0, sections "Keys", "String", "Array" and "Table".
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Final
+
+from mdplan.markdown.front_matter.change import Key
+from mdplan.markdown.front_matter.error import FrontMatterError
+from mdplan.text.lines import LineIndex
+from mdplan.text.span import Span
+from mdplan.text.value import value
+
+_STRING: Final = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}|' + r"'''.*?'{3,5}" + r'|"(?:[^"\\\r\n]|\\.)*"' + r"|'[^'\r\n]*'", re.DOTALL
+)
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
+_BLANKS: Final = re.compile(r"[ \t]*")
+_LINE_END: Final = re.compile(r"[\r\n]|\Z")
+_IN_VALUE: Final = re.compile(r"[^\"'#\[\]{}\r\n]+")
+
+
+@value(frozen=True, slots=True)
+class Header:
+    """A line ``[path]`` or ``[[path]]``; `span` is the whole line."""
+
+    path: Key
+    is_array: bool
+    span: Span
+
+
+@value(frozen=True, slots=True)
+class Assignment:
+    """``key = value`` below a header of the path `table`; `path` is from the outermost map.
+
+    `span` are the whole lines, `key` and `value` the texts in them. `in_array` says that it stands in one of
+    several tables of a name, which no path can tell from each other.
+    """
+
+    path: Key
+    table: Key
+    in_array: bool
+    span: Span
+    key: Span
+    value: Span
+
+
+Statement = Header | Assignment
+
+
+def read_statements(text: str, lines: LineIndex) -> tuple[Statement, ...]:
+    """Statements of the TOML `text` in order. Raises `FrontMatterError` for what cannot be followed."""
+    return tuple(_statements(text, lines))
+
+
+def _statements(text: str, lines: LineIndex) -> Iterator[Statement]:
+    table: Key = ()
+    arrays: set[Key] = set()
+    line = 1
+    while line <= lines.count:
+        at = _skip_blanks(text, lines.start(line))
+        if at == lines.content_end(line) or text[at] == "#":
+            line += 1
+            continue
+        if text[at] == "[":
+            is_array = text.startswith("[[", at)
+            table, _ = _read_key(text, at + 1 + is_array)
+            if is_array:
+                arrays.add(table)
+            yield Header(table, is_array, lines.span(line, line))
+            line += 1
+            continue
+        name, end = _read_key(text, at)
+        if text[end : end + 1] != "=":
+            raise FrontMatterError("a line of it cannot be followed", at)
+        start = _skip_blanks(text, end + 1)
+        value = Span(start, _value_end(text, start))
+        last = lines.line_at(max(value.end - 1, at))
+        key = Span(at, at + len(text[at:end].rstrip(" \t")))
+        in_array = any(table[:length] in arrays for length in range(1, len(table) + 1))
+        yield Assignment(table + name, table, in_array, lines.span(line, last), key, value)
+        line = last + 1
+
+
+def _read_key(text: str, at: int) -> tuple[Key, int]:
+    """Dotted key at `at`, and the offset behind it and the blanks that follow."""
+    parts: list[str] = []
+    while True:
+        at = _skip_blanks(text, at)
+        quoted, bare = _STRING.match(text, at), _BARE_KEY.match(text, at)
+        found = quoted or bare
+        if found is None:
+            raise FrontMatterError("a key of it cannot be followed", at)
+        parts.append(tomllib.loads(f"k={found[0]}")["k"] if quoted else found[0])
+        at = _skip_blanks(text, found.end())
+        if text[at : at + 1] != ".":
+            return tuple(parts), at
+        at += 1
+
+
+def _value_end(text: str, at: int) -> int:
+    """Offset behind the value that starts at `at`, without blanks or a comment behind it."""
+    depth, end = 0, at
+    while at < len(text):
+        string = _STRING.match(text, at)
+        plain = _IN_VALUE.match(text, at)
+        character = text[at]
+        if string:
+            at = end = string.end()
+        elif plain:
+            end = at + len(plain[0].rstrip(" \t")) if plain[0].strip(" \t") else end
+            at = plain.end()
+        elif character == "#":
+            if not depth:
+                break
+            at = _line_end(text, at)
+        elif character in "\r\n":
+            if not depth:
+                break
+            at += 1
+        else:
+            depth += 1 if character in "[{" else -1
+            at = end = at + 1
+            if not depth:
+                break
+    return end
+
+
+def _line_end(text: str, at: int) -> int:
+    found = _LINE_END.search(text, at)
+    assert found is not None, "every text has an end"
+    return found.start()
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    found = _BLANKS.match(text, at)
+    return found.end() if found else at

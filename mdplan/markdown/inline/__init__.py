@@ -1,0 +1,1 @@
+"""Inline content with positions: links, code, images, URLs."""

@@ -1,0 +1,1 @@
+"""Links and what they name."""

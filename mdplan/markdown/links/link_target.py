@@ -1,0 +1,102 @@
+"""What a destination names among the files of a root.
+
+A path names a file or folder from the folder of the document, one that begins with ``/`` from the root.
+Where there is no such file, `a.html` and `a` name the page that is made of `a.md`. A wiki link names a page
+by the end of its path, wherever it is: without suffix, without case, with hyphens for spaces.
+"""
+
+from collections.abc import Sequence
+from enum import Enum, auto
+from typing import Protocol
+
+from mdplan.markdown.links.destinations import Destination, Form
+from mdplan.markdown.links.link_path import (
+    MARKDOWN_SUFFIXES,
+    folder_of,
+    followed,
+    leads_out,
+    page_key,
+    page_variants,
+    without_suffix,
+)
+from mdplan.markdown.links.targets import is_resolved
+from mdplan.markdown.outline.anchors import heading_slug
+from mdplan.text.value import value
+
+
+class Held(Enum):
+    """What is at a path: a file, nothing, or something else: a folder, or what cannot be looked at."""
+
+    FILE = auto()
+    OTHER = auto()
+    NOTHING = auto()
+
+
+class FileTree(Protocol):
+    """The files of one root, as links see them. Paths are from the root."""
+
+    def at(self, path: str) -> Held:
+        """What is at `path`."""
+
+    def pages(self, key: str) -> Sequence[str]:
+        """Markdown files whose `page_key` is `key`, sorted."""
+
+
+@value(frozen=True, slots=True)
+class Target:
+    """What a destination names: `path` from the root. `as_page` says that it names the page made of it."""
+
+    path: str
+    held: Held
+    as_page: bool = False
+
+
+def find_target(tree: FileTree, document: str, destination: Destination) -> Target | None:
+    """What `destination` names in the file `document`; None where several files could be meant."""
+    if not destination.path:
+        return Target(document, Held.FILE)
+    if destination.form is Form.WIKI:
+        return _find_page(tree, document, destination.path)
+    path = followed(folder_of(document), destination.path)
+    if not path or leads_out(path):
+        return Target(path, Held.OTHER)
+    held = tree.at(path)
+    if held is Held.NOTHING:
+        for variant in page_variants(path):
+            if tree.at(variant) is Held.FILE:
+                return Target(variant, Held.FILE, as_page=True)
+    return Target(path, held)
+
+
+def has_anchor(destination: Destination, anchors: frozenset[str]) -> bool:
+    """Whether the fragment of `destination`, if it has one, is among `anchors` (as `target_key` writes them).
+
+    A wiki link may name a heading by its text, or a block (``^id``), which only notes know.
+    """
+    fragment = destination.fragment
+    if fragment is None or is_resolved(fragment, anchors):
+        return True
+    is_wiki = destination.form is Form.WIKI
+    return is_wiki and (fragment.startswith("^") or heading_slug(fragment) in anchors)
+
+
+def _find_page(tree: FileTree, document: str, written: str) -> Target | None:
+    wanted = "/" + _wiki_form(written.strip("/"))
+    fitting = {
+        page: form
+        for page in tree.pages(page_key(written))
+        if (form := "/" + _wiki_form(page)).endswith(wanted)
+    }
+    if len(fitting) > 1:
+        # The page beside the document is meant, else the one at the root, else nobody knows.
+        beside = "/" + _wiki_form(folder_of(document) + wanted).lstrip("/")
+        fitting = {page: form for page, form in fitting.items() if form == beside} or {
+            page: form for page, form in fitting.items() if form == wanted
+        }
+        if len(fitting) != 1:
+            return None
+    return next((Target(page, Held.FILE) for page in fitting), Target(written, Held.NOTHING))
+
+
+def _wiki_form(path: str) -> str:
+    return without_suffix(path, MARKDOWN_SUFFIXES).lower().replace(" ", "-")

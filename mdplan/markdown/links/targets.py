@@ -1,0 +1,179 @@
+"""Places of a document that links can point to, and how GitHub compares a link with them."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from mdplan.markdown.blocks.block import WITH_CONTENT, Block, BlockKind
+from mdplan.markdown.inline.inline_node import InlineKind, InlineNode
+from mdplan.markdown.outline.anchors import GITHUB_PREFIX, Anchor
+from mdplan.markdown.outline.outline import Outline
+from mdplan.text.span import Span
+
+if TYPE_CHECKING:
+    from mdplan.markdown.inline.html_attributes import HtmlAttribute
+    from mdplan.markdown.inline.plain_inline import Labels
+
+_ALWAYS: Final = frozenset({"", "top"})
+_TEXT_FRAGMENT: Final = ":~:"
+# What a tag can hold: line ends with what containers put before the next line, and quoted text.
+_IN_TAG: Final = r"""(?:[^<>"'\r\n]|[\r\n][ \t>]*+|"[^"]*+"|'[^']*+')*?"""
+# Without one of these no tag names an anchor.
+_ANCHOR_SIGN: Final = re.compile(r"(?:id|name)\s*=", re.IGNORECASE)
+
+
+def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
+    """Anchors in document order: generated from headings, and explicit ids (of links also names) in HTML."""
+    lines = outline.source.lines
+    found = [
+        (section.span.start, Anchor(section.anchor, section.first_line, explicit=False))
+        for section in outline.every_section()
+        if section.anchor
+    ]
+    found += (
+        (span.start, Anchor(anchor, lines.line_at(span.start), explicit=True))
+        for anchor, span in explicit_anchors(outline)
+    )
+    return tuple(anchor for _, anchor in sorted(found, key=lambda place: place[0]))
+
+
+def explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
+    """Anchors that HTML names, in document order, each with the place of its name."""
+    if outline.explicit_anchors is None:
+        text = outline.source.text
+        mark = with_anchor() if "<" in text and _ANCHOR_SIGN.search(text) else None
+        found = {
+            attribute.value_span: attribute.value
+            for attribute in (_attributes_with(outline, mark) if mark else ())
+            if attribute.value
+            and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
+        }
+        outline.explicit_anchors = tuple((found[span], span) for span in sorted(found))
+    return outline.explicit_anchors
+
+
+def _attributes_with(outline: Outline, mark: re.Pattern[str]) -> "Iterator[HtmlAttribute]":
+    """All attributes in blocks that hold `mark`; the parser is loaded only where they are not plain."""
+    text = outline.source.text
+    # A footnote holds blocks that the tree has elsewhere.
+    is_plain = outline.tree.is_scanned and "\0" not in text and "[^" not in text
+    labels: dict[str, str] | None = None if "]:" in text else {}
+    for block in leaves_holding(outline, whole(outline), mark):
+        found = _plain_attributes(text, block, lambda: labels) if is_plain else None
+        yield from attributes_in(outline, block.span, mark) if found is None else found
+
+
+def _plain_attributes(text: str, block: Block, labels: "Labels") -> "list[HtmlAttribute] | None":
+    """Attributes in the inline content of `block`; None where they are not told without the parser.
+
+    The content has to stand in one piece in `text`, and nowhere else in the block.
+    """
+    start, end = block.span.start, block.span.end
+    if block.kind not in WITH_CONTENT or text.count(block.content, start, end) != 1:
+        return None
+    from mdplan.markdown.inline.html_attributes import html_attributes
+    from mdplan.markdown.inline.plain_inline import plain_nodes
+
+    nodes = plain_nodes(block.content, labels)
+    if nodes is None:
+        return None
+    at = text.find(block.content, start, end)
+    tags = [node.span for node in nodes if node.kind is InlineKind.HTML]
+    return [each for tag in tags for each in html_attributes(text, Span(tag.start + at, tag.end + at))]
+
+
+def resolvable_targets(outline: Outline) -> frozenset[str]:
+    """Every anchor of the document, as `target_key` writes it."""
+    return frozenset(target_key(anchor.id) for anchor in find_anchors(outline))
+
+
+def target_key(fragment: str) -> str:
+    """`fragment` (without ``#``) as GitHub compares it: percent-decoded, without case and its own prefix."""
+    return percent_decoded(fragment).lower().removeprefix(GITHUB_PREFIX)
+
+
+def percent_decoded(text: str, errors: str = "replace") -> str:
+    """`text` with its percent-encoded bytes as the UTF-8 that they are; `errors` says what of other bytes."""
+    if "%" not in text:
+        return text
+    # Most documents have none, and this takes longer to load than they take to be read.
+    from urllib.parse import unquote
+
+    return unquote(text, errors=errors)
+
+
+def is_resolved(fragment: str, targets: frozenset[str]) -> bool:
+    """Whether `fragment` (without ``#``) is one of `targets`, or a place that every page has.
+
+    The top of a page is the empty fragment or ``top`` (HTML standard, section 7.4.6.4); a text fragment
+    (``:~:text=…``) is for the browser to find.
+    """
+    key = target_key(fragment)
+    return key in targets or key in _ALWAYS or key.startswith(_TEXT_FRAGMENT)
+
+
+@cache
+def with_anchor() -> re.Pattern[str]:
+    """Tags that may have an attribute which names an anchor."""
+    return re.compile(rf"<[A-Za-z]{_IN_TAG}\b(?:id|name)\s*=", re.IGNORECASE)
+
+
+@cache
+def _with_attribute() -> re.Pattern[str]:
+    return re.compile(rf"<[A-Za-z]{_IN_TAG}=")
+
+
+def attributes_in(
+    outline: Outline, span: Span, mark: re.Pattern[str] | None = None
+) -> "Iterator[HtmlAttribute]":
+    """Attributes with values of the HTML tags that share a code point with `span`.
+
+    Of a block of HTML, they are those of all its tags. Only blocks that hold `mark` are looked at, which is
+    that of a tag with an attribute if none is given.
+    """
+    text, mark = outline.source.text, mark or _with_attribute()
+    for block in leaves_holding(outline, span, mark):
+        # Loaded where there is a tag.
+        from mdplan.markdown.inline.html_attributes import html_attributes
+
+        if block.kind is BlockKind.HTML:
+            yield from html_attributes(text, block.span)
+            continue
+        for node in _nodes_of(outline, block, span):
+            if node.kind is InlineKind.HTML:
+                yield from html_attributes(text, node.span)
+
+
+def nodes_near(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[InlineNode]:
+    """Inline nodes that share a code point with `span`, in document order, of blocks that hold `mark`."""
+    for block in leaves_holding(outline, span, mark):
+        yield from _nodes_of(outline, block, span)
+
+
+def _nodes_of(outline: Outline, block: Block, span: Span) -> tuple[InlineNode, ...]:
+    area = Span(max(block.span.start, span.start), min(block.span.end, span.end))
+    return outline.inline.nodes_in(area)
+
+
+def leaves_holding(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[Block]:
+    """Leaf blocks that share a code point with `span` and hold `mark`, or its beginning, in document order.
+
+    Blocks and their inline content are the costly part of a document, and most blocks do not hold what a
+    question is about: so the text is searched first.
+    """
+    text, tree = outline.source.text, outline.tree
+    first = tree.leaf_at(span.start) if span.start else None
+    last = tree.leaf_at(max(span.start, span.end - 1)) if span.end < len(text) else None
+    at = min(first.span.start, span.start) if first else span.start
+    end = max(last.span.end, span.end) if last else span.end
+    while (found := mark.search(text, at, end)) is not None:
+        block = tree.leaf_at(found.start())
+        at = max(block.span.end, found.start() + 1) if block else found.start() + 1
+        if block and block.span.overlaps(span):
+            yield block
+
+
+def whole(outline: Outline) -> Span:
+    """Span of the whole text."""
+    return Span(0, len(outline.source.text))

@@ -1,0 +1,1 @@
+"""Sections of a document: headings, paths, IDs, anchors, regions."""

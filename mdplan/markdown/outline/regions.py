@@ -1,0 +1,83 @@
+"""Regions: text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``, which tools replace."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from itertools import groupby
+from typing import Final
+
+from mdplan.markdown.blocks.blocks import INLINE_KINDS, Block, BlockKind
+from mdplan.markdown.inline.inline_node import InlineKind
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.region import Marker, Region, Regions
+from mdplan.text.span import Span
+
+_MARKER: Final = re.compile(r"<!--[ \t]*(?P<name>[A-Za-z0-9][\w.-]*):(?P<edge>start|end)[ \t]*-->")
+
+
+def find_regions(outline: Outline) -> Regions:
+    """Regions of a document, which notes them; they may stand in each other.
+
+    Markers in code, in front matter and inside of another comment are text. Where two regions cross, the
+    one whose end comes first is a pair, and the markers of the other are unpaired.
+    """
+    if outline.regions is None:
+        outline.regions = _regions(outline)
+    return outline.regions
+
+
+def _regions(outline: Outline) -> Regions:
+    pairs: list[Region] = []
+    unpaired: list[Marker] = []
+    waiting: list[Marker] = []
+    waits: Counter[str] = Counter()
+    for marker in _markers(outline):
+        if marker.is_start:
+            waiting.append(marker)
+            waits[marker.name] += 1
+        elif not waits[marker.name]:
+            unpaired.append(marker)
+        else:
+            while (start := waiting.pop()).name != marker.name:
+                waits[start.name] -= 1
+                unpaired.append(start)
+            waits[marker.name] -= 1
+            pairs.append(Region(name=marker.name, start=start, end=marker))
+    unpaired += waiting
+    return Regions(
+        tuple(sorted(pairs, key=lambda region: region.start.span)),
+        tuple(sorted(unpaired, key=lambda marker: marker.span)),
+    )
+
+
+def _markers(outline: Outline) -> Iterator[Marker]:
+    """Comments that are markers; blocks and inline nodes are looked at only where one could be."""
+    text = outline.source.text
+    for block, matches in groupby(_MARKER.finditer(text, outline.body_start), partial(_block_of, outline)):
+        spans = frozenset[Span]()
+        if block is not None and block.kind in INLINE_KINDS:
+            nodes = outline.inline.nodes_in(block.span)
+            spans = frozenset(node.span for node in nodes if node.kind is InlineKind.HTML)
+        for match in matches:
+            span = Span(*match.span())
+            in_html = (
+                block is not None and block.kind is BlockKind.HTML and _is_comment(text, block.span, span)
+            )
+            if in_html or span in spans:
+                yield Marker(
+                    name=match["name"],
+                    is_start=match["edge"] == "start",
+                    span=span,
+                    line=outline.source.lines.line_at(span.start),
+                )
+
+
+def _block_of(outline: Outline, match: re.Match[str]) -> Block | None:
+    return outline.tree.leaf_at(match.start())
+
+
+def _is_comment(text: str, block: Span, span: Span) -> bool:
+    """Whether the comment before `span` in the HTML `block`, if there is one, has ended there."""
+    before = text.rfind("<!--", block.start, span.start)
+    return before < 0 or text.find("-->", before + 2, span.start) >= 0

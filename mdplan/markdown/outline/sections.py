@@ -1,0 +1,158 @@
+"""Sections, made of the headings of a document when somebody asks for them."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import overload
+
+from mdplan.markdown.blocks.heading_rows import HeadingRows
+from mdplan.markdown.outline.heading_tree import HeadingTree
+from mdplan.markdown.outline.section import Section
+from mdplan.markdown.section_id import section_id
+from mdplan.text.lines import LineIndex
+from mdplan.text.span import Span
+
+
+class SectionTable:
+    """Every section of a document; the same one is made once.
+
+    `body` reaches from the end of the front matter to where the last section ends. Sections go by the number
+    of their heading in `rows` and `tree`.
+    """
+
+    def __init__(self, rows: HeadingRows, tree: HeadingTree, lines: LineIndex, body: Span) -> None:
+        """Table of the headings in `rows`, of which `tree` is made."""
+        self.rows = rows
+        self.tree = tree
+        self._lines = lines
+        self._body = body
+        self._made: dict[int, Section] = {}
+
+    @cached_property
+    def preamble(self) -> Section:
+        """Text before the first top-level heading."""
+        body, tops = self._body, self.tree.tops
+        end = min(self.rows.starts[tops[0]], body.end) if tops else body.end
+        span = Span(body.start, max(end, body.start))
+        return Section(
+            rows=self.rows,
+            number=None,
+            index=0,
+            level=0,
+            title="",
+            path=(),
+            section_id=section_id(()),
+            ordinal=1,
+            repeats=1,
+            anchor=None,
+            span=span,
+            body=span,
+            first_line=self._first_line(span.start) if len(span) else 0,
+            last_line=self._last_line_before(span.end) if len(span) else 0,
+            parent=None,
+        )
+
+    def section(self, number: int) -> Section:
+        """The section of the heading with this number."""
+        found = self._made.get(number)
+        return next(self.every((number,))) if found is None else found
+
+    def every(self, numbers: Iterable[int]) -> Iterator[Section]:
+        """The sections of the headings with these numbers, in their order."""
+        rows, tree, made, texts = self.rows, self.tree, self._made, self.rows.texts
+        (bounds, lines), tops = self._bounds, tree.tops
+        for number in numbers:
+            if number in made:
+                yield made[number]
+                continue
+            is_nested, index, parent = texts.depths[number] > 0, tree.indexes[number], tree.parents[number]
+            end = body_end = heading_end = rows.ends[number]
+            last_line = rows.last_lines[number]
+            # Definitions at the end of the text can follow on the last heading, and belong to no section.
+            if not is_nested and bounds[closer := tree.closers[number]] > end:
+                end, last_line = bounds[closer], lines[closer] - 1
+                body_end = bounds[tops[index] if index < len(tops) else -1]
+            # By position, since to make one by the names of its fields takes three times as long.
+            section = Section(
+                rows,
+                number,
+                0 if is_nested else index,
+                texts.levels[number],
+                texts.titles[number],
+                tree.path(number),
+                tree.section_id(number),
+                tree.ordinals[number],
+                tree.repeats[number],
+                tree.anchors[number],
+                Span(rows.starts[number], end),
+                Span(heading_end, body_end),
+                rows.first_lines[number],
+                last_line,
+                0 if parent is None else tree.indexes[parent],
+                is_nested,
+            )
+            # Another thread may have been faster; sections are compared by identity.
+            yield made.setdefault(number, section)
+
+    @cached_property
+    def _bounds(self) -> tuple[list[int], list[int]]:
+        """Where headings start, and their first lines; behind them, where the last section ends."""
+        last_line = self._lines.line_at(self._body.end - 1) if self._body.end else 0
+        return [*self.rows.starts, self._body.end], [*self.rows.first_lines, last_line + 1]
+
+    def number_at(self, offset: int) -> int | None:
+        """Number of the heading that starts at `offset`."""
+        starts = self.rows.starts
+        number = bisect_left(starts, offset)
+        return number if number < len(starts) and starts[number] == offset else None
+
+    def body_end(self, number: int) -> int:
+        """Where the own body of the section of a top-level heading ends."""
+        bounds, _ = self._bounds
+        return max(bounds[self.tree.follower(number)], self.rows.ends[number])
+
+    def _first_line(self, start: int) -> int:
+        return self._lines.line_at(start) if start else 1
+
+    def _last_line_before(self, end: int) -> int:
+        first = self.number_at(end)
+        return self._lines.line_at(end - 1) if first is None else self.rows.first_lines[first] - 1
+
+
+class Sections(Sequence[Section]):
+    """Sections of a table, made when they are looked at: of the headings with the given numbers.
+
+    The preamble is the first one where it `has_preamble`.
+    """
+
+    def __init__(self, table: SectionTable, numbers: Sequence[int], *, has_preamble: bool) -> None:
+        """View of `table`."""
+        self._table = table
+        self._numbers = numbers
+        self._before = int(has_preamble)
+
+    def __len__(self) -> int:
+        return self._before + len(self._numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> Section: ...
+    @overload
+    def __getitem__(self, index: slice) -> "tuple[Section, ...]": ...
+    def __getitem__(self, index: int | slice) -> "Section | tuple[Section, ...]":
+        if isinstance(index, slice) and not self._before:
+            return tuple(map(self._table.section, self._numbers[index]))
+        if isinstance(index, slice):
+            return tuple(self[each] for each in range(len(self))[index])
+        place = range(len(self))[index] - self._before
+        return self._table.preamble if place < 0 else self._table.section(self._numbers[place])
+
+    def __iter__(self) -> Iterator[Section]:
+        if self._before:
+            yield self._table.preamble
+        yield from self._table.every(self._numbers)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sections) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))

@@ -1,0 +1,21 @@
+"""Patterns that cannot be used, as diagnostics."""
+
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.text.search.pattern import PatternFailure, PatternProblem
+
+_PROBLEMS: Final = {
+    PatternFailure.INVALID: (Code.INVALID_REGEX, "mend the pattern, or look for literal text"),
+    PatternFailure.TIMEOUT: (
+        Code.REGEX_TIMEOUT,
+        "avoid nested repetition, look in less text, or raise `--max-regex-seconds`",
+    ),
+    PatternFailure.TOO_MANY: (Code.BATCH_TOO_LARGE, "use a longer pattern, or look in less text"),
+}
+
+
+def pattern_problem(problem: PatternProblem) -> Diagnostic:
+    """What to say of a pattern that cannot be used. Errors: INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE."""
+    code, hint = _PROBLEMS[problem.failure]
+    return Diagnostic(code=code, message=f"the pattern cannot be used: {problem.reason}", hint=hint)

@@ -1,0 +1,296 @@
+"""Everything that depends on the less stable parts of the MCP SDK: tools with schemas of our own, and stdio.
+
+`Tool`, `FuncMetadata` and the low-level server can be imported but are not promised to stay as they are, so
+they are named here and nowhere else, and a test builds every tool.
+"""
+
+import functools
+import gc
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Final, Self
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+from anyio.abc import TaskGroup
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.prompts.base import Prompt
+from mcp.server.mcpserver.tools import Tool, ToolManager
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp.types import (
+    CallToolResult,
+    InputRequiredResult,
+    TextContent,
+    ToolAnnotations,
+    jsonrpc_message_adapter,
+)
+from pydantic import ValidationError
+
+from mdplan.diagnostics import Exit
+from mdplan.gc_tuning import keep_large_blocks
+from mdplan.mcp.elicitation import ask_for_review
+from mdplan.mcp.progress import heard_by
+from mdplan.mcp.tool import Offer, PromptDefinition, ResourceDefinition, ToolDefinition
+from mdplan.mcp.waiting import noted
+
+# Messages that a server without tools can answer.
+_ABOUT_CONNECTIONS: Final = frozenset({"initialize", "server/discover", "ping"})
+# The thread that waits for the next line of standard input.
+_READER: Final = 1
+_POLL_SECONDS: Final = 0.02
+# How many objects are made between two looks for garbage.
+_NEW_OBJECTS: Final = 50_000
+# Progress of a call is told when it takes longer than this, and again after as long.
+PROGRESS_SECONDS: Final = 1.0
+
+
+def new_server(*, version: str, instructions: str) -> MCPServer[Any]:
+    """Server that says who it is, and has nothing yet."""
+    return MCPServer(
+        "mdplan", title="mdplan", version=version, instructions=instructions, log_level="WARNING"
+    )
+
+
+def fill(server: MCPServer[Any], offer: Offer) -> None:
+    """Publish all of `offer`, as it is, on a server that has nothing yet."""
+    # The SDK's own way to add a tool makes its schema from the signature of a function.
+    server._tool_manager = ToolManager(tools=[_tool(definition) for definition in offer.tools])  # noqa: SLF001
+    for resource in offer.resources:
+        _add_resource(server, resource)
+    for prompt in offer.prompts:
+        server.add_prompt(_prompt(prompt))
+
+
+def run_on_stdio(server: MCPServer[Any], load: Callable[[], Offer]) -> None:
+    """Serve on standard input and output until the input ends.
+
+    What the server offers is loaded once the client was told who serves it, which so need not wait for it.
+    """
+    anyio.run(_serve_stdio, server, load)
+
+
+class _Filling:
+    """Fills a server before the first message that is not about the connection itself."""
+
+    def __init__(self, server: MCPServer[Any], load: Callable[[], Offer]) -> None:
+        self._server = server
+        self._load = load
+        self._lock = anyio.Lock()
+        self._is_filled = False
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.method not in _ABOUT_CONNECTIONS:
+            async with self._lock:
+                if not self._is_filled:
+                    fill(self._server, await anyio.to_thread.run_sync(self._load))
+                    # What was loaded stays; looking through it for garbage again and again is in vain. And
+                    # next to nothing that a call makes refers to itself: a look after every few hundred new
+                    # objects finds nothing, and takes a twentieth of a small edit.
+                    gc.freeze()
+                    gc.set_threshold(_NEW_OBJECTS, 20, 20)
+                    keep_large_blocks()
+                    self._is_filled = True
+        return await call_next(ctx)
+
+
+class _AnyArguments(FuncMetadata):
+    """Arguments of any shape: the SDK would drop unknown ones in silence, and we refuse them by name."""
+
+    def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
+        """All arguments, as the one parameter of the function behind the tool."""
+        return {"arguments": arguments_to_validate}
+
+
+def _tool(definition: ToolDefinition) -> Tool:
+    # A plain function, not a coroutine: the SDK runs it in a thread, and other calls go on meanwhile.
+    return Tool(
+        fn=functools.partial(_call, definition),
+        name=definition.name,
+        title=definition.title,
+        description=definition.description,
+        parameters=dict(definition.input_schema),
+        fn_metadata=_AnyArguments(arg_model=ArgModelBase, output_schema=dict(definition.output_schema)),
+        is_async=False,
+        context_kwarg="context",
+        annotations=ToolAnnotations(
+            title=definition.title,
+            read_only_hint=not definition.writes,
+            destructive_hint=definition.writes,
+            idempotent_hint=definition.may_be_repeated,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _call(
+    definition: ToolDefinition, arguments: Mapping[str, Any], context: Context[Any, Any]
+) -> CallToolResult | InputRequiredResult:
+    with heard_by(_Progress(context)), noted() as waiting:
+        answer = definition.call(arguments)
+    if waiting:
+        asked = ask_for_review(waiting[-1], context)
+        if isinstance(asked, InputRequiredResult):
+            return asked
+        if asked:
+            answer = definition.call(arguments)
+    return CallToolResult(
+        content=[TextContent(type="text", text=answer.text)],
+        structured_content=dict(answer.structured),
+        is_error=answer.is_refusal,
+    )
+
+
+class _Progress:
+    """Tells the client how far a call is, once it takes long; called in the thread of the call.
+
+    A client that did not ask hears nothing. When the call is cancelled, the SDK raises here, which ends the
+    work: all of it that says how far it is comes before anything is written.
+    """
+
+    def __init__(self, context: Context[Any, Any]) -> None:
+        self._context = context
+        self._told = 0
+        self._next = time.monotonic() + PROGRESS_SECONDS
+
+    def __call__(self, done: int, total: int | None) -> None:
+        # The protocol wants numbers that grow; a plan that is made a second time starts again.
+        if done <= self._told or time.monotonic() < self._next:
+            return
+        self._told = done
+        # A client that went away is no reason to stop.
+        with suppress(Exception):
+            anyio.from_thread.run(self._context.report_progress, done, total)
+        self._next = time.monotonic() + PROGRESS_SECONDS
+
+
+def _prompt(definition: PromptDefinition) -> Prompt:
+    def text() -> str:
+        return definition.text
+
+    return Prompt.from_function(
+        text, name=definition.name, title=definition.title, description=definition.description
+    )
+
+
+def _add_resource(server: MCPServer[Any], definition: ResourceDefinition) -> None:
+    def found(content: str | bytes | None) -> str | bytes:
+        if content is None:
+            raise ResourceNotFoundError("there is no such resource")
+        return content
+
+    # The SDK takes the parameters of a template from the signature of the function.
+    def read() -> str | bytes:
+        return found(definition.read())
+
+    def read_of_plan(plan_id: str) -> str | bytes:
+        return found(definition.read(plan_id))
+
+    server.resource(
+        definition.uri,
+        name=definition.name,
+        title=definition.title,
+        description=definition.description,
+        mime_type=definition.mime_type,
+    )(read_of_plan if "{plan_id}" in definition.uri else read)
+
+
+async def _serve_stdio(server: MCPServer[Any], load: Callable[[], Offer]) -> None:
+    server.middleware.append(_Filling(server, load))
+    lowlevel = server._lowlevel_server  # noqa: SLF001 (the only way to put something before its reader)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_leave_on_signal, tasks)
+        async with stdio_server() as (read_stream, write_stream):
+            await lowlevel.run(
+                _LenientStream(read_stream), write_stream, lowlevel.create_initialization_options()
+            )
+        tasks.cancel_scope.cancel()
+
+
+async def _leave_on_signal(tasks: TaskGroup) -> None:
+    """End the process on the first signal as soon as no call is running, on the second at once.
+
+    The thread that reads standard input cannot be woken, so there is no way out but to leave it behind.
+    """
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        is_leaving = False
+        async for _ in signals:
+            if is_leaving:
+                os._exit(Exit.INTERRUPTED)
+            is_leaving = True
+            tasks.start_soon(_leave_when_idle)
+
+
+async def _leave_when_idle() -> None:
+    limiter = anyio.to_thread.current_default_thread_limiter()
+    while limiter.borrowed_tokens > _READER:  # noqa: ASYNC110 (the limiter tells nobody of a change)
+        await anyio.sleep(_POLL_SECONDS)
+    os._exit(Exit.INTERRUPTED)
+
+
+class _LenientStream:
+    """Incoming messages, of which calls with lone surrogates in their arguments are let through.
+
+    The SDK's JSON reader refuses such a line, and a refused line gets no reply: the caller would wait for
+    ever. Let through, it reaches our own refusal, which says what is wrong.
+    """
+
+    def __init__(self, inner: Any) -> None:  # noqa: ANN401 (the SDK has no public name for its streams)
+        self._inner = inner
+
+    @property
+    def last_context(self) -> Any:  # noqa: ANN401 (passed on)
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        return _read_again(await self._inner.receive())
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return _read_again(await self._inner.__anext__())
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self._inner.__aexit__(exc_type, exc_val, exc_tb)
+
+
+def _read_again(item: SessionMessage | Exception) -> SessionMessage | Exception:
+    """`item`, or the tool call in it that Python's JSON reader can read and the SDK's cannot.
+
+    Only the arguments may hold what is no Unicode: our tools never give it back, but the SDK repeats other
+    parts of a request, and a reply that cannot be encoded ends the server.
+    """
+    if not isinstance(item, ValidationError):
+        return item
+    try:
+        request = json.loads(item.errors(include_url=False)[0]["input"])
+        arguments = request["params"].pop("arguments")
+        json.dumps(request, ensure_ascii=False).encode("utf-8")
+        request["params"]["arguments"] = arguments
+        if request["method"] != "tools/call":
+            return item
+        return SessionMessage(jsonrpc_message_adapter.validate_python(request, by_name=False))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return item

@@ -1,0 +1,163 @@
+"""Published schemas: plain JSON Schema that every known client and model provider takes.
+
+Each property has one type, each array typed items; there is no union, reference, constant or null. What is
+optional is absent. The strict models behind it say what goes together, and refuse the rest by name.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+
+from mdplan.operations import OPERATIONS
+from mdplan.operations.base.operation import Operation, SectionTargeted
+from mdplan.reference.schema import Schema, batch_schema, model_schema, operation_schema, report_schema
+from mdplan.reports.base import Report
+
+_LONG_LIST: Final = 4
+_OF_INPUT: Final = frozenset({"type", "enum", "items", "properties", "required", "description"})
+_OF_OUTPUT: Final = frozenset({"type", "items", "properties", "required"})
+_SECTION_FIELDS: Final = frozenset(
+    field.alias or name for name, field in SectionTargeted.model_fields.items() if name != "op"
+)
+
+
+def object_schema(properties: Mapping[str, Schema], required: Iterable[str] = ()) -> Schema:
+    """Schema of an object."""
+    schema: Schema = {"type": "object", "properties": dict(properties)}
+    names = list(required)
+    return {**schema, "required": names} if names else schema
+
+
+def batch_properties() -> dict[str, Schema]:
+    """Schemas of the fields of a batch and of its one file, except for those that hold edits.
+
+    A glob is for programs, which know what matches: an agent would edit files that it has not seen.
+    """
+    schema = batch_schema()
+    return {
+        name: _flat(field, schema["$defs"], _OF_INPUT)
+        for name, field in schema["properties"].items()
+        if name not in {"edits", "files", "glob"}
+    }
+
+
+def request_properties(
+    model: type[BaseModel], described: Mapping[str, str] | None = None
+) -> dict[str, Schema]:
+    """Schemas of the fields of a request, with their own descriptions or, if given, those `described`."""
+    schema = model_schema(model)
+    definitions = schema.get("$defs", {})
+    fields = {name: _flat(field, definitions, _OF_INPUT) for name, field in schema["properties"].items()}
+    return fields if described is None else _redescribed(fields, described)
+
+
+def _redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> dict[str, Schema]:
+    """`fields` with these descriptions and no others."""
+    bare = {name: {**field} for name, field in fields.items()}
+    for name, field in bare.items():
+        field.pop("description", None)
+        if name in described:
+            field["description"] = described[name]
+    return bare
+
+
+def edit_schema() -> Schema:
+    """One object for every operation: `op`, and the fields of all of them, each optional.
+
+    Every model pays for each word of it with each request: operations are listed once, in the table beside
+    it, and a field is described only where its name and the table leave a doubt; the guide describes all.
+    """
+    fields: dict[str, Schema] = {}
+    for op in OPERATIONS:
+        schema = operation_schema(op)
+        for name in (name for name in schema["properties"] if name != "op"):
+            field = _flat(schema["properties"][name], schema.get("$defs", {}), _OF_INPUT)
+            fields[name] = _merged(fields[name], field, op) if name in fields else field
+    fields["exclude"] = {**fields["exclude"], "items": {"type": "string"}}  # The kinds stand at `include`.
+    return object_schema({"op": {"type": "string"}, **_redescribed(fields, _DESCRIBED)}, required=["op"])
+
+
+_DESCRIBED: Final[Mapping[str, str]] = {
+    "sectionId": "8 of its hex digits suffice.",
+    "headingPath": 'Outer to inner, the last ones suffice: ["Guide", "Install"].',
+    "occurrence": "1-based, of equal headings.",
+    "expectedText": "What stands there now.",
+    "lines": "1-based, inclusive.",
+    "range": "1-based; end is exclusive.",
+    "levels": "fit: push headings of markdown down to their place.",
+    "matchSelection": '"all", "3" or "2-4".',
+    "include": "Nodes to match in that are skipped by default.",
+    "key": "Front matter: dotted path. Table: cell of keyColumn.",
+    "values": "By key, any JSON.",
+}
+
+
+def _merged(known: Schema, field: Schema, op: str) -> Schema:
+    """One schema for a field that several operations have, with the choices of all."""
+    merged = dict(known)
+    if "enum" in known and "enum" in field:
+        merged["enum"] = list(dict.fromkeys([*known["enum"], *field["enum"]]))
+        field = {**field, "enum": merged["enum"]}
+    assert {**merged, "description": ""} == {**field, "description": ""}, f"{op} has another kind of field"
+    return merged
+
+
+def flat_report_schema(shape: type[Report]) -> Schema:
+    """Schema of a report as `mdplan.reports.base.to_wire` writes it, for success and refusal alike."""
+    schema = report_schema(shape)
+    return _flat(schema, schema["$defs"], _OF_OUTPUT)
+
+
+def operation_table() -> str:
+    """One line an operation: its fields, in brackets those that it can do without.
+
+    SECTION stands for the fields that name a section.
+    """
+    owners: dict[str, str] = {}
+    rows = []
+    for op, model in OPERATIONS.items():
+        required, optional = _fields(model)
+        options = ", ".join(optional)
+        if len(optional) >= _LONG_LIST and owners.setdefault(options, op) != op:
+            options = f"as {owners[options]}"
+        fields = ", ".join([*required, f"[{options}]"] if options else required)
+        rows.append(f"- {op}: {fields or 'no fields'}")
+    return "\n".join(rows)
+
+
+def _fields(model: type[Operation]) -> tuple[list[str], list[str]]:
+    """Names of the required and of the optional fields of `model`."""
+    names = [field.alias or name for name, field in model.model_fields.items() if name != "op"]
+    names = [name for name in names if name not in _SECTION_FIELDS]
+    required = [name for name in names if _is_required(model, name)]
+    optional = [name for name in names if name not in required]
+    if issubclass(model, SectionTargeted):
+        (required if model.target_is_required else optional).insert(0, "SECTION")
+    return required, optional
+
+
+def _is_required(model: type[Operation], name: str) -> bool:
+    """Whether the model's own example is refused without the field `name`: some guards are required so."""
+    if name not in model.example:
+        return False
+    try:
+        model.model_validate({key: value for key, value in model.example.items() if key != name})
+    except ValidationError:
+        return True
+    return False
+
+
+def _flat(schema: Mapping[str, Any], definitions: Mapping[str, Any], kept: frozenset[str]) -> Schema:
+    """`schema` with its references put in place, and only the keywords that are `kept`."""
+    if "$ref" in schema:
+        # What a definition says of itself is for people who read the code behind it.
+        schema = {**definitions[schema["$ref"].rpartition("/")[2]], "description": "", **schema}
+    flat = {keyword: value for keyword, value in schema.items() if keyword in kept and value != ""}
+    if "items" in flat:
+        flat["items"] = _flat(flat["items"], definitions, kept)
+    if "properties" in flat:
+        fields = flat["properties"].items()
+        flat["properties"] = {name: _flat(field, definitions, kept) for name, field in fields}
+    # What may be any JSON, or a string or a list, is mostly a string, and the strict models take the rest.
+    return {"type": "string", **flat}

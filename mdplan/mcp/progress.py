@@ -1,0 +1,25 @@
+"""How far the call is that this thread answers: tools say it here, and the adapter listens."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
+
+from mdplan.progress import Tick, unheard
+
+_LISTENER: Final[ContextVar[Tick]] = ContextVar("listener", default=unheard)
+
+
+def tick(done: int, total: int | None) -> None:
+    """Say that `done` of `total` parts are done; None where it is not known how many there are."""
+    _LISTENER.get()(done, total)
+
+
+@contextmanager
+def heard_by(listener: Tick) -> Iterator[None]:
+    """Within the block, what this thread says is told to `listener`."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)

@@ -1,0 +1,76 @@
+"""Reports as answers: the same shape for success and refusal, and within the size that clients take."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from mdplan.mcp.report_text import plan_text, refusal_text
+from mdplan.mcp.short_report import size_of, within
+from mdplan.mcp.tool import Answer
+from mdplan.reports.base import Report, to_wire
+from mdplan.reports.history import HistoryReport
+from mdplan.reports.plan import PlanReport
+
+# Clients put a longer result into a file, and the model sees a path instead of it.
+MOST_CHARACTERS: Final = 50_000
+# What a diff may take however long the rest of its report is.
+_LEAST_FOR_DIFF: Final = 10_000
+
+AnyReport = TypeVar("AnyReport", bound=Report)
+WithDiff = TypeVar("WithDiff", PlanReport, HistoryReport)
+
+
+def answer(report: AnyReport, text_of: Callable[[AnyReport], str], most: int = MOST_CHARACTERS) -> Answer:
+    """Answer that holds `report` as data and as text; `text_of` gives the text of a success.
+
+    What grows with a batch is cut to fit into `most` characters; what others report was made to fit before.
+    """
+    return _answer(report, to_wire(report), text_of, most)
+
+
+def _answer(
+    report: AnyReport, wire: dict[str, Any], text_of: Callable[[AnyReport], str], most: int
+) -> Answer:
+    is_of_a_batch = isinstance(report, PlanReport | HistoryReport) or not report.ok
+    return Answer(
+        text=text_of(report) if report.ok else refusal_text(report),
+        structured=within(wire, most) if is_of_a_batch else wire,
+        is_refusal=not report.ok,
+    )
+
+
+def plan_answer(report: PlanReport, most: int = MOST_CHARACTERS) -> Answer:
+    """Answer of a plan or an apply, its diff cut between hunks where it is too long."""
+    wire = to_wire(report)
+    if size_of(wire) <= most:
+        return _answer(report, wire, plan_text, most)
+    return answer(with_short_diff(report, most), plan_text, most)
+
+
+def with_short_diff(report: WithDiff, most: int = MOST_CHARACTERS) -> WithDiff:
+    """`report` with its diff cut between hunks where it is too long."""
+    if report.diff is None:
+        return report
+    # As JSON a diff is longer than it is: its line ends take two characters.
+    as_json = size_of(report.diff) / max(len(report.diff), 1)
+    rest = size_of(to_wire(replace(report, diff="", diff_truncated=True)))
+    room = max(int((most - rest) / as_json), int(min(_LEAST_FOR_DIFF, most // 5) / as_json))
+    if len(report.diff) <= room:
+        return report
+    return replace(report, diff=cut_diff(report.diff, room), diff_truncated=True)
+
+
+def cut_diff(diff: str, room: int) -> str:
+    """The whole hunks of `diff` that fit into `room` characters; a file's header only before a hunk of it."""
+    kept = offset = 0
+    in_header = False
+    for line in diff.split("\n"):
+        if offset > room:
+            break
+        # In a hunk every line begins with a space, a sign or a backslash, so these two begin outside of one.
+        starts_file, starts_hunk = line.startswith("diff --git "), line.startswith("@@ ")
+        if starts_file or (starts_hunk and not in_header):
+            kept = offset
+        in_header = starts_file or (in_header and not starts_hunk)
+        offset += len(line) + 1
+    return diff[:kept]

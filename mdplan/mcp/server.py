@@ -1,0 +1,79 @@
+"""The server: which tools, resources and prompts it has, over one engine.
+
+What it says of itself needs no engine, and is told before one is loaded.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp.server.mcpserver import MCPServer
+
+from mdplan import __version__
+from mdplan.mcp import adapter
+from mdplan.mcp.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS
+from mdplan.mcp.tool import Offer, PromptDefinition
+
+if TYPE_CHECKING:
+    from mdplan.engine.engine import Engine
+
+_READ_ONLY: Final = "This server is read-only: it previews, and tools that write are not there."
+_NEEDS_APPROVAL: Final = (
+    "A person approves what is written. An edit that waits for that is APPROVAL_REQUIRED, with a planId: "
+    "tell the user, and send the planId again once they have decided."
+)
+
+
+def new_server(
+    toolsets: Sequence[str] = DEFAULT_TOOLSETS, *, read_only: bool = False, needs_approval: bool = False
+) -> MCPServer[Any]:
+    """MCP server that introduces `toolsets`, and has no tools yet."""
+    paragraphs = [INTRODUCTIONS[name].instructions for name in toolsets]
+    paragraphs += [_READ_ONLY] if read_only else []
+    paragraphs += [_NEEDS_APPROVAL] if needs_approval else []
+    return adapter.new_server(version=__version__, instructions="\n\n".join(paragraphs))
+
+
+def offer_of(
+    engine: "Engine",
+    *,
+    toolsets: Sequence[str] = DEFAULT_TOOLSETS,
+    tools: Sequence[str] = (),
+    read_only: bool = False,
+) -> Offer:
+    """What a server over `engine` has: the tools of `toolsets`, or those `tools` of them, and the guides.
+
+    With `read_only` it has no tool that writes.
+    """
+    from mdplan.mcp.instructions import way_of_working
+    from mdplan.mcp.resources import resources
+    from mdplan.mcp.toolsets import chosen_tools
+
+    paragraphs = {name: INTRODUCTIONS[name].instructions for name in toolsets}
+    prompt = PromptDefinition(
+        name="way-of-working",
+        title="How to edit with these tools",
+        description="A short guide: look, edit by section, pin, preview in doubt.",
+        text=way_of_working(paragraphs),
+    )
+    return Offer(
+        tools=chosen_tools(engine, toolsets, tools, read_only=read_only),
+        resources=resources(engine, paragraphs),
+        prompts=(prompt,),
+    )
+
+
+def build_server(
+    engine: "Engine",
+    *,
+    toolsets: Sequence[str] = DEFAULT_TOOLSETS,
+    tools: Sequence[str] = (),
+    read_only: bool = False,
+    needs_approval: bool = False,
+) -> MCPServer[Any]:
+    """MCP server over `engine` that has all that `offer_of` gives.
+
+    With `needs_approval` it says that the engine commits only what a person approved.
+    """
+    server = new_server(toolsets, read_only=read_only, needs_approval=needs_approval)
+    adapter.fill(server, offer_of(engine, toolsets=toolsets, tools=tools, read_only=read_only))
+    return server

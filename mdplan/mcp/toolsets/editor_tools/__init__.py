@@ -1,0 +1,1 @@
+"""The toolset `editor`: tools that edit by lines."""

@@ -1,0 +1,1 @@
+"""The toolset `text`: TextInspect, TextRead, TextPatch, TextReplace."""

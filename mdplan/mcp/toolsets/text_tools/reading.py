@@ -1,0 +1,292 @@
+"""`TextInspect` and `TextRead` (requirement 01): structure, matches, lines, and parts of a file."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.engine.engine import Engine
+from mdplan.mcp.fitting import first_hits, fitted, hit_count, read_within
+from mdplan.mcp.short_report import size_of
+from mdplan.mcp.tool import Answer
+from mdplan.mcp.toolsets.text_tools.answers import (
+    HASH_DIGITS,
+    answered,
+    failed,
+    numbered,
+    refused,
+    target_text,
+)
+from mdplan.mcp.toolsets.text_tools.requests import InspectRequest, ReadRequest, target_of
+from mdplan.reading.read_target import CodeBlockName, ReadTarget
+from mdplan.reading.read_target import ReadRequest as EngineRequest
+from mdplan.reading.read_text import read_text
+from mdplan.reading.search_query import SearchRequest
+from mdplan.reading.shown import shown
+from mdplan.reading.stat_request import StatRequest
+from mdplan.reports.read import SearchGroup, SearchReport
+from mdplan.reports.stat import SectionEntry, StatReport
+from mdplan.text.document_format import DocumentFormat
+from mdplan.text.search.pattern import MatchType
+from mdplan.text.source import Source
+from mdplan.text.span import Lines
+
+_EVERYTHING: Final = 1_000_000
+_MOST_MATCHES: Final = 200
+_MOST_LINES: Final = 2_000
+_MOST_ENTRIES: Final = 300
+_MOST_MARKERS: Final = 20
+_LINES: Final = re.compile(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
+_KILOBYTE: Final = 1024
+_ONE_TARGET: Final = "Give one of lines, heading, codeBlock, anchor, section, search"
+_MOST_READ: Final = 1_000_000
+_MOST_QUOTED: Final = 60
+_NARROW: Final = "Narrow the query: only the first matches are listed"
+_SUGGESTION: Final = "Use TextInspect to find specific subsections, or target by line range"
+
+
+def inspect(engine: Engine, request: InspectRequest) -> Answer:
+    """Structure, matches or lines, as `mode` says."""
+    if request.mode == "structure":
+        return _structure(engine, request)
+    if request.query is None:
+        return failed(
+            f"query is required in {request.mode} mode",
+            "Give what to find" if request.mode == "search" else "Give ranges of lines, such as 50-60",
+        )
+    return _search(engine, request) if request.mode == "search" else _lines(engine, request)
+
+
+def _structure(engine: Engine, request: InspectRequest) -> Answer:
+    report = engine.stat(StatRequest(file=request.file_path, detail="full", limit=_EVERYTHING))
+    if not report.ok or report.base_sha256 is None:
+        return refused(report.diagnostics)
+    is_markdown = report.format == DocumentFormat.MARKDOWN
+    size = report.bytes or 0
+    front, lists = report.front_matter, _of_markdown(report) if is_markdown else _of_text(report)
+    facts = {
+        "filePath": request.file_path,
+        "totalLines": report.total_lines,
+        "fileSize": f"{round(size / _KILOBYTE)}KB" if size >= _KILOBYTE else f"{size}B",
+        "format": "markdown" if is_markdown else "text",
+        "fileHash": report.base_sha256[:HASH_DIGITS],
+    }
+
+    def content(most_entries: int) -> dict[str, Any]:
+        listed: dict[str, Any] = {name: entries[:most_entries] for name, entries in lists.items()}
+        if is_markdown:
+            listed["headings"] = _nested(listed["headings"])
+        if front is not None:
+            lines = {"startLine": front.start_line, "endLine": front.end_line}
+            listed = {"frontmatter": {**lines, "keys": list(front.keys or ())[:most_entries]}, **listed}
+        return {**facts, "structure": listed, **_left_out(lists, most_entries)}
+
+    return answered(fitted(content, _MOST_ENTRIES, engine.settings.report_characters))
+
+
+def _left_out(lists: Mapping[str, Sequence[Any]], listed: int) -> dict[str, Any]:
+    """What is told where a document has more of something than is `listed`."""
+    cut = [f"{len(entries)} {name}" for name, entries in lists.items() if len(entries) > listed]
+    if not cut:
+        return {}
+    told = f"The document has {', '.join(cut)}: the first {listed} are listed"
+    return {"truncated": True, "suggestion": f"{told}. Find the others with mode search"}
+
+
+def _of_markdown(report: StatReport) -> dict[str, list[Any]]:
+    """What the document has, by its names; headings are sections still."""
+    return {
+        "headings": [section for section in report.sections if section.level and not section.nested],
+        "codeBlocks": [
+            {"language": each.language or "", "startLine": each.start_line, "endLine": each.end_line}
+            for each in report.code_blocks or ()
+            if each.fenced
+        ],
+        "anchors": [{"id": each.id, "line": each.line} for each in report.anchors or ()],
+    }
+
+
+def _nested(sections: Sequence[SectionEntry]) -> list[dict[str, Any]]:
+    """Headings, each with those of deeper levels that follow it as its children."""
+    top: list[dict[str, Any]] = []
+    open_headings: list[dict[str, Any]] = []
+    for section in sections:
+        text = section.heading_path[-1] if section.heading_path else section.title
+        heading = {"level": section.level, "text": text, "line": section.start_line}
+        while open_headings and open_headings[-1]["level"] >= section.level:
+            open_headings.pop()
+        siblings = open_headings[-1].setdefault("children", []) if open_headings else top
+        siblings.append(heading)
+        open_headings.append(heading)
+    return top
+
+
+def _of_text(report: StatReport) -> dict[str, list[Any]]:
+    marked = [
+        {"marker": f"[{each.name}]", "line": each.start_line}
+        for each in report.ini_sections or ()
+        if each.name
+    ]
+    marked += [{"marker": each.marker, "line": each.start_line} for each in report.text_sections or ()]
+    return {
+        "sections": marked,
+        "blankLineGroups": [each.start for each in report.blank_line_groups or ()],
+        "commentBlocks": [
+            {"startLine": each.start_line, "endLine": each.end_line, "prefix": each.prefix}
+            for each in report.comment_blocks or ()
+        ],
+    }
+
+
+def _search(engine: Engine, request: InspectRequest) -> Answer:
+    report = engine.search(
+        SearchRequest(
+            pattern=request.query or "",
+            file=request.file_path,
+            match_type=MatchType.REGEX if request.regex else MatchType.LITERAL,
+            context=request.context,
+            limit=_MOST_MATCHES,
+        )
+    )
+    if not report.ok:
+        return refused(report.diagnostics)
+    content = fitted(
+        lambda count: _found(first_hits(report, count), request),
+        hit_count(report),
+        engine.settings.report_characters,
+    )
+    return answered(content)
+
+
+def _found(report: SearchReport, request: InspectRequest) -> dict[str, Any]:
+    """The hits of `report`."""
+    matches: list[dict[str, Any]] = []
+    for group in (group for found in report.files for group in found.groups):
+        for hit in group.hits:
+            around = {"context": {"before": list(hit.before or ()), "after": list(hit.behind or ())}}
+            matches.append(
+                {
+                    "line": hit.line,
+                    "column": hit.col,
+                    "text": hit.text,
+                    **(around if request.context else {}),
+                    **_nearest_heading(group),
+                }
+            )
+    return {
+        "filePath": request.file_path,
+        "query": request.query,
+        "matches": matches,
+        "totalMatches": report.total_matches,
+        **({"truncated": True, "suggestion": _NARROW} if report.truncated else {}),
+    }
+
+
+def _nearest_heading(group: SearchGroup) -> dict[str, Any]:
+    if not group.level:
+        return {}
+    heading = {"level": group.level, "text": group.heading_path[-1], "line": group.start_line}
+    return {"nearestHeading": heading}
+
+
+def _lines(engine: Engine, request: InspectRequest) -> Answer:
+    source = engine.source(request.file_path)
+    if not isinstance(source, Source):
+        return refused((source,))
+    lines: list[dict[str, Any]] = []
+    for part in (request.query or "").split(","):
+        found = _LINES.fullmatch(part.strip())
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if last < first:
+            return failed(f"{_quoted(part.strip())} is no range of lines", 'Write "50-60" or "1-10,100-110"')
+        if first > source.lines.count:
+            return failed(f"Line {first} is not in the file", f"The file has {source.lines.count} lines")
+        lines += numbered(source.lines, first, min(last, first + _MOST_LINES))
+        if len(lines) > _MOST_LINES or size_of(lines) > engine.settings.report_characters:
+            return failed("The lines that are asked for are too many", "Ask for fewer, or use TextRead")
+    return answered({"filePath": request.file_path, "query": request.query, "lines": lines})
+
+
+def _quoted(text: str) -> str:
+    return f"'{text[:_MOST_QUOTED]}…'" if len(text) > _MOST_QUOTED else f"'{text}'"
+
+
+def read(engine: Engine, request: ReadRequest) -> Answer:
+    """The text of one place."""
+    given = target_of(request.target)
+    if given is None:
+        return failed("target must have exactly one field", _ONE_TARGET)
+    source = engine.source(request.file_path)
+    if isinstance(source, Diagnostic):
+        return refused((source,))
+    place = _place(engine, request)
+    if isinstance(place, Answer):
+        return place
+    target = request.target.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
+    most = engine.settings.report_characters
+    (result,) = read_within(engine, EngineRequest(targets=(place,)), most, read_text).results
+    if result.problem is not None:
+        return refused((result.problem,), source, target_text(given[0], target[given[0]]))
+    first, last = result.start_line or 0, result.end_line or 0
+    end = _end(engine, place) if result.truncated else last
+    rest = {
+        "totalLines": end - first + 1,
+        "suggestion": f"{_SUGGESTION}: lines {last + 1}-{end} are left out",
+    }
+    return answered(
+        {
+            "filePath": request.file_path,
+            "target": target,
+            "range": {"startLine": first, "endLine": end},
+            "content": result.content,
+            "truncated": bool(result.truncated),
+            **(rest if result.truncated else {}),
+            "fileHash": (result.base_sha256 or "")[:HASH_DIGITS],
+        }
+    )
+
+
+def _end(engine: Engine, place: ReadTarget) -> int:
+    """The last line of a place that is too long to be shown."""
+    whole = EngineRequest(targets=(place,), max_characters=_MOST_READ)
+    (part,) = engine.read(whole).results
+    while part.next_cursor is not None:
+        (part,) = engine.read(replace(whole, cursor=part.next_cursor)).results
+    return part.end_line or 0
+
+
+def _place(engine: Engine, request: ReadRequest) -> ReadTarget | Answer:
+    file, target = request.file_path, request.target
+    if target.heading is not None:
+        return ReadTarget(file=file, heading=target.heading.text, subsections=target.heading.include_children)
+    if target.code_block is not None:
+        return ReadTarget(file=file, code_block=CodeBlockName(index=target.code_block.index))
+    if target.anchor is not None:
+        return ReadTarget(file=file, anchor=target.anchor, subsections=False)
+    if target.search is not None:
+        return ReadTarget(file=file, match=target.search.query, context=target.search.context_lines)
+    if target.section is not None:
+        return _marked(engine, file, target.section)
+    lines = None if target.lines is None else Lines(start=target.lines.start, end=target.lines.end)
+    return ReadTarget(file=file, lines=lines)
+
+
+def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | Answer:
+    """The section of a file that is no Markdown, from its marker line to the next one."""
+    report = engine.stat(StatRequest(file=file, detail="full", limit=_EVERYTHING))
+    if not report.ok:
+        return refused(report.diagnostics)
+    wanted = marker.strip().removeprefix("[").removesuffix("]")
+    found = [(each.name, each.start_line, each.end_line) for each in report.ini_sections or ()]
+    found += [(each.marker[1:-1], each.start_line, each.end_line) for each in report.text_sections or ()]
+    for name, first, last in found:
+        if name == wanted:
+            return ReadTarget(file=file, lines=Lines(start=first, end=last))
+    markers = ", ".join(
+        f"[{shown(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
+    )
+    return failed(
+        f"Target not found: {target_text('section', marker)}",
+        f"Sections of the file: {markers}" if markers else "The file has no sections by markers",
+    )

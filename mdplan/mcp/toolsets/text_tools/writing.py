@@ -1,0 +1,75 @@
+"""What both tools of the toolset `text` that write share: the pin, the commit, and what is told of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic, Severity
+from mdplan.engine.engine import Engine
+from mdplan.mcp.tool import Answer
+from mdplan.mcp.toolsets.text_tools.answers import HASH_DIGITS, Change, failed, refused, written
+from mdplan.reports.plan import ApplyReport
+from mdplan.text.source import Source
+
+_OUTLINE: Final = frozenset({Code.OUTLINE_CHANGED, Code.DUPLICATE_HEADING})
+_ANY_OUTLINE: Final = {"allowOutlineChange": True, "allowDuplicateHeadings": True}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """One edit of a file that was committed: the file as it was and as it is, and what is to be warned of."""
+
+    before: Source
+    after: Source
+    report: ApplyReport
+    warnings: tuple[str, ...]
+
+    def to_json(self, change: Change) -> dict[str, Any]:
+        """The fields that every answer about an edit has; `change` is where it was."""
+        facts = written(self.before, self.after, change)
+        if not self.report.applied:
+            facts |= {"linesChanged": 0, "note": "Nothing changed: the text stands there already"}
+        return {**facts, **({"warnings": list(self.warnings)} if self.warnings else {})}
+
+
+def expected_source(engine: Engine, file: str, expected_hash: str | None) -> Source | Answer:
+    """The file, if it is still the one of `expected_hash`."""
+    source = engine.source(file)
+    if isinstance(source, Diagnostic):
+        return refused((source,))
+    if expected_hash is not None and not source.sha256.startswith(expected_hash.lower()):
+        return failed(
+            f"The file has changed: its hash is now {source.sha256[:HASH_DIGITS]}, not {expected_hash}",
+            "Use TextInspect or TextRead to see it again, then edit with the new fileHash",
+        )
+    return source
+
+
+def write(
+    engine: Engine,
+    file: str,
+    before: Source,
+    edits: Sequence[Mapping[str, Any]],
+    target: str = "",
+    *,
+    keeps_outline: bool = False,
+) -> Written | Answer:
+    """Commit `edits` of `file` as it was read; the caller named their place as `target`.
+
+    With `keeps_outline` an edit that changes headings outside of its text is refused; without, it is made
+    and warned of: it says which text it means, not which section.
+    """
+    batch = {"file": file, "baseSha256": before.sha256, "sequential": True, "edits": list(edits)}
+    report = engine.write(batch)
+    errors = [problem for problem in report.diagnostics if problem.severity is Severity.ERROR]
+    if not report.ok and not keeps_outline and {problem.code for problem in errors} <= _OUTLINE:
+        report = engine.write({**batch, **_ANY_OUTLINE})
+    else:
+        errors = []
+    if not report.ok:
+        return refused(report.diagnostics, before, target)
+    after = engine.source(file)
+    if isinstance(after, Diagnostic):
+        return failed("The edit was written, but the file cannot be read any more", after.message)
+    warnings = (f"{problem.code}: {problem.message}" for problem in (*report.warnings, *errors))
+    return Written(before=before, after=after, report=report, warnings=tuple(dict.fromkeys(warnings)))

@@ -1,0 +1,1 @@
+"""What operations share: targets, guards, claims, resolutions."""

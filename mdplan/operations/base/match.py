@@ -1,0 +1,295 @@
+"""What operations on matches share: the pattern, its scope, and which and how many matches count."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, ClassVar, Final
+
+from pydantic import Field, field_validator, model_validator
+
+from mdplan.diagnostics import Code, Diagnostic, Problems, warning
+from mdplan.markdown.edits.matches import (
+    EXCLUDED_BY_DEFAULT,
+    UNDECIDED,
+    Eligible,
+    Matches,
+    find_matches,
+    kept_out_by,
+)
+from mdplan.markdown.elements.node_kind import NodeKind
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
+from mdplan.markdown.pattern_problem import pattern_problem
+from mdplan.operations.base.operation import (
+    Count,
+    LinesField,
+    Match,
+    MatchReport,
+    SectionTargeted,
+)
+from mdplan.text.line_end_view import to_lf
+from mdplan.text.search.folded_search import Wanted
+from mdplan.text.search.near_miss import NearMiss
+from mdplan.text.search.near_misses import find_near_misses, told
+from mdplan.text.search.pattern import MatchType, Pattern, PatternProblem
+from mdplan.text.span import Span
+from mdplan.text.value import value
+
+_SELECTION: Final = re.compile(r"all|([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
+_LISTED: Final = 10
+_ONE: Final = "exactly one is required"
+
+
+@value(frozen=True, slots=True)
+class Selection:
+    """Matches of one operation, and the indexes (0-based) of those it selects; `section` is the scope."""
+
+    section: Section | None
+    matches: Matches
+    selected: range
+
+    @property
+    def chosen(self) -> list[Eligible]:
+        """The selected matches."""
+        return [self.matches.eligible[index] for index in self.selected]
+
+    def report(self, *, replaced: int) -> MatchReport:
+        """What the caller hears of the matches."""
+        return MatchReport(
+            found=len(self.matches.eligible),
+            replaced=replaced,
+            matches=tuple(
+                Match(span=match.span, selected=index in self.selected)
+                for index, match in enumerate(self.matches.eligible)
+            ),
+            excluded=self.matches.excluded,
+            line_ends_normalized=self.matches.line_ends_normalized,
+        )
+
+    @property
+    def warnings(self) -> Problems:
+        """UNDECIDED_NODE where matches were left out for want of a proof."""
+        undecided = self.matches.excluded.get(UNDECIDED, 0)
+        return (_undecided(undecided),) if undecided else ()
+
+
+class MatchOperation(SectionTargeted):
+    """An operation on the matches of a pattern, in the whole file, in a section, or in lines."""
+
+    target_is_required: ClassVar = False
+    accepts_root: ClassVar = True
+    accepts_nested: ClassVar = True
+    needs_markdown: ClassVar = False
+    needs_one_match: ClassVar[bool] = True
+
+    pattern: Annotated[str, Field(min_length=1)] = Field(description="Text or regular expression to find.")
+    match_type: MatchType = Field(default=MatchType.LITERAL, description="literal or regex.")
+    case_sensitive: bool = Field(default=True, description="Whether case matters.")
+    multiline: bool = Field(default=True, description="Regex: ^ and $ match at line ends.")
+    dot_all: bool = Field(default=False, description="Regex: . matches line ends.")
+    lines: LinesField | None = Field(default=None, description="Search these lines only: {start, end}.")
+    include: tuple[NodeKind, ...] = Field(default=(), description="Node kinds to match in after all.")
+    exclude: tuple[NodeKind, ...] = Field(default=(), description="Further node kinds to leave alone.")
+    match_selection: str | None = Field(
+        default=None, description='Which matches: "all", "3", or "2-4" (1-based, inclusive).'
+    )
+    expected_match_count: Count | None = Field(default=None, description="Exact number of matches.")
+    min_matches: Count | None = Field(default=None, description="Least number of matches.")
+    max_matches: Count | None = Field(default=None, description="Greatest number of matches.")
+
+    @field_validator("match_selection")
+    @classmethod
+    def _check_selection(cls, value: str | None) -> str | None:
+        match = _SELECTION.fullmatch(value) if value is not None else None
+        if value is not None and match is None:
+            msg = 'use "all", a number such as "3", or a range such as "2-4"'
+            raise ValueError(msg)
+        if match and match[2] and int(match[2]) < int(match[1]):
+            msg = "the range runs backwards"
+            raise ValueError(msg)
+        return value
+
+    @model_validator(mode="after")
+    def _check_combination(self) -> "MatchOperation":
+        both = set(self.include) & set(self.exclude)
+        counts = self.min_matches, self.max_matches
+        problems = (
+            (bool(both), f"{', '.join(sorted(both))} cannot be both included and excluded"),
+            (self.lines is not None and bool(self._given_targets()), "give lines or a section, not both"),
+            (
+                self.expected_match_count is not None and counts != (None, None),
+                "expectedMatchCount excludes minMatches and maxMatches",
+            ),
+            (
+                None not in counts and (self.min_matches or 0) > (self.max_matches or 0),
+                "minMatches is greater than maxMatches",
+            ),
+        )
+        for wrong, msg in problems:
+            if wrong:
+                raise ValueError(msg)
+        return self
+
+    def find(self, outline: Outline) -> Selection | Problems:
+        """The matches of the pattern, and which of them are selected.
+
+        Errors: those of the target, RANGE_OUT_OF_BOUNDS, INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE,
+        MATCH_COUNT_MISMATCH.
+        """
+        section = self.find_section(outline) if self._given_targets() else None
+        if isinstance(section, Diagnostic):
+            return (section,)
+        scope = self._scope(outline, section)
+        if isinstance(scope, Diagnostic):
+            return (scope,)
+        matches = find_matches(outline, self.compiled(), scope, self._excluded_kinds())
+        if isinstance(matches, PatternProblem):
+            return (pattern_problem(matches),)
+        selected = self._selected(len(matches.eligible))
+        if not self._count_is_expected(len(matches.eligible)) or selected is None:
+            return (self._count_mismatch(outline, scope, matches),)
+        return Selection(section, matches, selected)
+
+    def compiled(self) -> Pattern:
+        """The pattern with its options."""
+        return Pattern(
+            text=to_lf(self.pattern),
+            match_type=self.match_type,
+            case_sensitive=self.case_sensitive,
+            multiline=self.multiline,
+            dot_all=self.dot_all,
+        )
+
+    def _excluded_kinds(self) -> frozenset[NodeKind]:
+        return (EXCLUDED_BY_DEFAULT - set(self.include)) | set(self.exclude)
+
+    def _scope(self, outline: Outline, section: Section | None) -> Span | Diagnostic:
+        if section is not None:
+            return section.span
+        if self.lines is None:
+            return Span(0, len(outline.source.text))
+        count = outline.source.lines.count
+        if self.lines.end > count:
+            return Diagnostic(
+                code=Code.RANGE_OUT_OF_BOUNDS,
+                message=f"lines {self.lines.start}-{self.lines.end} are not in the file",
+                hint=f"the file has {count} lines",
+            )
+        return outline.source.lines.span(self.lines.start, self.lines.end)
+
+    def _count_is_expected(self, found: int) -> bool:
+        if self.expected_match_count is not None:
+            return found == self.expected_match_count
+        if self.min_matches is not None or self.max_matches is not None:
+            least = self.min_matches if self.min_matches is not None else 0
+            return least <= found and (self.max_matches is None or found <= self.max_matches)
+        if self.match_selection is not None:
+            return found > 0
+        return found == 1 or not self.needs_one_match
+
+    def _selected(self, found: int) -> range | None:
+        """Indexes (0-based) of the selected matches; None when one of them does not exist."""
+        match = _SELECTION.fullmatch(self.match_selection or "all")
+        assert match is not None
+        if match[1] is None:
+            return range(found)
+        first = int(match[1])
+        last = int(match[2] or match[1])
+        return range(first - 1, last) if last <= found else None
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether it fixes what is removed: a literal of exact case that must occur exactly so often."""
+        exact_count = self.expected_match_count is not None or (
+            self.match_selection is None and self.min_matches is None and self.max_matches is None
+        )
+        literal = self.match_type is MatchType.LITERAL and self.case_sensitive
+        return literal and exact_count and self.lines is None
+
+    def _count_mismatch(self, outline: Outline, scope: Span, matches: Matches) -> Diagnostic:
+        found = len(matches.eligible)
+        near = self._near_misses(outline, scope, matches) if not found else ()
+        places = [outline.source.lines.position(match.span.start) for match in matches.eligible[:_LISTED]]
+        listing = ", ".join(f"{place.line}:{place.col}" for place in places)
+        message = f"the pattern has {found} {'match' if found == 1 else 'matches'}"
+        message += f" (line:column {listing}{', …' if found > _LISTED else ''})" if listing else ""
+        return Diagnostic(
+            code=Code.MATCH_COUNT_MISMATCH,
+            message=f"{message}, {self._expectation()}",
+            hint=self._count_hint(found, matches.excluded, near),
+            place=places[0] if places else None,
+            near=near or None,
+        )
+
+    def _near_misses(self, outline: Outline, scope: Span, matches: Matches) -> tuple[NearMiss, ...]:
+        """Places that come closest to the pattern: in the `scope`, else anywhere."""
+        view, pattern = outline.view, to_lf(self.pattern)
+        everywhere, inside = Span(0, len(view.text)), view.span_in_view(scope)
+        if self.match_type is not MatchType.LITERAL:
+            at = view.text.find(pattern, inside.start, inside.end)
+            return (_literal(outline, Span(at, at + len(pattern))),) if at >= 0 else ()
+        folded = outline.folded
+
+        def in_excluded_node(span: Span) -> str:
+            kind = kept_out_by(outline, view.span_in_text(span), self._excluded_kinds())
+            return f"left out: in {kind}" if kind else ""
+
+        wanted = Wanted(text=pattern, any_case=not self.case_sensitive, or_exact=False)
+        near = find_near_misses(folded, wanted, inside, in_excluded_node)
+        if near or matches.excluded or inside == everywhere:
+            return near
+        scope_is = "lines" if self.lines is not None else "section"
+        return find_near_misses(
+            folded,
+            replace(wanted, or_exact=True),
+            everywhere,
+            lambda _: f"not inside of the given {scope_is}",
+        )
+
+    def _expectation(self) -> str:
+        if self.expected_match_count is not None:
+            return f"expectedMatchCount is {self.expected_match_count}"
+        if self.min_matches is not None or self.max_matches is not None:
+            least, most = self.min_matches or 0, self.max_matches
+            if most is None:
+                return f"at least {least} are expected"
+            return f"from {least} to {most} are expected"
+        if self.match_selection is not None:
+            return f'matchSelection is "{self.match_selection}"'
+        return _ONE
+
+    def _count_hint(self, found: int, excluded: Mapping[str, int], near: tuple[NearMiss, ...]) -> str:
+        left_out = ", ".join(f"{count} in {kind}" for kind, count in sorted(excluded.items()))
+        if found > 1 and self._expectation() == _ONE:
+            also = f"; left out besides: {left_out}" if left_out else ""
+            return f'use a longer pattern, a section, or `"matchSelection": "all"` or "1" (1-based){also}'
+        if left_out:
+            kinds = [kind for kind in sorted(excluded) if kind != UNDECIDED]
+            advice = f'; add `"include": ["{kinds[0]}"]` to match there' if kinds else ""
+            return f"left out: {left_out}{advice}" + (f"; {told(near)}" if near else "")
+        if near:
+            return told(near)
+        return "check spelling and case against the file" if not found else "correct the expected count"
+
+
+def _literal(outline: Outline, found: Span) -> NearMiss:
+    """The place `found` in the view at which a regular expression that matches nothing stands as it is."""
+    span, lines = outline.view.span_in_text(found), outline.source.lines
+    start = lines.position(span.start)
+    return NearMiss(
+        line=start.line,
+        col=start.col,
+        end_line=lines.line_at(span.end - 1),
+        differs="matchType (the pattern stands there as literal text)",
+    )
+
+
+def _undecided(count: int) -> Diagnostic:
+    which = (
+        "1 match was left out because its" if count == 1 else f"{count} matches were left out because their"
+    )
+    return warning(
+        Code.UNDECIDED_NODE,
+        f"{which} place in the Markdown could not be proven",
+        "use replace_range there",
+    )

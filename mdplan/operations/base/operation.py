@@ -1,0 +1,340 @@
+"""What all edit operations share: how they name their place, their guards, and what they resolve to."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.edits.payload import Payload
+from mdplan.markdown.front_matter.block import FrontMatterFormat
+from mdplan.markdown.front_matter.change import KeyChange
+from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
+from mdplan.text.edit import TextEdit
+from mdplan.text.span import Position, Span
+from mdplan.text.value import value
+
+
+class Wire(BaseModel):
+    """Strict, frozen model of what a caller sends; names are camelCase on the wire."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, allow_inf_nan=False
+    )
+
+
+Ordinal = Annotated[int, Field(strict=True, ge=1)]
+Count = Annotated[int, Field(strict=True, ge=0)]
+SectionHash = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
+
+
+class PositionField(Wire):
+    """A place in a file: 1-based line and column; columns count code points."""
+
+    line: Ordinal
+    col: Ordinal
+
+    def to_position(self) -> Position:
+        """The same place as a value of the core."""
+        return Position(self.line, self.col)
+
+
+class RangeField(Wire):
+    """Half-open range: `end` is the place behind the last character."""
+
+    start: PositionField
+    end: PositionField
+
+
+class CodeBlockField(Wire):
+    """A fenced code block, by its 0-based index or by its language."""
+
+    index: Count | None = None
+    language: str | None = None
+
+    @model_validator(mode="after")
+    def _check_one(self) -> "CodeBlockField":
+        if (self.index is None) == (self.language is None):
+            msg = "give either index or language"
+            raise ValueError(msg)
+        return self
+
+
+class LinesField(Wire):
+    """Whole lines `start` to `end`, 1-based and inclusive."""
+
+    start: Ordinal
+    end: Ordinal
+
+    @model_validator(mode="after")
+    def _check_order(self) -> "LinesField":
+        if self.end < self.start:
+            msg = "end is before start"
+            raise ValueError(msg)
+        return self
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class Match:
+    """One match of a pattern in the base text. `span` is half-open, in code points."""
+
+    span: Span
+    selected: bool
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class MatchReport:
+    """What a pattern matched. `excluded` counts matches by the node kind that kept them out."""
+
+    found: int
+    replaced: int
+    matches: tuple[Match, ...]
+    excluded: Mapping[str, int]
+    line_ends_normalized: bool
+
+
+class InsertRank(IntEnum):
+    """Where an insertion goes, in the order in which those of one section stand."""
+
+    BODY_START = 0
+    BODY_END = 1
+    FIRST_CHILD = 2
+    AFTER = 3
+    LAST_CHILD = 4
+    BEFORE = 5
+
+
+@value(frozen=True, slots=True, order=True)
+class InsertOrder:
+    """Order of insertions at one place, by structure; batch order decides between equals.
+
+    Into a body first; then what becomes a child of the deepest section, outward to the shallowest.
+    """
+
+    is_child: bool
+    minus_depth: int
+    rank: InsertRank
+
+    @classmethod
+    def into(cls, parent: Section, rank: InsertRank) -> "InsertOrder":
+        """Order of what becomes part of `parent`: of its body, or as a child of it."""
+        return cls(rank > InsertRank.BODY_END, -len(parent.path), rank)
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class BlockInsertion:
+    """Whole blocks to be inserted at the line start or text end `offset`; the planner owns the spacing."""
+
+    offset: int
+    payload: Payload
+    order: InsertOrder
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What an edit asks for, beyond the bytes that it changes: its declared `span`.
+
+    `owner` is the index of the section that the text belongs to; None for the text of a heading, which goes
+    along wherever its section goes. `takes` are the indexes of sections that are deleted, replaced, moved
+    or re-levelled, and `verb` says which: no other edit may own text in them.
+    `part` names what the edit writes or makes, from the outside in, by indexes and by names of what is not
+    there yet: no other edit may want the same, something in it, or what it is in. Empty where the span says
+    it all.
+    """
+
+    span: Span
+    owner: int | None
+    takes: range = range(0)
+    verb: str = "writes into"
+    part: tuple[int | str, ...] = ()
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class FrontMatterChanges:
+    """Changes of keys of the front matter. The planner makes those of all edits in one go.
+
+    `creates` is the format of the block that they are to create; `removes` says that the whole block goes.
+    """
+
+    changes: tuple[KeyChange, ...] = ()
+    creates: FrontMatterFormat | None = None
+    removes: bool = False
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """Text edits of one operation against one outline.
+
+    `deletions` are whole lines that go, and `insertions` blocks that come: the planner owns the blank lines
+    between what is left, also where several edits meet. `section` is the section that the edit addressed,
+    `destination` the one that it moves it to. `hunk_offsets` are the lines by which hunks of a diff were
+    moved from where their headers say.
+    `is_evidence` says that the edit's own guards, but for `sectionSha256`, fix every byte that it removes
+    and the owner of what it inserts, so that it needs no file hash.
+    `may_change_outline` says that headings around the edit may change level or parent: it was asked to.
+    `front_matter` says what `edits` do there; made together with those of other edits they may differ.
+    `exported` are blocks that go to the file that the operation names besides its own.
+    `comes_last` says that what it inserts stands behind what other edits insert at the same place. What
+    several such edits have as `shared_start` of their text is written once, and their texts stand behind it.
+    """
+
+    claims: tuple[Claim, ...]
+    edits: tuple[TextEdit, ...] = ()
+    deletions: tuple[Span, ...] = ()
+    insertions: tuple[BlockInsertion, ...] = ()
+    section: Section | None = None
+    destination: Section | None = None
+    matches: MatchReport | None = None
+    hunk_offsets: tuple[int, ...] = ()
+    front_matter: FrontMatterChanges | None = None
+    exported: Payload | None = None
+    warnings: Problems = ()
+    is_evidence: bool = False
+    may_change_outline: bool = False
+    comes_last: bool = False
+    shared_start: str = ""
+
+
+FileEffect = Literal["edit", "create", "delete", "rename"]
+
+
+class Operation(Wire, ABC):
+    """One edit as the caller wrote it. A subclass has a literal `op`, and one `resolve`.
+
+    Class docstring: what it does, then a blank line, then the details. `example` is a valid edit; the
+    reference page shows it and the tests run it on the sample document.
+    """
+
+    example: ClassVar[dict[str, object]]
+    needs_markdown: ClassVar[bool] = True
+    needs_ini: ClassVar[bool] = False
+    file_effect: ClassVar[FileEffect] = "edit"
+    is_late: ClassVar[bool] = False
+
+    op: str
+
+    @property
+    def new_path(self) -> str | None:
+        """The path that the file gets; None where it keeps its own."""
+        return None
+
+    @property
+    def other_file(self) -> str | None:
+        """Another file that the edit writes into; None for most."""
+        return None
+
+    @property
+    def other_base_sha256(self) -> str | None:
+        """SHA-256 of that file as the caller saw it, or the first digits of it."""
+        return None
+
+    @abstractmethod
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Text edits against the base `outline`, or all that is wrong with this edit."""
+
+    def resolve_late(self, outline: Outline) -> Resolution | Problems:
+        """Text edits against `outline`, the result of all other edits; for those that are made last.
+
+        Two with the same claims make the same text.
+        """
+        raise NotImplementedError
+
+    def resolve_there(self, outline: Outline, exported: Payload) -> Resolution | Problems:
+        """Text edits against the base `outline` of `other_file`, to which the blocks `exported` go."""
+        raise NotImplementedError
+
+
+_SECTION_TARGETS = ("section_id", "heading_path", "heading", "anchor")
+
+
+class SectionTargeted(Operation):
+    """An operation whose target is one section."""
+
+    target_is_required: ClassVar[bool] = True
+    accepts_root: ClassVar[bool] = False
+    accepts_nested: ClassVar[bool] = False
+
+    section_id: str | None = Field(
+        default=None, description="Section ID from md_stat, or at least 8 of its hex digits."
+    )
+    heading_path: tuple[str, ...] | None = Field(
+        default=None, description='Headings from outer to inner, or the last of them: ["Guide", "Install"].'
+    )
+    heading: str | None = Field(default=None, description='One heading: "Install" or "## Install".')
+    anchor: str | None = Field(default=None, description="GitHub anchor of the heading, without #.")
+    occurrence: Ordinal | None = Field(
+        default=None, description="Which of several equal headings; 1-based. With heading or headingPath."
+    )
+    section_sha256: SectionHash | None = Field(
+        default=None, description="sectionSha256 from md_stat: refuse if the section has changed."
+    )
+
+    @model_validator(mode="after")
+    def _check_target(self) -> "SectionTargeted":
+        given = self._given_targets()
+        if len(given) > 1:
+            msg = f"give exactly one target, not {' and '.join(to_camel(name) for name in given)}"
+            raise ValueError(msg)
+        if not given and self.target_is_required:
+            msg = "give a target: one of sectionId, headingPath, heading, anchor"
+            raise ValueError(msg)
+        if self.occurrence is not None and self.heading is None and self.heading_path is None:
+            msg = "occurrence goes with heading or headingPath"
+            raise ValueError(msg)
+        if self.section_sha256 is not None and not given:
+            msg = "sectionSha256 goes with a section: sectionId, headingPath, heading or anchor"
+            raise ValueError(msg)
+        return self
+
+    def _given_targets(self) -> list[str]:
+        return [name for name in _SECTION_TARGETS if getattr(self, name) is not None]
+
+    def find_section(self, outline: Outline) -> Section | Diagnostic:
+        """The target section, after the guards on it.
+
+        Errors: those of `find_by_path`, `find_by_id` and `find_by_anchor`; INVALID_ARGUMENT for a preamble
+        or nested heading that the operation does not accept; SECTION_CHANGED.
+        """
+        section = self._find(outline)
+        if isinstance(section, Diagnostic):
+            return section
+        if section.is_root and not self.accepts_root:
+            return Diagnostic(
+                code=Code.INVALID_ARGUMENT,
+                message=f"{self.op} needs a heading, and the preamble has none",
+                hint="name a section that has a heading",
+            )
+        if section.nested and not self.accepts_nested:
+            return Diagnostic(
+                code=Code.INVALID_ARGUMENT,
+                message=f"the heading at line {section.first_line} is in a quote or list: it has no section",
+                hint="nested headings can be renamed; for other text use replace_match or replace_range",
+            )
+        if self.section_sha256 and outline.hashed_part(section, self.section_sha256) is None:
+            return Diagnostic(
+                code=Code.SECTION_CHANGED,
+                message=f"the section at lines {section.first_line}-{section.last_line} has changed",
+                hint=f"read it again; its sectionSha256 is now {outline.section_sha256(section)}",
+            )
+        return section
+
+    def _find(self, outline: Outline) -> Section | Diagnostic:
+        if self.section_id is not None:
+            return find_by_id(outline, self.section_id)
+        if self.anchor is not None:
+            return find_by_anchor(outline, self.anchor)
+        path = self.heading_path if self.heading_path is not None else (self.heading or "",)
+        return find_by_path(outline, path, self.occurrence)
+
+    def needs_pin(self, resolution: Resolution) -> bool:
+        """Whether the address counts equal headings, so that an edit elsewhere could shift it.
+
+        DESIGN section 5: an edit through such an ID needs `baseSha256` or `sectionSha256`.
+        """
+        is_one_of_several = resolution.section is not None and resolution.section.repeats > 1
+        return is_one_of_several and self.section_id is not None and self.section_sha256 is None

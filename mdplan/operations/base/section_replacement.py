@@ -1,0 +1,127 @@
+"""Replacing the text of a section by a payload: which part of it the payload stands for."""
+
+from collections.abc import Sequence
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.blocks.rendered_text import render_text
+from mdplan.markdown.edits.block_edits import replace_blocks
+from mdplan.markdown.edits.payload import Payload
+from mdplan.markdown.edits.spacing import end_of_body, end_of_subtree, start_of_body
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
+from mdplan.markdown.section_id import folded
+from mdplan.operations.base.operation import Claim, Resolution
+from mdplan.operations.base.payload import LevelFitting
+from mdplan.text.span import Span
+
+_Path = tuple[str, ...]
+
+
+def replace_section(
+    operation: LevelFitting,
+    outline: Outline,
+    section: Section,
+    payload: Payload,
+    keep_subsections: bool | None,  # noqa: FBT001 (a field of the edit, handed on)
+) -> Resolution | Problems:
+    """Replacement of the text of `section` by `payload`.
+
+    Errors: HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT for a payload with another heading at or above the level
+    of the section; DUPLICATE_HEADING for one that repeats some of the subsections.
+    """
+    has_heading = _has_heading_of(section, payload)
+    keeps = _keeps_subsections(outline, section, payload, keep_subsections)
+    other = _other_heading(section, payload, has_heading=has_heading)
+    problems = tuple(problem for problem in (other, keeps) if isinstance(problem, Diagnostic))
+    if problems:
+        return problems
+    fitted = operation.fitted(
+        payload,
+        _level_of_subsections(outline, section) if keeps else section.level + 1,
+        own_level=section.level if has_heading else None,
+    )
+    if isinstance(fitted, Diagnostic):
+        return (fitted,)
+    start = section.span.start if has_heading else start_of_body(outline, section)
+    end = max(start, end_of_body(outline, section) if keeps else end_of_subtree(outline, section))
+    declared = Span(section.span.start if has_heading else section.body.start, end)
+    members = outline.members(section)
+    taken = members[:1] if keeps else members
+    return Resolution(
+        claims=(Claim(span=declared, owner=section.index, takes=taken, verb="replaces"),),
+        edits=replace_blocks(outline, Span(start, end), fitted),
+        section=section,
+    )
+
+
+def _keeps_subsections(
+    outline: Outline,
+    section: Section,
+    payload: Payload,
+    asked: bool | None,  # noqa: FBT001 (a field of the edit, handed on)
+) -> bool | Diagnostic:
+    if asked is not None:
+        return asked
+    wanted = [
+        tuple(folded(title) for title in outline.sections[index].path[len(section.path) :])
+        for index in outline.members(section)
+        if index != section.index
+    ]
+    given = _paths_in(payload, behind_own_heading=_has_heading_of(section, payload))
+    repeated = set(wanted) & set(given)
+    if not repeated:
+        return True
+    if _is_subsequence(wanted, given):
+        return False
+    return Diagnostic(
+        code=Code.DUPLICATE_HEADING,
+        message=f"the payload repeats {len(repeated)} of {len(set(wanted))} subsections",
+        hint="repeat all of them in order, or none; or say it with keepSubsections",
+    )
+
+
+def _paths_in(payload: Payload, *, behind_own_heading: bool) -> list[_Path]:
+    """Path of each heading of `payload`, by folded titles, as it stands among the others."""
+    paths: list[_Path] = []
+    above: list[tuple[int, _Path]] = [(0, ())]
+    for block in payload.headings[int(behind_own_heading) :]:
+        while above[-1][0] >= block.level:
+            above.pop()
+        path = (*above[-1][1], folded(render_text(block.content)))
+        above.append((block.level, path))
+        paths.append(path)
+    return paths
+
+
+def _level_of_subsections(outline: Outline, section: Section) -> int:
+    """Level for new subsections before those that stay: they must not become the parent of one."""
+    first = next(outline.children(section), None)
+    return max(section.level + 1, first.level if first else 0)
+
+
+def _has_heading_of(section: Section, payload: Payload) -> bool:
+    """Whether `payload` begins with the heading of `section`, by its rendered text."""
+    return (
+        not section.is_root
+        and payload.starts_with_heading
+        and folded(render_text(payload.headings[0].content)) == folded(section.title)
+    )
+
+
+def _other_heading(section: Section, payload: Payload, *, has_heading: bool) -> Diagnostic | None:
+    """INVALID_ARGUMENT where the first heading of the payload belongs beside or above the section."""
+    if has_heading or not payload.headings or section.is_root:
+        return None
+    if payload.headings[0].level > section.level:
+        return None
+    return Diagnostic(
+        code=Code.INVALID_ARGUMENT,
+        message="the payload has another heading at or above the level of the section",
+        hint="to change the heading use rename_heading; to add a section beside it use insert_section; "
+        "subsections need a deeper level",
+    )
+
+
+def _is_subsequence(wanted: Sequence[_Path], given: Sequence[_Path]) -> bool:
+    rest = iter(given)
+    return all(any(path == found for found in rest) for path in wanted)

@@ -1,0 +1,1 @@
+"""Links that change because headings or files moved."""

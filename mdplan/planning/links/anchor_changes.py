@@ -1,0 +1,206 @@
+"""What became of the places of a file that links can point to."""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from mdplan.markdown.links.targets import explicit_anchors, target_key, with_anchor
+from mdplan.markdown.outline.section import Section
+from mdplan.markdown.section_id import folded
+from mdplan.planning.build import BuiltFile
+from mdplan.planning.links.link_names import keys_in_html
+from mdplan.planning.resolve import ResolvedEdit
+from mdplan.text.document_format import DocumentFormat
+from mdplan.text.span import Span
+from mdplan.text.value import value
+
+
+@value(frozen=True, slots=True)
+class Place:
+    """A place of the result that has an anchor. `path` is from the root, `title` that of its heading."""
+
+    path: str
+    anchor: str
+    title: str | None = None
+
+
+AnchorChanges = Mapping[str, Place | None]
+
+
+def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> AnchorChanges:
+    """By `target_key` of an anchor of the base, where what had it is now; None where it is gone.
+
+    Anchors that still name what they named are left out. A heading is the same while something of its line
+    stays or its title alone is written anew, when an edit moves it, and when an edit writes a heading of the
+    same text in the place of what it takes. `arrived` has, by the index of an edit that moves a section to
+    another file, that file.
+    """
+    if not built.edits or built.base.format is not DocumentFormat.MARKDOWN or built.file.is_deleted:
+        return {}
+    path = built.file.result_path
+    places: dict[int, tuple[str, Place | None]] = {}
+    for section, now in _headings(built):
+        if section.anchor and (now is None or now.anchor != section.anchor):
+            place = None if now is None else Place(path, now.anchor or "", now.title)
+            places[section.span.start] = (section.anchor, place)
+    places |= dict(_departed(built, arrived))
+    keys = {target_key(anchor) for anchor, _ in places.values()}
+    # Of equal anchors the first counts. Slugs of headings are keys, but for what a prefix can hide.
+    tree = built.base.heading_tree
+    for number in (*(tree.by_anchor[key] for key in keys if key in tree.by_anchor), *tree.with_prefix):
+        anchor = tree.anchors[number]
+        places.setdefault(built.base.heading_starts[number], (anchor, Place(path, anchor)))
+    explicit = explicit_anchors(built.base) if _may_have_explicit(built, keys) else ()
+    for (anchor, span), found in zip(explicit, _explicit_now(built, explicit), strict=True):
+        places[span.start] = (anchor, None if found is None else Place(path, found))
+    changes: dict[str, Place | None] = {}
+    for start in sorted(places):
+        anchor, place = places[start]
+        changes.setdefault(target_key(anchor), place)
+    return {
+        key: place
+        for key, place in changes.items()
+        if place is None or place.path != path or target_key(place.anchor) != key
+    }
+
+
+def _may_have_explicit(built: BuiltFile, keys: AbstractSet[str]) -> bool:
+    """Whether anchors that HTML names may change, or stand before those of headings that do, with `keys`."""
+    if built.changed is None:
+        return True
+    base, result = built.base.source.text, built.result.source.text
+    for old, new in built.changed:
+        if with_anchor().search(base, old.start, old.end) or with_anchor().search(result, new.start, new.end):
+            return True
+    return bool(keys) and not keys.isdisjoint(keys_in_html(base))
+
+
+def _explicit_now(built: BuiltFile, explicit: Sequence[tuple[str, Span]]) -> Iterator[str | None]:
+    """What the anchors `explicit` of the base, which HTML names, are called now; None for one that is gone.
+
+    A tag is the same while no edit takes its brackets.
+    """
+    in_result = {span.start: anchor for anchor, span in explicit_anchors(built.result)} if explicit else {}
+    starts = sorted(in_result)
+    spans = built.edits.result_spans
+    for _, span in explicit:
+        start = built.edits.map_offset(span.start)
+        if start is None:
+            index = bisect_right(built.edits.edits, span.start, key=lambda edit: edit.span.start) - 1
+            replaced = built.base.text_of(built.edits.edits[index].span)
+            if "<" not in replaced and ">" not in replaced:
+                start = next(iter(starts[bisect_left(starts, spans[index].start) :]), None)
+                start = start if start is not None and start < spans[index].end else None
+        yield in_result.get(start) if start is not None else None
+
+
+def _headings(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:
+    """The headings of the base with themselves in the result; None where they are gone.
+
+    Left out are headings with the same anchor outside of what the edits touch.
+    """
+    base, fresh = _touched(built)
+    yield from _renumbered(built)
+    now: dict[int, Section] = {}
+    for item in built.resolved:
+        now |= dict(_moved(built, item))
+    for section in base:
+        start = built.edits.map_offset(section.span.start, after=True)
+        found = built.result.heading_at(start)
+        if section.span.start not in now and found is not None:
+            now[section.span.start] = found
+    taken = {section.span.start for section in now.values()}
+    for section in base:
+        found = _retitled(built, section) if section.span.start not in now else None
+        if found is not None and found.span.start not in taken:
+            now[section.span.start] = found
+    lost = [section for section in base if section.span.start not in now]
+    now |= dict(_written_again(lost, fresh, now.values()))
+    yield from ((section, now.get(section.span.start)) for section in base)
+
+
+def _touched(built: BuiltFile) -> tuple[Sequence[Section], Sequence[Section]]:
+    """Headings of base and result around the edits, or all where nobody knows what these are."""
+    base, result = built.base, built.result
+    if built.changed is None:
+        return base.headings, result.headings
+    return (
+        [section for old, _ in built.changed for section in base.headings_in(old)],
+        [section for _, new in built.changed for section in result.headings_in(new)],
+    )
+
+
+def _renumbered(built: BuiltFile) -> Iterator[tuple[Section, Section]]:
+    """The other headings of which the anchor is another one: it counts those of equal text before it."""
+    base, result = built.base, built.result
+    pieces = built.changed
+    first = first_now = 0
+    for old, new in (*pieces, (None, None)) if pieces is not None else ():
+        stop = len(base.headings) if old is None else bisect_left(base.heading_starts, old.start)
+        here, now = slice(first, stop), slice(first_now, first_now + stop - first)
+        if base.anchors[here] != result.anchors[now]:
+            pairs = zip(base.headings[here], result.headings[now], strict=True)
+            yield from ((before, after) for before, after in pairs if before.anchor != after.anchor)
+        if old is not None and new is not None:
+            first = bisect_left(base.heading_starts, old.end)
+            first_now = bisect_left(result.heading_starts, new.end)
+
+
+def _retitled(built: BuiltFile, section: Section) -> Section | None:
+    """The heading that was written in place of that of `section`, and of nothing else."""
+    start = built.edits.map_offset(section.span.start)
+    if start is None or built.edits.map_offset(section.body.start) is None:
+        return None
+    return built.result.heading_at(start)
+
+
+def _moved(built: BuiltFile, item: ResolvedEdit) -> Iterator[tuple[int, Section]]:
+    """The headings that `item` moves inside of the file, by where they started."""
+    if item.resolution.destination is None or item.outline is not built.base:
+        return
+    section = item.resolution.section
+    written = built.written.get(item.index, ())
+    if section is None or len(written) == 0:
+        return
+    old = built.base.headings_in(section.span)
+    new = [heading for span in written for heading in built.result.headings_in(span)]
+    if len(old) == len(new):
+        yield from ((before.span.start, after) for before, after in zip(old, new, strict=True))
+
+
+def _departed(
+    built: BuiltFile, arrived: Mapping[int, BuiltFile]
+) -> Iterator[tuple[int, tuple[str, Place | None]]]:
+    """The headings that went to another file."""
+    for item in built.resolved:
+        there, section = arrived.get(item.index), item.resolution.section
+        if there is None or section is None:
+            continue
+        old = built.base.headings_in(section.span)
+        written = there.written.get(item.index, ())
+        new = [heading for span in written for heading in there.result.headings_in(span)]
+        if len(old) == len(new):
+            for before, after in zip(old, new, strict=True):
+                place = Place(there.file.result_path, after.anchor or "", after.title)
+                yield before.span.start, (before.anchor or "", place)
+
+
+def _written_again(
+    lost: list[Section], found: Iterable[Section], known: Iterable[Section]
+) -> Iterator[tuple[int, Section]]:
+    """`lost` headings with those `found` of the same text, where it is clear which is which."""
+    if not lost:
+        return
+    taken = {section.span.start for section in known}
+    fresh: defaultdict[str, list[Section]] = defaultdict(list)
+    for section in found:
+        if section.span.start not in taken:
+            fresh[folded(section.title)].append(section)
+    gone: defaultdict[str, list[Section]] = defaultdict(list)
+    for section in lost:
+        gone[folded(section.title)].append(section)
+    for title, sections in gone.items():
+        if len(sections) == len(fresh[title]):
+            pairs = zip(sections, fresh[title], strict=True)
+            yield from ((before.span.start, after) for before, after in pairs)

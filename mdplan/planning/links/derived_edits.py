@@ -1,0 +1,135 @@
+"""The planner step after all edits: links go on naming what they named (DESIGN section 6, References)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from mdplan.diagnostics import Code, Diagnostic, Problems, warning
+from mdplan.markdown.links.link_target import FileTree
+from mdplan.markdown.links.targets import resolvable_targets
+from mdplan.markdown.outline.outline import Outline
+from mdplan.planning.build import Built, BuiltFile
+from mdplan.planning.links.link_changes import LinkChanges
+from mdplan.planning.links.link_updates import BrokenLink, Document, update_links
+from mdplan.planning.links.references import broken_labels
+from mdplan.planning.sequence.post_edits import with_later_edits
+from mdplan.planning.snapshot import SnapshotFile
+from mdplan.requests.batch import ReferenceScope
+from mdplan.text.document_format import DocumentFormat
+from mdplan.text.edit import EditList, Overlap
+from mdplan.text.span import BY_PLACE
+
+
+class LinkedFiles(FileTree, Protocol):
+    """The files of a root beside those of a batch: the second pass of the snapshot."""
+
+    def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
+        """Markdown files that may link to a file of one of `names` (as `page_key` writes them), sorted.
+
+        Of those that cannot be read a warning.
+        """
+
+    def refusal(self, file: SnapshotFile) -> Diagnostic | None:
+        """Why `file` could not be replaced now; None when it could."""
+
+
+def derive(built_files: Sequence[BuiltFile], scope: ReferenceScope, linked: LinkedFiles) -> Built | Problems:
+    """`built_files` with their links rewritten as `scope` says, and further files whose links were rewritten.
+
+    Links that came with text from another file are corrected whatever `scope` says. What breaks is told as
+    BROKEN_LINK warnings: of the files of the batch, and with the scope ``workspace`` of all others.
+    Errors: those of `LinkedFiles.refusal`.
+    """
+    changes = LinkChanges.of(built_files, linked)
+    anchors = _Anchors(built_files)
+    files = [_updated(built, changes, anchors, may_rewrite=scope != "none") for built in built_files]
+    if scope != "workspace" or not changes.names:
+        return Built(files)
+    known = {built.file.relative for built in built_files}
+    problems: list[Diagnostic] = []
+    warnings: list[Diagnostic] = []
+    for found in linked.linking_to(changes.names):
+        if isinstance(found, Diagnostic):
+            warnings.append(found)
+        elif found.relative not in known:
+            other = _updated(_untouched(found), changes, anchors, may_rewrite=True)
+            if not other.edits:
+                warnings += other.warnings
+            elif (refused := linked.refusal(found)) is not None:
+                problems.append(refused)
+            else:
+                files.append(other)
+    return tuple(problems) or Built(files, tuple(warnings))
+
+
+class _Anchors:
+    """Anchors of the files of a batch in their results; of other files nothing is known."""
+
+    def __init__(self, built_files: Iterable[BuiltFile]) -> None:
+        self._results = {built.file.result_path: built.result for built in built_files}
+        self._known: dict[str, frozenset[str] | None] = {}
+
+    def __call__(self, path: str) -> frozenset[str] | None:
+        if path not in self._known:
+            result = self._results.get(path)
+            is_markdown = result is not None and result.format is DocumentFormat.MARKDOWN
+            self._known[path] = resolvable_targets(result) if result is not None and is_markdown else None
+        return self._known[path]
+
+
+def _untouched(file: SnapshotFile) -> BuiltFile:
+    return BuiltFile(file=file, resolved=(), edits=EditList(), byte_edits=(), result=file.outline, written={})
+
+
+def _updated(built: BuiltFile, changes: LinkChanges, anchors: _Anchors, *, may_rewrite: bool) -> BuiltFile:
+    """`built` with its links rewritten, and with warnings about those that are broken."""
+    if built.result.format is not DocumentFormat.MARKDOWN or built.file.is_deleted:
+        return built
+    updates = update_links(_document(built, may_rewrite=may_rewrite), changes, anchors)
+    edits = EditList.of(updates.edits)
+    assert not isinstance(edits, Overlap), "destinations do not overlap"
+    updated = with_later_edits(built, edits)
+    if updated is None or (edits and _headings(updated.result) != _headings(built.result)):
+        # The document would not stay what it is: then all its links stay as they are.
+        updated, edits = built, EditList()
+        updates = replace(update_links(_document(built, may_rewrite=False), changes, anchors), rewritten=0)
+    broken = (_warning(updated, link, edits) for link in updates.broken)
+    return replace(
+        updated,
+        references_updated=updates.rewritten,
+        warnings=tuple(found.at(file=built.file.path) for found in (*broken, *broken_labels(updated))),
+    )
+
+
+def _warning(updated: BuiltFile, link: BrokenLink, edits: EditList) -> Diagnostic:
+    """BROKEN_LINK for `link`, which `edits` moved to its place in the result."""
+    offset = edits.map_offset(link.offset)
+    place = updated.result.source.lines.position(link.offset if offset is None else offset)
+    return warning(Code.BROKEN_LINK, f"the link at line {place.line} resolves to nothing", link.hint, place)
+
+
+def _headings(outline: Outline) -> list[tuple[int, bool, str | None]]:
+    return [(section.level, section.nested, section.anchor) for section in outline.headings]
+
+
+def _document(built: BuiltFile, *, may_rewrite: bool) -> Document:
+    authored = [
+        span
+        for item in built.resolved
+        if item.resolution.destination is None
+        for span in built.written.get(item.index, ())
+        if len(span)
+    ]
+    return Document(
+        outline=built.result,
+        path=built.file.result_path,
+        old_path=built.file.relative,
+        written=sorted(authored, key=BY_PLACE),
+        moved={
+            span: item.origin
+            for item in built.arrivals
+            for span in built.written.get(item.index, ())
+            if len(span) and item.origin is not None
+        },
+        may_rewrite=may_rewrite,
+    )

@@ -1,0 +1,253 @@
+"""Links of one document, after a batch: how they are rewritten, and which of them are broken.
+
+DESIGN section 6, References. A link of the base goes on naming what it named; one that an edit wrote is
+taken as its author wrote it.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.markdown.links.destination_text import wiki_page, with_fragment, with_path
+from mdplan.markdown.links.destinations import ANY_LINK, Destination, Form, destinations
+from mdplan.markdown.links.link_path import as_variant, folder_of, followed, link_between
+from mdplan.markdown.links.link_target import Held, Target, find_target, has_anchor
+from mdplan.markdown.links.targets import whole
+from mdplan.markdown.outline.outline import Outline
+from mdplan.planning.links.link_changes import LinkChanges, Now
+from mdplan.planning.links.link_names import may_name, places_of_fragments, possible_links
+from mdplan.text.edit import TextEdit
+from mdplan.text.span import BY_PLACE, Span
+from mdplan.text.value import value
+
+_LINK_OR_ATTRIBUTE: Final = re.compile(rf"{ANY_LINK.pattern}|=")
+
+Anchors = Callable[[str], frozenset[str] | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A document of the result. `path` is its own, `old_path` that of the base; both from the root.
+
+    `written` are the places that its edits wrote, and `moved` those that came from the files of the given
+    paths; both sorted, and disjoint. `may_rewrite` says whether its other links may be rewritten.
+    """
+
+    outline: Outline
+    path: str
+    old_path: str
+    written: Sequence[Span] = ()
+    moved: Mapping[Span, str]
+    may_rewrite: bool
+
+
+@value(frozen=True, slots=True)
+class BrokenLink:
+    """A destination of the result that names nothing: the `offset` at which it starts, and what to do."""
+
+    offset: int
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkUpdates:
+    """`edits` of the result rewrite `rewritten` links; `broken` are those that name nothing any more."""
+
+    edits: tuple[TextEdit, ...] = ()
+    rewritten: int = 0
+    broken: tuple[BrokenLink, ...] = ()
+
+
+def update_links(document: Document, changes: LinkChanges, anchors: Anchors) -> LinkUpdates:
+    """What becomes of the links of `document`.
+
+    `anchors` gives those of a file of the result, as `target_key` writes them, or None where they are not
+    known. Only blocks that may hold a link of interest are parsed for inline nodes.
+    """
+    judge = _Judge(document, changes, anchors)
+    edits: list[TextEdit] = []
+    broken: list[BrokenLink] = []
+    rewritten = 0
+    for destination in judge.destinations():
+        found = judge.outcome(destination)
+        edits += found.edits
+        rewritten += bool(found.edits)
+        if found.is_broken:
+            broken.append(BrokenLink(destination.span.start, judge.hint(destination, found)))
+    return LinkUpdates(tuple(edits), rewritten, tuple(broken))
+
+
+@value(frozen=True, slots=True)
+class _Outcome:
+    edits: tuple[TextEdit, ...] = ()
+    is_broken: bool = False
+    now: Now | None = None
+    could_follow: bool = False
+
+
+_FINE = _Outcome()
+
+
+class _Judge:
+    """What is said of each link of `document`."""
+
+    def __init__(self, document: Document, changes: LinkChanges, anchors: Anchors) -> None:
+        self.document = document
+        self.changes = changes
+        self.anchors = anchors
+        self._outline = document.outline
+        self._moved = sorted(document.moved)
+        self._moves_away = folder_of(document.path) != folder_of(document.old_path)
+
+    def destinations(self) -> Sequence[Destination]:
+        """The destinations that may have to change, or that an edit wrote."""
+        outline, changes, document = self._outline, self.changes, self.document
+        if self._moves_away:
+            return destinations(outline, [whole(outline)], ANY_LINK)
+        links = possible_links(outline.source.text) if changes.names else []
+        if may_name(links, changes.names):
+            return destinations(outline, [whole(outline)], ANY_LINK)
+        areas = _blocks(outline, [*document.written, *self._moved])
+        found = {each.span: each for each in destinations(outline, areas)}
+        if document.old_path in changes.anchors:
+            places = sorted(places_of_fragments(links, changes.anchors[document.old_path]))
+            areas = _blocks(outline, [Span(place, place + 1) for place in places])
+            found |= {each.span: each for each in destinations(outline, areas)}
+        return [found[span] for span in sorted(found, key=BY_PLACE)]
+
+    def outcome(self, destination: Destination) -> _Outcome:
+        """What becomes of `destination`."""
+        if _holding(self.document.written, destination.span) is not None:
+            return self._written(destination)
+        moved = _holding(self._moved, destination.span)
+        origin = self.document.old_path if moved is None else self.document.moved[moved]
+        target = self.changes.target(origin, destination)
+        if target is None:
+            return _FINE
+        now = self.changes.now(target, destination)
+        edits = self._edits(destination, target, now)
+        may_rewrite = self.document.may_rewrite or moved is not None
+        if may_rewrite and edits is not None:
+            is_broken = now.is_gone and not self._has_place(destination, now)
+            return _Outcome(edits, is_broken and not destination.is_shown, now)
+        if edits == () and not now.is_gone:
+            return _FINE
+        return _Outcome(
+            is_broken=self._existed(target, origin, destination) and not self._resolves(destination),
+            now=now,
+            could_follow=edits is not None,
+        )
+
+    def hint(self, destination: Destination, outcome: _Outcome) -> str:
+        """What to do about a link whose target is somewhere else now, or nowhere."""
+        now = outcome.now
+        follow = '; with `"updateReferences": "workspace"` links follow' if outcome.could_follow else ""
+        if now is not None and not now.is_gone and now.path is not None:
+            if now.path == self.document.path and now.place is not None:
+                return f"the anchor of that heading is now `#{now.place.anchor}`{follow}"
+            anchor = now.place.anchor if now.place is not None else destination.fragment
+            fragment = f"#{anchor}" if anchor else ""
+            return f"it is now `{link_between(folder_of(self.document.path), now.path)}{fragment}`{follow}"
+        return "correct the link in the same batch"
+
+    def _written(self, destination: Destination) -> _Outcome:
+        """What an author wrote is not rewritten, and has to name something."""
+        if self._resolves(destination, is_new=True):
+            return _FINE
+        target = self.changes.target(self.document.old_path, destination)
+        now = None if target is None else self._moved_to(target, destination)
+        return _Outcome(is_broken=True, now=now)
+
+    def _existed(self, target: Target, origin: str, destination: Destination) -> bool:
+        """Whether there was something in the base where `destination` of the file `origin` points to."""
+        if target.held is Held.FILE:
+            return True
+        found = find_target(self.changes.before, origin, destination)
+        return found is not None and found.held is not Held.NOTHING
+
+    def _moved_to(self, target: Target, destination: Destination) -> Now | None:
+        now = self.changes.now(target, destination)
+        return now if now.place is not None or target.path in self.changes.after.paths else None
+
+    def _resolves(self, destination: Destination, *, is_new: bool = False) -> bool:
+        """Whether `destination`, as it is written, names something in the result, or nobody can say.
+
+        A wiki link that `is_new` may name a page that is to be written one day.
+        """
+        if destination.is_shown or destination.is_from_root:
+            return True
+        target = find_target(self.changes.after, self.document.path, destination)
+        if target is None or (is_new and destination.form is Form.WIKI and target.held is Held.NOTHING):
+            return True
+        if target.held is not Held.FILE:
+            return target.held is Held.OTHER
+        anchors = self.anchors(target.path) if destination.fragment is not None else None
+        return anchors is None or has_anchor(destination, anchors)
+
+    def _has_place(self, destination: Destination, now: Now) -> bool:
+        """Whether something else has the anchor of `destination` in the file that it names `now`."""
+        anchors = self.anchors(now.path) if now.path is not None else frozenset()
+        return now.path is not None and (anchors is None or has_anchor(destination, anchors))
+
+    def _edits(self, old: Destination, target: Target, now: Now) -> tuple[TextEdit, ...] | None:
+        """Edits that make `old` name what `target` is `now`; None where its form cannot."""
+        edits: list[TextEdit | None] = []
+        if now.path is not None:
+            path = self._new_path(old, target, now.path)
+            if path is not None:
+                edits.append(with_path(self._outline, old, path))
+        if now.place is not None and old.fragment is not None and not self._names(old, now):
+            edits.append(with_fragment(self._outline, old, now.place.anchor, now.place.title))
+        if None in edits:
+            return None
+        return tuple(edit for edit in edits if edit is not None)
+
+    def _names(self, old: Destination, now: Now) -> bool:
+        """Whether the fragment of `old` is already that of its place."""
+        return now.place is not None and has_anchor(old, frozenset({now.place.anchor.lower()}))
+
+    def _new_path(self, old: Destination, target: Target, path: str) -> str | None:
+        """What must be written in place of the path of `old`; None where that is right already."""
+        here = self.document.path
+        if old.form is Form.WIKI:
+            if path == (target.path if old.path else here):
+                return None
+            return wiki_page(old.path, path, is_path="/" in old.path)
+        if not old.path:
+            return None if path == here else link_between(folder_of(here), path)
+        wanted = as_variant(path, old.path) if target.as_page else path
+        if followed(folder_of(here), old.path) == wanted:
+            return None
+        return self._as_before(old, wanted)
+
+    def _as_before(self, old: Destination, wanted: str) -> str:
+        """A path that leads to `wanted`, written as that of `old`: from the root, or with ``./``."""
+        here = self.document.path
+        if old.is_from_root:
+            return f"/{wanted}"
+        if wanted == here and old.fragment is not None:
+            return ""
+        new = link_between(folder_of(here), wanted)
+        new = f"./{new}" if old.path.startswith("./") and not new.startswith(".") else new
+        return f"{new}/" if old.path.endswith("/") else new
+
+
+def _holding(spans: Sequence[Span], span: Span) -> Span | None:
+    """The one of `spans`, which are sorted and disjoint, that shares a code point with `span`."""
+    before = bisect_right(spans, span.end - 1, key=lambda each: each.start) - 1
+    return spans[before] if before >= 0 and spans[before].overlaps(span) else None
+
+
+def _blocks(outline: Outline, spans: Sequence[Span]) -> list[Span]:
+    """The blocks that hold a code point of `spans`, each once, without those that can hold no link."""
+    text, tree = outline.source.text, outline.tree
+    touched = [(span, tree.parts_in(span)) for span in spans]
+    # Most edits write where no link is: what they touch needs no look.
+    parts = {part for _, touching in touched for part in touching}
+    showing = {part for part in parts if tree.parts.shows(part, _LINK_OR_ATTRIBUTE)}
+    near = (span for span, touching in touched if not showing.isdisjoint(touching))
+    found = {block.span.start: block.span for span in near for block in tree.leaves_in(span)}
+    blocks = (found[start] for start in sorted(found))
+    return [block for block in blocks if _LINK_OR_ATTRIBUTE.search(text, block.start, block.end)]

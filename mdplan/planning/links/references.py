@@ -1,0 +1,121 @@
+"""Labels and footnotes that a plan breaks: in the same file, whatever the edits were."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic, Problems, warning
+from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.links.links import LocalLink, footnote_links, reference_labels, reference_uses
+from mdplan.markdown.outline.outline import Outline
+from mdplan.planning.build import BuiltFile
+from mdplan.text.document_format import DocumentFormat
+from mdplan.text.span import Span
+
+_FOOTNOTE: Final = "[^"
+_LABEL_END: Final = "]:"
+_LABEL_END_SIGN: Final = re.compile(re.escape(_LABEL_END))
+
+
+def broken_labels(built: BuiltFile) -> Problems:
+    """BROKEN_LINK warnings; their lines are those of the result.
+
+    For labels and footnotes that resolved in the base and no longer do, and for footnotes in written text
+    that are not defined. Inline nodes are costly, so the whole document is looked at only when a definition
+    or a footnote of the base is gone.
+    """
+    if not built.edits or built.base.format is not DocumentFormat.MARKDOWN:
+        return ()
+    broken = {link.span.start: link for link in _in_written_text(built)}
+    if _loses_footnotes(built):
+        broken |= {link.span.start: link for link in _no_longer_resolved(built)}
+    return (*(_footnote_warning(built, broken[start]) for start in sorted(broken)), *_labels(built))
+
+
+def _in_written_text(built: BuiltFile) -> Iterator[LocalLink]:
+    written = list(_near_footnotes(built.result, [span for span in built.edits.result_spans if len(span)]))
+    for link in footnote_links(built.result, written) if written else ():
+        before = bisect_left(written, link.span.end, key=lambda span: span.start)
+        if not link.resolves and before and written[before - 1].overlaps(link.span):
+            yield link
+
+
+def _near_footnotes(outline: Outline, spans: Sequence[Span]) -> Iterator[Span]:
+    """Those of `spans`, which are in order, in whose lines an edit may have completed a reference."""
+    text, lines = outline.source.text, outline.source.lines
+    end = lines.end(lines.line_at(spans[-1].end)) if spans else 0
+    at = 0
+    while at < len(spans):
+        found = text.find(_FOOTNOTE, lines.start(lines.line_at(spans[at].start)), end)
+        if found < 0:
+            return
+        line = lines.span(lines.line_at(found), lines.line_at(found))
+        at = bisect_left(spans, line.start, lo=at, key=lambda span: span.end)
+        while at < len(spans) and spans[at].start < line.end:
+            yield spans[at]
+            at += 1
+
+
+def _loses_footnotes(built: BuiltFile) -> bool:
+    """Whether a footnote of the base may be gone in the result."""
+    return any(_FOOTNOTE in built.base.text_of(edit.span) for edit in built.edits if len(edit.span))
+
+
+def _no_longer_resolved(built: BuiltFile) -> Iterator[LocalLink]:
+    resolved = {
+        built.edits.map_offset(link.span.start, after=True)
+        for link in footnote_links(built.base)
+        if link.resolves
+    }
+    for link in footnote_links(built.result):
+        if not link.resolves and link.span.start in resolved:
+            yield link
+
+
+def _labels(built: BuiltFile) -> Iterator[Diagnostic]:
+    """Uses of labels whose definition is gone; the parser of the result takes them as text."""
+    if not _loses_definitions(built):
+        return
+    lost = reference_labels(built.base) - reference_labels(built.result)
+    for use in reference_uses(built.base) if lost else ():
+        start = built.edits.map_offset(use.span.start, after=True)
+        if use.label in lost and start is not None:
+            place = built.result.source.lines.position(start)
+            yield warning(
+                Code.BROKEN_LINK,
+                f"the link at line {place.line} uses the label of a definition that is gone",
+                "keep the definition, or change the link too",
+                place,
+            )
+
+
+def _loses_definitions(built: BuiltFile) -> bool:
+    if built.changed is not None:
+        before = _definitions(built.base, [old for old, _ in built.changed])
+        if before <= _definitions(built.result, [new for _, new in built.changed]):
+            return False
+    return not _definitions(built.base) <= _definitions(built.result)
+
+
+def _definitions(outline: Outline, areas: Sequence[Span] | None = None) -> set[str]:
+    """Definitions in `areas`, or all, as they are written."""
+    if areas is None:
+        return {outline.text_of(block.span).strip() for block in outline.tree.definitions}
+    return {
+        outline.text_of(block.span).strip()
+        for area in areas
+        if _LABEL_END in outline.text_of(area)
+        for block in outline.tree.inside(area, _LABEL_END_SIGN)
+        if block.kind is BlockKind.DEFINITION
+    }
+
+
+def _footnote_warning(built: BuiltFile, link: LocalLink) -> Diagnostic:
+    place = built.result.source.lines.position(link.span.start)
+    return warning(
+        Code.BROKEN_LINK,
+        f"the link at line {place.line} resolves to nothing",
+        "correct the link in the same batch",
+        place,
+    )

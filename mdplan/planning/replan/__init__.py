@@ -1,0 +1,1 @@
+"""Plans made from plans: rebase, subset, merge, undo, replay."""

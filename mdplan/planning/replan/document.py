@@ -1,0 +1,267 @@
+"""A plan as a file: JSON that proves itself.
+
+The plan ID is hashed again from what the document says, and the text edits must turn the base into the
+bytes whose hash the plan names, so that a document that was changed cannot change what is applied.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic, Severity
+from mdplan.plan import (
+    EditResult,
+    Effect,
+    FileChange,
+    MatchResult,
+    Plan,
+    PlanId,
+    Range,
+    canonical_json,
+    edit_list_from_json,
+    edit_list_to_json,
+    plan_id_of,
+)
+from mdplan.reports.base import to_wire
+from mdplan.text.source import visible
+from mdplan.text.span import Lines, Position
+
+FORMAT: Final = 1
+_HEX: Final = frozenset("0123456789abcdef")
+_HASH_LENGTH: Final = 64
+# Entries of lists that are written at once.
+_TOGETHER: Final = 64
+
+
+def write_document(plan: Plan) -> bytes:
+    """`plan` as canonical JSON that `read_document` takes. Text edits may hold lone surrogates."""
+    return b"".join(document_parts(plan, with_sections=True))
+
+
+def document_parts(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
+    """The same in parts; all of it as decoded JSON would take many times the memory of the plan.
+
+    Without the hashes of sections, which only tell what made a base stale, it is much smaller. The members
+    are in the order of their names.
+    """
+    files = (
+        _file_to_json(change, edits, with_sections=with_sections)
+        for change, edits in zip(plan.files, plan.requested, strict=True)
+    )
+    yield b'{"editResults":['
+    yield from _entries(map(_result_to_json, plan.results))
+    yield b'],"effects":['
+    yield from _entries([_effect_to_json(effect) for effect in each] for each in plan.effects)
+    yield b'],"engine":' + canonical_json(plan.engine) + b',"files":['
+    yield from _entries(files)
+    yield b'],"mdplanPlan":' + canonical_json(FORMAT)
+    yield b',"options":' + canonical_json(dict(plan.options))
+    yield b',"planId":' + canonical_json(plan.plan_id)
+    yield b',"warnings":' + canonical_json(to_wire(plan.warnings)) + b"}"
+
+
+def _entries(entries: Iterable[object]) -> Iterator[bytes]:
+    """The entries of a list, some at a time."""
+    rest = iter(entries)
+    is_first = True
+    while several := list(islice(rest, _TOGETHER)):
+        yield b"," * (not is_first) + canonical_json(several)[1:-1]
+        is_first = False
+
+
+def is_document(data: object) -> bool:
+    """Whether decoded JSON claims to be a plan document."""
+    return isinstance(data, Mapping) and "mdplanPlan" in data
+
+
+def read_document(data: bytes | Mapping[str, Any]) -> Plan | Diagnostic:
+    """The plan that `data` holds. Errors: PLAN_TAMPERED."""
+    try:
+        body = json.loads(data) if isinstance(data, bytes) else data
+        return _read(body)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return _tampered("it is not a plan document of this version")
+
+
+def _read(body: Mapping[str, Any]) -> Plan | Diagnostic:
+    if body["mdplanPlan"] != FORMAT:
+        return _tampered("it is not a plan document of this version")
+    files = tuple(_file_of_json(entry) for entry in body["files"])
+    requested = tuple(tuple(entry["requested"]) for entry in body["files"])
+    plan = Plan(
+        plan_id=PlanId(body["planId"]),
+        engine=str(body["engine"]),
+        files=files,
+        requested=requested,
+        options={
+            str(name): value if isinstance(value, str) else bool(value)
+            for name, value in body["options"].items()
+        },
+        effects=tuple(tuple(_effect_of_json(entry) for entry in effects) for effects in body["effects"]),
+        results=tuple(_result_of_json(entry) for entry in body["editResults"]),
+        warnings=tuple(_diagnostic_of_json(entry) for entry in body["warnings"]),
+    )
+    if not files or plan_id_of(plan.engine, files, requested) != plan.plan_id:
+        return _tampered("its content does not hash to its plan ID")
+    return plan
+
+
+def _file_to_json(
+    change: FileChange, requested: Sequence[Mapping[str, Any]], *, with_sections: bool
+) -> dict[str, Any]:
+    return {
+        "path": change.path,
+        "encoding": change.encoding,
+        "format": change.format,
+        "newPath": change.new_path,
+        "baseSha256": change.base_sha256,
+        "resultSha256": change.result_sha256,
+        "linesAdded": change.lines_added,
+        "linesRemoved": change.lines_removed,
+        "baseSections": dict(change.base_sections.items()) if with_sections else {},
+        "referencesUpdated": change.references_updated,
+        "requested": list(requested),
+        "textEdits": edit_list_to_json(change.edits),
+    }
+
+
+def _file_of_json(entry: Mapping[str, Any]) -> FileChange:
+    edits = edit_list_from_json(entry["textEdits"])
+    hashes = (entry["baseSha256"], entry["resultSha256"])
+    if edits is None or not all(_is_hash_or_none(value) for value in hashes) or not any(hashes):
+        raise ValueError
+    return FileChange(
+        path=str(entry["path"]),
+        encoding=_text_or_none(entry["encoding"]),
+        format=_text_or_none(entry["format"]),
+        base_sha256=hashes[0],
+        result_sha256=hashes[1],
+        edits=edits,
+        lines_added=int(entry["linesAdded"]),
+        lines_removed=int(entry["linesRemoved"]),
+        base_sections={str(name): str(digest) for name, digest in entry["baseSections"].items()},
+        new_path=_text_or_none(entry.get("newPath")),
+        references_updated=int(entry.get("referencesUpdated", 0)),
+    )
+
+
+def _is_hash_or_none(value: object) -> bool:
+    return value is None or (isinstance(value, str) and len(value) == _HASH_LENGTH and set(value) <= _HEX)
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _effect_to_json(effect: Effect) -> list[str]:
+    return [effect.section_id, effect.removed, effect.inserted, effect.around]
+
+
+def _effect_of_json(entry: Sequence[str]) -> Effect:
+    section_id, removed, inserted, around = entry
+    return Effect(section_id=section_id, removed=removed, inserted=inserted, around=around)
+
+
+def _result_to_json(result: EditResult) -> dict[str, Any]:
+    """As `to_wire` has it, which looks at each value to find out what it is."""
+    body: dict[str, Any] = {
+        "editIndex": result.edit_index,
+        "op": result.op,
+        "file": visible(result.file),
+        "noOp": result.no_op,
+        "ranges": [_range_to_json(place) for place in result.ranges],
+        "resultLines": [{"start": lines.start, "end": lines.end} for lines in result.result_lines],
+        "matches": [
+            {
+                "line": match.line,
+                "col": match.col,
+                "text": visible(match.text),
+                "range": _range_to_json(match.range),
+            }
+            for match in result.matches
+        ],
+        "warnings": to_wire(result.warnings) if result.warnings else [],
+    }
+    given = {
+        "toFile": result.to_file if result.to_file is None else visible(result.to_file),
+        "sectionId": result.section_id,
+        "newSectionId": result.new_section_id,
+        "newSectionSha256": result.new_section_sha256,
+        "matchesFound": result.matches_found,
+        "matchesReplaced": result.matches_replaced,
+        "excludedMatches": None if result.excluded_matches is None else dict(result.excluded_matches),
+        "lineEndsNormalized": result.line_ends_normalized,
+        "hunkOffsets": None if result.hunk_offsets is None else list(result.hunk_offsets),
+    }
+    return body | {name: value for name, value in given.items() if value is not None}
+
+
+def _range_to_json(place: Range) -> dict[str, Any]:
+    start, end = place.start, place.end
+    return {"start": {"line": start.line, "col": start.col}, "end": {"line": end.line, "col": end.col}}
+
+
+def _result_of_json(entry: Mapping[str, Any]) -> EditResult:
+    excluded = entry.get("excludedMatches")
+    normalized = entry.get("lineEndsNormalized")
+    return EditResult(
+        edit_index=int(entry["editIndex"]),
+        op=str(entry["op"]),
+        file=str(entry["file"]),
+        no_op=bool(entry["noOp"]),
+        to_file=_text_or_none(entry.get("toFile")),
+        ranges=tuple(_range_of_json(place) for place in entry["ranges"]),
+        result_lines=tuple(_lines_of_json(lines) for lines in entry["resultLines"]),
+        section_id=_text_or_none(entry.get("sectionId")),
+        new_section_id=_text_or_none(entry.get("newSectionId")),
+        new_section_sha256=_text_or_none(entry.get("newSectionSha256")),
+        matches_found=_number_or_none(entry.get("matchesFound")),
+        matches_replaced=_number_or_none(entry.get("matchesReplaced")),
+        matches=tuple(_match_of_json(match) for match in entry["matches"]),
+        excluded_matches=None if excluded is None else {str(kind): int(n) for kind, n in excluded.items()},
+        line_ends_normalized=None if normalized is None else bool(normalized),
+        hunk_offsets=tuple(map(int, entry["hunkOffsets"])) if "hunkOffsets" in entry else None,
+        warnings=tuple(_diagnostic_of_json(warning) for warning in entry["warnings"]),
+    )
+
+
+def _match_of_json(entry: Mapping[str, Any]) -> MatchResult:
+    place = _range_of_json(entry["range"])
+    return MatchResult(line=int(entry["line"]), col=int(entry["col"]), text=str(entry["text"]), range=place)
+
+
+def _lines_of_json(entry: Mapping[str, Any]) -> Lines:
+    return Lines(start=int(entry["start"]), end=int(entry["end"]))
+
+
+def _number_or_none(value: Any) -> int | None:  # noqa: ANN401 (any JSON)
+    return None if value is None else int(value)
+
+
+def _range_of_json(entry: Mapping[str, Any]) -> Range:
+    return Range(start=_position_of_json(entry["start"]), end=_position_of_json(entry["end"]))
+
+
+def _position_of_json(entry: Mapping[str, Any]) -> Position:
+    return Position(int(entry["line"]), int(entry["col"]))
+
+
+def _diagnostic_of_json(entry: Mapping[str, Any]) -> Diagnostic:
+    return Diagnostic(
+        code=Code(entry["code"]),
+        message=str(entry["message"]),
+        hint=str(entry.get("hint", "")),
+        severity=Severity(entry["severity"]),
+        file=entry.get("file"),
+        edit_index=entry.get("editIndex"),
+        place=_position_of_json(entry["place"]) if "place" in entry else None,
+    )
+
+
+def _tampered(reason: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.PLAN_TAMPERED,
+        message=f"the plan cannot be trusted: {reason}",
+        hint="plan the batch again",
+    )

@@ -1,0 +1,88 @@
+"""A plan on a base that moved on: the same edits, if they still do the same to the same text."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.plan import Plan
+from mdplan.planning.build import BuiltFile
+from mdplan.planning.results.fingerprints import effects_of
+
+_NUMERIC: Final = ("lines", "line", "range", "occurrence", "table", "list", "itemOccurrence")
+# Targets that name the n-th block of a kind.
+_COUNTED: Final = ("codeBlock",)
+
+
+def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
+    """The batch that `plan` was made of, as decoded JSON; `with_bases` pins it to the plan's bases.
+
+    Files without edits are left out: what is done to them is found anew.
+    """
+    files = []
+    for change, edits in zip(plan.files, plan.requested, strict=True):
+        if not edits:
+            continue
+        file: dict[str, Any] = {"file": change.path, "edits": [dict(edit) for edit in edits]}
+        file |= {
+            name: value
+            for name, value in (("encoding", change.encoding), ("format", change.format))
+            if value is not None
+        }
+        pins = with_bases and change.base_sha256 is not None
+        files.append(file | ({"baseSha256": change.base_sha256} if pins else {}))
+    return {"files": files, **plan.options}
+
+
+def numeric_addresses(plan: Plan) -> Problems:
+    """STALE_BASE for every edit that names its place by numbers, which mean nothing on another base."""
+    edits = [edit for file in plan.requested for edit in file]
+    return tuple(
+        Diagnostic(
+            code=Code.STALE_BASE,
+            message=f"edit {index} names its place by {name}, which cannot be carried to the changed file",
+            hint="plan it again on the file as it is now",
+            edit_index=index,
+        )
+        for index, edit in enumerate(edits)
+        for name in _numbers_in(edit)
+    )
+
+
+def _numbers_in(edit: Mapping[str, Any]) -> Iterator[str]:
+    yield from (name for name in _NUMERIC if name in edit)
+    if edit.get("matchSelection", "all") != "all":
+        yield "matchSelection"
+    yield from (name for name in _COUNTED if "index" in (edit.get(name) or {}))
+
+
+def other_bases(whole: Plan, part: Plan) -> Problems:
+    """STALE_BASE for every file of `part` that is not the one on which `whole`, the whole plan, was made.
+
+    Of files that no edit names the request does not say what they were.
+    """
+    bases = {change.path: change.base_sha256 for change in whole.files}
+    return tuple(
+        Diagnostic(
+            code=Code.STALE_BASE,
+            message=f"`{change.path}` is not the file that the plan was made on",
+            hint="plan again on the files as they are now",
+            file=change.path,
+        )
+        for change in part.files
+        if bases.get(change.path, "") != change.base_sha256
+    )
+
+
+def other_effects(plan: Plan, built_files: Sequence[BuiltFile]) -> Problems:
+    """STALE_BASE for every edit that would now remove or insert something else, or elsewhere."""
+    now = effects_of(built_files)
+    return tuple(
+        Diagnostic(
+            code=Code.STALE_BASE,
+            message=f"edit {index} would not do the same on the changed file",
+            hint="look at the file and plan again",
+            edit_index=index,
+        )
+        for index, (before, after) in enumerate(zip(plan.effects, now, strict=True))
+        if before != after
+    )

@@ -1,0 +1,1 @@
+"""What a plan reports: sections after the edits, hashes, summaries."""

@@ -1,0 +1,87 @@
+"""From built files to the plan, and from a plan to what its report says."""
+
+from collections import Counter
+from typing import Any
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.plan import FileChange, Plan
+from mdplan.planning.build import Built, BuiltFile
+from mdplan.planning.results.fingerprints import effects_of
+from mdplan.planning.results.large_deletion import large_deletions
+from mdplan.planning.results.results import edit_results
+from mdplan.planning.results.section_hashes import OwnHashes
+from mdplan.reports.plan import FileReport
+from mdplan.requests.batch import Batch, normalized_edits
+from mdplan.text.diff.diff import DiffStat, DiffText
+
+
+def plan_of(made: Built, batch: Batch) -> Plan:
+    """The plan that makes the files `made` of `batch`, with the warnings that the whole of it gives."""
+    built_files = made.files
+    warnings: list[Diagnostic] = []
+    for built in built_files:
+        warnings += (*large_deletions(built), *built.warnings)
+    return Plan.of(
+        files=[_change(built) for built in built_files],
+        requested=[normalized_edits(built.file.requested) for built in built_files],
+        options=batch.options,
+        effects=effects_of(built_files),
+        results=edit_results(built_files),
+        warnings=(*warnings, *made.warnings),
+    )
+
+
+def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
+    """What every report on `plan` says, as the fields of a `PlanReport`; None where there is no diff."""
+    files = tuple(file_report(change) for change in plan.files)
+    shown = DiffText.of(diff) if diff is not None else None
+    excluded = Counter[str]()
+    for result in plan.results:
+        excluded.update(result.excluded_matches or {})
+    only = files[0] if len(files) == 1 else None
+    return {
+        "plan_id": plan.plan_id,
+        "no_op": plan.is_no_op,
+        "file": only.file if only else None,
+        "base_sha256": only.base_sha256 if only else None,
+        "files": files,
+        "diff": shown.text if shown else None,
+        "diff_exact": shown.exact if shown else None,
+        "edits_applied": sum(not result.no_op for result in plan.results),
+        "matches_found": sum(result.matches_found or 0 for result in plan.results),
+        "matches_replaced": sum(result.matches_replaced or 0 for result in plan.results),
+        "excluded_matches": dict(excluded),
+        "edit_results": plan.results,
+        "warnings": (*(warning for result in plan.results for warning in result.warnings), *plan.warnings),
+    }
+
+
+def file_report(change: FileChange) -> FileReport:
+    """One file of a plan, for a report."""
+    return FileReport(
+        file=change.path,
+        base_sha256=change.base_sha256,
+        result_sha256=change.result_sha256,
+        changed=not change.is_no_op,
+        lines_added=change.lines_added,
+        lines_removed=change.lines_removed,
+        new_file=change.new_path,
+        references_updated=change.references_updated or None,
+    )
+
+
+def _change(built: BuiltFile) -> FileChange:
+    stat = DiffStat.of(built.hunks)
+    return FileChange(
+        path=built.file.path,
+        encoding=built.file.requested.encoding,
+        format=built.file.requested.format,
+        base_sha256=built.base.source.sha256 if built.file.exists else None,
+        result_sha256=None if built.file.is_deleted else built.result.source.sha256,
+        edits=built.edits,
+        lines_added=stat.added,
+        lines_removed=stat.removed,
+        base_sections=OwnHashes(built.base) if built.file.exists else {},
+        new_path=built.file.new_path,
+        references_updated=built.references_updated,
+    )

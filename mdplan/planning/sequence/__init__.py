@@ -1,0 +1,1 @@
+"""Sequential batches: each edit on the result of those before it."""

@@ -1,0 +1,1 @@
+"""What callers can send, described: JSON Schemas and operations."""

@@ -1,0 +1,74 @@
+"""What a verb hands back: what all reports share, and how they go over the wire.
+
+The shapes are one for each verb, for success and refusal alike. On the wire names are camelCase, absent
+values are left out, and every string is valid Unicode.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar
+
+from mdplan.diagnostics import Diagnostic, Severity
+from mdplan.field_names import camel_case
+from mdplan.text.source import visible
+from mdplan.text.value import field_names, value
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The part that all reports share. `error` is the first of the `diagnostics` that are errors.
+
+    `left_out` says how many entries long lists have lost to keep the report short, by the names of the lists.
+
+    >>> report = engine.read({"file": "guide.md", "heading": "Descale"})
+    >>> report.ok, report.error.code.value, len(report.diagnostics)
+    (False, 'SECTION_NOT_FOUND', 1)
+    """
+
+    ok: bool
+    error: Diagnostic | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    left_out: Mapping[str, int] | None = None
+
+
+AnyReport = TypeVar("AnyReport", bound=Report)
+
+
+def refusal(shape: type[AnyReport], problems: Sequence[Diagnostic]) -> AnyReport:
+    """Report of the given `shape` that says no: all `problems`, the first error in front."""
+    error = next((problem for problem in problems if problem.severity is Severity.ERROR), None)
+    assert error is not None, "a refusal names its error"
+    return shape(ok=False, error=error, diagnostics=tuple(problems))
+
+
+def to_wire(value: object) -> Any:  # noqa: ANN401 (any JSON)
+    """`value` as decoded JSON: dataclasses as objects in camelCase without absent fields, enums as values.
+
+    >>> to_wire(engine.search({"pattern": "nightly", "file": "guide.md"}))["totalMatches"]
+    2
+    """
+    if isinstance(value, str):
+        return visible(str(value)) if not value.isascii() else str(value)
+    if value is None or isinstance(value, bool | int | float | Enum):
+        return value.value if isinstance(value, Enum) else value
+    shape: Any = type(value)  # To mypy a class has no hash.
+    names = _names(shape)
+    if names is not None:
+        return {
+            wire_name: to_wire(item)
+            for name, wire_name in names
+            if (item := getattr(value, name)) is not None and (item != "" or name != "hint")
+        }
+    # To ask whether it is any mapping takes longer than all else.
+    if not isinstance(value, tuple) and isinstance(value, Mapping):
+        return {to_wire(key): to_wire(item) for key, item in value.items()}
+    assert isinstance(value, Sequence), type(value)
+    return [to_wire(item) for item in value]
+
+
+@cache
+def _names(shape: type) -> tuple[tuple[str, str], ...] | None:
+    """Names of the fields of a dataclass, and what they are called on the wire; None for what is none."""
+    names = field_names(shape)
+    return None if names is None else tuple((name, camel_case(name)) for name in names)

@@ -1,0 +1,88 @@
+"""What the verbs about past transactions hand back: `history`, `recover`, `doctor`."""
+
+from typing import Literal
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.reports.base import Report
+from mdplan.reports.plan import FileReport, RecoveredTransactions
+from mdplan.text.value import value
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class TransactionEntry:
+    """One transaction. `committed_at` is in seconds since the epoch.
+
+    `state` is ``committed``, or ``rolled back`` for one that was cut off and undone by recovery. `undone_by`
+    is the transaction that took it back, unless that was taken back itself; `undoes` the one that it took
+    back. `undoable` says whether the history has all that an undo needs; whether the files are still as it
+    left them, only the undo tells. `root` names its root, where there are several.
+    """
+
+    transaction: str
+    state: str
+    undoable: bool
+    files: tuple[FileReport, ...]
+    root: str | None = None
+    plan_id: str | None = None
+    committed_at: float | None = None
+    durability: str | None = None
+    undone_by: str | None = None
+    undoes: str | None = None
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class HistoryReport(Report):
+    """Of `history`: transactions, the newest first. `more` says that there are older ones.
+
+    `diff` is that of a single transaction that was asked for; `diff_exact` is false where its bytes are not
+    Unicode and it shows them escaped, `diff_truncated` true where it is cut off.
+
+    >>> engine.history().transactions
+    ()
+    """
+
+    transactions: tuple[TransactionEntry, ...] = ()
+    more: bool | None = None
+    diff: str | None = None
+    diff_exact: bool | None = None
+    diff_truncated: bool | None = None
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class RecoverReport(Report):
+    """Of `recover`: what was done now, None for nothing. Errors are what still needs a person.
+
+    >>> report = engine.recover()
+    >>> report.ok, report.recovered
+    (True, None)
+    """
+
+    recovered: RecoveredTransactions | None = None
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that `doctor` looked at: its name, what was found, and what to do about it.
+
+    `status` is ``ok``; ``note`` for what works less well than it could; ``problem`` for what stops a commit
+    or needs a person.
+    """
+
+    check: str
+    status: Literal["ok", "note", "problem"]
+    found: str
+    hint: str = ""
+    root: str | None = None
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class DoctorReport(Report):
+    """Of `doctor`: every check of every root. Problems are errors of the report as well.
+
+    >>> all(check.status in ("ok", "note") for check in engine.doctor().checks)
+    True
+    """
+
+    checks: tuple[Check, ...] = ()

@@ -1,0 +1,170 @@
+"""What `validate`, `plan`, `apply` and `undo` hand back."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.plan import EditResult
+from mdplan.reports.base import Report
+from mdplan.text.value import value
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class FileReport:
+    """One file of a plan. Line counts are those of the diff.
+
+    A file that is created has no `base_sha256`, one that is deleted no `result_sha256`; `new_file` is what a
+    renaming calls it. `references_updated` counts the links in it that were rewritten besides what was asked
+    for; a file that is here for them alone was named by no edit.
+    """
+
+    file: str
+    base_sha256: str | None
+    result_sha256: str | None
+    changed: bool
+    lines_added: int
+    lines_removed: int
+    new_file: str | None = None
+    references_updated: int | None = None
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class PlanReport(Report):
+    """Of `validate` and `plan`. Nothing was written.
+
+    `accepted` and `rejected` are indexes of the batch that a subset was asked of; the edits of the report are
+    counted anew. `file` and `base_sha256` stand for the one file of a batch of one. `diff` is a unified diff;
+    `diff_exact` is false where the bytes are not Unicode and it shows them escaped. `stored` says whether
+    the plan can be applied by its ID alone.
+
+    >>> rename = {"op": "rename_heading", "heading": "Brew", "newTitle": "Brewing"}
+    >>> report = engine.plan({"file": "guide.md", "edits": [rename]})
+    >>> report.ok, report.edits_applied, report.files[0].lines_added
+    (True, 1, 1)
+    """
+
+    plan_id: str | None = None
+    stored: bool | None = None
+    no_op: bool | None = None
+    file: str | None = None
+    base_sha256: str | None = None
+    files: tuple[FileReport, ...] = ()
+    diff: str | None = None
+    diff_exact: bool | None = None
+    diff_truncated: bool | None = None
+    accepted: tuple[int, ...] | None = None
+    rejected: tuple[int, ...] | None = None
+    edits_applied: int | None = None
+    matches_found: int | None = None
+    matches_replaced: int | None = None
+    excluded_matches: Mapping[str, int] | None = None
+    edit_results: tuple[EditResult, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
+    applied: bool = False
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What one transaction committed. `committed_at` is in seconds since the epoch.
+
+    `cas` is weak where a late write by others could go unseen; a receipt of an earlier call has none.
+    """
+
+    transaction: str
+    plan_id: str
+    files: tuple[FileReport, ...]
+    committed_at: float
+    durability: str
+    cas: str | None = None
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class RecoveredTransactions:
+    """What recovery did about commits that were cut off.
+
+    `rolled_back` are transactions that were undone, `finished` those that were committed and are cleaned up
+    now, `files` the paths that were put back.
+    """
+
+    rolled_back: tuple[str, ...] = ()
+    finished: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class LineShift:
+    """Lines of a base that are still there: what was line n is now line n + `shift`.
+
+    Lines are 1-based and inclusive.
+    """
+
+    start_line: int
+    end_line: int
+    shift: int
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class ContextBlock:
+    """Text of whole lines of a result; their numbers are 1-based and inclusive.
+
+    Where context is cut off, the last block may end inside of its last line.
+    """
+
+    start_line: int
+    end_line: int
+    text: str
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class WrittenFile:
+    """One file that was just written: what the next edit of it needs to know.
+
+    `line_map` says where the lines of the base are now: ranges in order, and lines of the base in none of
+    them were replaced or deleted. `context` has the lines around each change as they are now: three before
+    and behind it, and the first and last three of its own. Where a report would hold too much of either, the
+    later ones are left out, and `line_map_truncated` or `context_truncated` is true.
+    """
+
+    file: str
+    line_map: tuple[LineShift, ...]
+    context: tuple[ContextBlock, ...]
+    line_map_truncated: bool | None = None
+    context_truncated: bool | None = None
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class Approved:
+    """Who approved a plan, when (in seconds since the epoch), and what they said."""
+
+    decided_by: str
+    decided_at: float
+    comment: str = ""
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class ApplyReport(PlanReport):
+    """Of `apply`. `applied` says whether the files now have their result; `receipt` is of the transaction.
+
+    With `rebased` the files had moved on, and the same edits were planned on them anew. `written` is of the
+    files that this call changed. `undoable` says whether the history has all that an undo needs, `durable`
+    whether the commit would survive a loss of power now. `recovered` is what was found cut off, and mended,
+    before. `approved` is the approval by which it was committed, where one was asked for.
+
+    >>> report = engine.apply({"file": "new.md", "edits": [{"op": "create_file", "markdown": "# New"}]})
+    >>> report.ok, report.applied, report.receipt.files[0].base_sha256
+    (True, True, None)
+    """
+
+    already_applied: bool | None = None
+    rebased: bool | None = None
+    receipt: Receipt | None = None
+    undoable: bool | None = None
+    durable: bool | None = None
+    recovered: RecoveredTransactions | None = None
+    approved: Approved | None = None
+    written: tuple[WrittenFile, ...] | None = None
+
+
+def as_apply_report(report: PlanReport) -> ApplyReport:
+    """The same, as what `apply` and `undo` hand back: of a dry run, nothing was committed."""
+    return ApplyReport(**{field.name: getattr(report, field.name) for field in fields(report)})

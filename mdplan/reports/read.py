@@ -1,0 +1,123 @@
+"""What `read` and `search` hand back: content with what pins an edit of it."""
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.reports.base import Report
+from mdplan.text.value import value
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class OutlineRow:
+    """One section of what was left out. Lines are 1-based and inclusive."""
+
+    section_id: str
+    heading: str
+    start_line: int
+    end_line: int
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class ReadResult:
+    """One place that was read: `content` is the text of the lines `start_line` to `end_line`, inclusive.
+
+    Where `end_line` is less than `start_line` there is no text. `content_exact` is false where bytes that are
+    no text are shown escaped: such content is no evidence. `section_sha256` pins an edit of the section: it
+    is that of the whole section, or of its own body where only that was read. `truncated` says that more of
+    the place follows: `next_cursor` goes on there, and `left_out` has the sections that begin in the rest (at
+    most 100). A place that could not be read has a `problem` and nothing else.
+    """
+
+    file: str
+    base_sha256: str | None = None
+    start_line: int | None = None
+    end_line: int | None = None
+    total_lines: int | None = None
+    content: str | None = None
+    content_exact: bool | None = None
+    section_id: str | None = None
+    heading_path: tuple[str, ...] | None = None
+    section_sha256: str | None = None
+    language: str | None = None
+    match_line: int | None = None
+    truncated: bool | None = None
+    next_cursor: str | None = None
+    left_out: tuple[OutlineRow, ...] | None = None
+    problem: Diagnostic | None = None
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class ReadReport(Report):
+    """Of `read`: one result a target, in their order. `ok` says that all of them were read.
+
+    >>> report = engine.read({"file": "guide.md", "codeBlock": {"language": "sh"}})
+    >>> report.results[0].start_line, report.results[0].end_line
+    (18, 19)
+    """
+
+    results: tuple[ReadResult, ...] = ()
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class SearchHit:
+    """One match: its first line and column (1-based, code points) and that line, cut at 200 characters.
+
+    `within` is the kind of node that the match lies in or cuts, by its name in `exclude`.
+    `before` and `behind` are the lines around it, as many as were asked for. `section_end_hint` is the line
+    before the next one that begins with a match of `section_pattern`, the first of the patterns that were
+    asked for that matches later in the file.
+    """
+
+    line: int
+    col: int
+    text: str
+    within: str | None = None
+    before: tuple[str, ...] | None = None
+    behind: tuple[str, ...] | None = None
+    section_end_hint: int | None = None
+    section_pattern: str | None = None
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class SearchGroup:
+    """Matches in the own body of one section; `end_line` is where that section ends, subsections included.
+
+    `level` is 0 for the text before the first heading, and for plain text.
+    """
+
+    section_id: str
+    heading_path: tuple[str, ...]
+    level: int
+    start_line: int
+    end_line: int
+    hits: tuple[SearchHit, ...]
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class SearchedFile:
+    """One file with matches. `matches` is their exact number; `groups` may hold less of them."""
+
+    file: str
+    base_sha256: str
+    matches: int
+    groups: tuple[SearchGroup, ...]
+    undecided: int | None = None
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class SearchReport(Report):
+    """Of `search`. The totals are exact, also where `truncated` says that hits are left out.
+
+    `total_files` are those with matches. `warnings` are of files that could not be searched.
+
+    >>> report = engine.search({"pattern": "kettle", "file": "**/*.md", "caseSensitive": False})
+    >>> report.total_files, report.files[0].file, report.files[0].groups[0].hits[0].line
+    (2, 'guide.md', 2)
+    """
+
+    pattern: str | None = None
+    total_matches: int | None = None
+    total_files: int | None = None
+    searched_files: int | None = None
+    files: tuple[SearchedFile, ...] = ()
+    truncated: bool | None = None
+    next_cursor: str | None = None
+    warnings: tuple[Diagnostic, ...] = ()

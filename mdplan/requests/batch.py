@@ -1,0 +1,124 @@
+"""What a caller sends: edits of one or many files, as one batch."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from mdplan.operations import AnyOperation
+from mdplan.operations.base.operation import FileEffect, Wire
+
+ReferenceScope = Literal["none", "file", "workspace"]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
+
+
+class FileEdits(Wire):
+    """Edits of one file."""
+
+    file: str = Field(description="Path inside the root.")
+    base_sha256: Sha256 | None = Field(
+        default=None, description="SHA-256 of the file as you saw it; at least 16 hex digits."
+    )
+    encoding: str | None = Field(
+        default=None, description="Encoding, where the file is not UTF-8 and has no BOM."
+    )
+    format: str | None = Field(
+        default=None, pattern="^(markdown|ini|text)$", description="markdown, ini or text; found when absent."
+    )
+    edits: tuple[AnyOperation, ...] = Field(min_length=1, description="Edits, all against the file as it is.")
+
+    @classmethod
+    def none_of(cls, file: str) -> "FileEdits":
+        """A file that no edit of the batch names, and the engine changes besides."""
+        return cls.model_construct(file=file, base_sha256=None, encoding=None, format=None, edits=())
+
+    @property
+    def file_effect(self) -> FileEffect:
+        """What the edits do to the file as a whole."""
+        # Of a thousand edits most are of the same few kinds.
+        effects = {kind.file_effect for kind in {type(edit) for edit in self.edits}} - {"edit"}
+        return next(iter(effects), "edit")
+
+    @property
+    def new_file(self) -> str | None:
+        """The path that the edits give the file."""
+        return next((edit.new_path for edit in self.edits if edit.new_path is not None), None)
+
+    @model_validator(mode="after")
+    def _check_file_operations(self) -> "FileEdits":
+        whole = [edit.op for edit in self.edits if edit.file_effect != "edit"]
+        if len(whole) > 1:
+            msg = f"one operation on the file as a whole is possible, not {' and '.join(whole)}"
+            raise ValueError(msg)
+        if self.file_effect in {"create", "delete"} and len(self.edits) > 1:
+            msg = f"{whole[0]} stands alone: no other edit of the file goes with it"
+            raise ValueError(msg)
+        if self.file_effect == "create" and self.base_sha256 is not None:
+            msg = "baseSha256 is of a file that exists, and create_file makes one that does not"
+            raise ValueError(msg)
+        return self
+
+
+class Batch(Wire):
+    """Edits of one or many files of one root, applied whole or not at all."""
+
+    files: tuple[FileEdits, ...] = Field(min_length=1, description="Each file once.")
+    dry_run: bool = Field(default=False, description="Plan only.")
+    sequential: bool = Field(
+        default=False,
+        description="Each edit sees the result of those before it, so that one can build on another.",
+    )
+    accept: tuple[Annotated[int, Field(strict=True, ge=0)], ...] | None = Field(
+        default=None, description="Make the plan of these edits only (0-based, through the whole batch)."
+    )
+    on_stale: Literal["refuse", "rebase"] = Field(
+        default="refuse",
+        description="rebase: where baseSha256 does not hold, go on if the edits' own evidence does.",
+    )
+    backup: bool = Field(
+        default=False, description="Keep the old content of every changed file beside it, as NAME.bak."
+    )
+    update_references: ReferenceScope = Field(
+        default="none",
+        description="Keep links to what this batch renames, moves or deletes right: file, in its own files; "
+        "workspace, in all.",
+    )
+    allow_outline_change: bool = Field(
+        default=False, description="Accept headings that appear or vanish outside of the written text."
+    )
+    allow_duplicate_headings: bool = Field(
+        default=False, description="Accept heading paths that repeat more often than before."
+    )
+
+    @property
+    def options(self) -> dict[str, bool | str]:
+        """Options that decide what the plan is, by their wire names; only those that are on."""
+        given = {
+            "sequential": self.sequential,
+            "backup": self.backup,
+            "allowOutlineChange": self.allow_outline_change,
+            "allowDuplicateHeadings": self.allow_duplicate_headings,
+        }
+        options: dict[str, bool | str] = {name: value for name, value in given.items() if value}
+        return (
+            options
+            if self.update_references == "none"
+            else options | {"updateReferences": self.update_references}
+        )
+
+    def without_bases(self) -> "Batch":
+        """The same batch on files of any hash."""
+        files = tuple(file.model_copy(update={"base_sha256": None}) for file in self.files)
+        return self.model_copy(update={"files": files})
+
+    @property
+    def edit_count(self) -> int:
+        """Number of edits in all files."""
+        return sum(len(file.edits) for file in self.files)
+
+
+def normalized_edits(file: FileEdits) -> tuple[dict[str, Any], ...]:
+    """The edits of `file` with wire names and without defaults, so that equal requests are equal."""
+    return tuple(
+        {"op": edit.op, **edit.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
+        for edit in file.edits
+    )

@@ -1,0 +1,102 @@
+"""Diffs in a batch: each file that one names becomes an entry of the batch with an edit of its own."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.operations.apply_diff import ApplyDiff
+from mdplan.requests.batch import FileEdits
+from mdplan.text.diff.unified_diff import FileDiff, NotADiff, read_diff
+
+_NAMED: Final = "name the file in its header, as in `--- a/docs/guide.md` and `+++ b/docs/guide.md`"
+
+
+def fold_diff(fields: dict[str, Any], files: object) -> tuple[dict[str, Any], Any, Diagnostic | None]:
+    """The `fields` of a batch without its `diff`, which becomes an edit of its one file, or part of `files`.
+
+    Errors: INVALID_ARGUMENT for what is no diff, or cannot be made by edits.
+    """
+    if "file" in fields or fields.get("diff") is None:
+        return with_diff_as_edit(fields), files, None
+    fields = dict(fields)
+    spread = _spread(fields.pop("diff"))
+    if isinstance(spread, Diagnostic):
+        return fields, files, spread
+    if files is None or isinstance(files, list):
+        files = [*(files or []), *spread]
+    return fields, files, None
+
+
+def with_diff_as_edit(entry: Any) -> Any:  # noqa: ANN401 (any JSON)
+    """The `entry` of one file with its `diff`, if it has one, as the last of its edits."""
+    if not isinstance(entry, dict) or "diff" not in entry:
+        return entry
+    fields = {name: value for name, value in entry.items() if name != "diff"}
+    if entry["diff"] is None:
+        return fields
+    edits = fields.get("edits") or []
+    if not isinstance(edits, list):
+        return entry
+    return {**fields, "edits": [*edits, {"op": "apply_diff", "diff": entry["diff"]}]}
+
+
+def diffs_of_others(file: FileEdits, first_index: int) -> Iterator[Diagnostic]:
+    """INVALID_ARGUMENT for each diff among the edits of `file` whose header names another file."""
+    for index, edit in enumerate(file.edits, start=first_index):
+        if not isinstance(edit, ApplyDiff) or isinstance(edit.files, NotADiff) or len(edit.files) != 1:
+            continue
+        names = [name for name in (edit.files[0].old_name, edit.files[0].new_name) if name is not None]
+        if names and not any(_is_same_path(name, file.file) for name in names):
+            yield _invalid(
+                f"the header of the diff names another file than `{file.file}`",
+                "leave the header out if the hunks are of this file",
+            ).at(file=file.file, edit_index=index)
+
+
+def _spread(diff: object) -> list[dict[str, Any]] | Diagnostic:
+    """Entries of a batch, as decoded JSON, for all files of `diff`."""
+    files = read_diff(diff) if isinstance(diff, str) else NotADiff("it is not a string", "send its text")
+    if isinstance(files, NotADiff):
+        return _invalid(f"diff is no unified diff: {files.reason}", files.hint)
+    problem = next((found for found in map(_obstacle, files) if found is not None), None)
+    return problem or [{"file": file.old_name or file.new_name, **_entry(file)} for file in files]
+
+
+def _obstacle(file: FileDiff) -> Diagnostic | None:
+    """What keeps `file` of a diff from becoming an entry of a batch."""
+    names = {file.old_name, file.new_name} - {None}
+    if not names:
+        return _invalid("diff has hunks of a file that it does not name", _NAMED)
+    if file.obstacle is not None:
+        return _invalid(f"diff {file.obstacle}, and only text can be edited", "leave that file out of it")
+    if len(names) > 1 and not file.renames:
+        return _invalid("diff has a header that names two files, and renames none", _NAMED)
+    return None
+
+
+def _entry(file: FileDiff) -> dict[str, Any]:
+    """Pin and edits of `file` of a diff."""
+    if file.creates:
+        text = "".join(hunk.new for hunk in file.hunks)
+        return {"edits": [{"op": "create_file", "markdown": text}]}
+    if file.deletes:
+        # The diff shows all that goes, which is as good as the hash of the file.
+        digest = hashlib.sha256("".join(hunk.old for hunk in file.hunks).encode()).hexdigest()
+        return {"baseSha256": digest, "edits": [{"op": "delete_file"}]}
+    if not file.renames:
+        return {"edits": [{"op": "apply_diff", "diff": file.source}]}
+    hunks = file.source.partition("\n@@ ")
+    changes = [{"op": "apply_diff", "diff": f"@@ {hunks[2]}"}] if file.hunks else []
+    return {"edits": [{"op": "rename_file", "newFile": file.new_name}, *changes]}
+
+
+def _is_same_path(name: str, file: str) -> bool:
+    """Whether `name` is the path `file`, or the end of it: diffs start their names at some folder."""
+    left, right = name.split("/"), file.replace("\\", "/").rsplit(":", 1)[-1].split("/")
+    length = min(len(left), len(right))
+    return left[-length:] == right[-length:]
+
+
+def _invalid(message: str, hint: str) -> Diagnostic:
+    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)

@@ -1,0 +1,1 @@
+"""Files below a root, reached without following links."""

@@ -1,0 +1,347 @@
+"""The seam: every disk operation of this package goes through one `FileSystem`.
+
+It adds three things to the system's calls: names are followed from an open directory and never through
+links, failpoints can kill the process before any operation, and tests can stand in for the disk.
+"""
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from enum import StrEnum
+from typing import Final
+
+from mdplan.text.value import value
+
+FAILPOINT_VARIABLE: Final = "MDPLAN_FAILPOINT"
+
+# All are there on Linux and macOS. Where one is missing a root is refused, since names could not be followed
+# safely; importing this module still works there.
+_NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_DIRECTORY: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_LEAF: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | _NO_FOLLOW
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
+# Without waiting for a FIFO, or for a program that holds a lease.
+_LOCK: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | _NO_FOLLOW
+_READ_AT_ONCE: Final = 1 << 20
+# What a file system says on which a file can have no second name, or no further one.
+NO_LINK: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+_HAS_ATTRIBUTES: Final = sys.platform == "linux"
+
+
+class Step(StrEnum):
+    """The disk operations, as failpoints name them."""
+
+    OPEN_ROOT = "open-root"
+    OPEN_DIRECTORY = "open-directory"
+    OPEN_FILE = "open-file"
+    STATUS = "status"
+    READ = "read"
+    READ_LINK = "read-link"
+    LIST = "list"
+    MAY_WRITE = "may-write"
+    MAKE_DIRECTORY = "make-directory"
+    CREATE = "create"
+    WRITE = "write"
+    READ_ATTRIBUTES = "read-attributes"
+    SET_ATTRIBUTES = "set-attributes"
+    SET_OWNER = "set-owner"
+    SET_MODE = "set-mode"
+    SYNC = "sync"
+    SYNC_DIRECTORY = "sync-directory"
+    LINK = "link"
+    RENAME = "rename"
+    RENAME_NEW = "rename-new"
+    MOVE = "move"
+    EXCHANGE = "exchange"
+    UNLINK = "unlink"
+    REMOVE_DIRECTORY = "remove-directory"
+    CLOSE = "close"
+
+
+@value(frozen=True, slots=True)
+class Entry:
+    """A name in a directory; what is neither a directory nor a regular file is `other`, links included."""
+
+    name: str
+    is_directory: bool
+    is_file: bool
+
+
+class FileSystem:
+    """The disk. `directory` is an open directory's descriptor, `name` one component in it.
+
+    Every method raises `OSError` as the system does. `MDPLAN_FAILPOINT=<step>[:n]`, read when an instance is
+    made, kills the process before its n-th (from 1) operation of that kind. Roots that nobody released are
+    closed when the instance goes.
+    """
+
+    def __init__(self) -> None:
+        self._roots: set[int] = set()
+        self._failpoint: Step | None = None
+        self._countdown = 0
+        wanted = os.environ.get(FAILPOINT_VARIABLE)
+        if wanted:
+            name, _, count = wanted.partition(":")
+            self._failpoint, self._countdown = Step(name), int(count or 1)
+
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        """An engine may be forgotten without a word, and the planner of a thread ends with that thread."""
+        # At the end of a process all names of this module may be gone, and so `close` is bound here.
+        for descriptor in self._roots:
+            try:
+                close(descriptor)
+            except OSError:
+                continue
+
+    def reach(self, step: Step) -> None:
+        """Called before every operation; a test overrides it to fail there."""
+        if step is self._failpoint:
+            self._countdown -= 1
+            if self._countdown == 0:
+                import signal
+
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def open_root(self, path: str) -> int:
+        """Open the directory `path`, whose links are followed: the user chose it."""
+        self.reach(Step.OPEN_ROOT)
+        if os.open not in os.supports_dir_fd or os.rename not in os.supports_dir_fd:
+            raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+        root = os.open(path, _DIRECTORY)
+        self._roots.add(root)
+        return root
+
+    def status_at(self, path: str) -> os.stat_result:
+        """The status of what the absolute `path` leads to, whose links are followed."""
+        self.reach(Step.STATUS)
+        return os.stat(path)
+
+    def is_there(self, path: str) -> bool:
+        """Whether the absolute `path`, whose links are followed, leads to anything that can be seen."""
+        self.reach(Step.STATUS)
+        return os.access(path, os.F_OK)
+
+    def open_directory(self, directory: int, name: str) -> int:
+        """Open the directory `name`; a link in its place is ENOTDIR or ELOOP."""
+        self.reach(Step.OPEN_DIRECTORY)
+        return os.open(name, _DIRECTORY | _NO_FOLLOW, dir_fd=directory)
+
+    def open_file(self, directory: int, name: str) -> int:
+        """Open `name` for reading without waiting for a FIFO's writer; a link in its place is ELOOP."""
+        self.reach(Step.OPEN_FILE)
+        return os.open(name, _LEAF, dir_fd=directory)
+
+    def open_lock(self, directory: int, name: str) -> int:
+        """Open `name` to take the lock of it, made for its owner alone if missing; a link is ELOOP."""
+        self.reach(Step.OPEN_FILE)
+        return os.open(name, _LOCK, 0o600, dir_fd=directory)
+
+    def status(self, descriptor: int) -> os.stat_result:
+        """The status of an open file or directory."""
+        self.reach(Step.STATUS)
+        return os.fstat(descriptor)
+
+    def status_of(self, directory: int, name: str) -> os.stat_result:
+        """The status of `name`, of the link itself where it is one."""
+        self.reach(Step.STATUS)
+        return os.stat(name, dir_fd=directory, follow_symlinks=False)
+
+    def read(self, descriptor: int, size: int) -> bytes:
+        """Read up to `size` bytes; fewer only at the end of the file."""
+        self.reach(Step.READ)
+        parts: list[bytes] = []
+        while size > 0 and (part := os.read(descriptor, min(size, _READ_AT_ONCE))):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def read_link(self, directory: int, name: str) -> str:
+        """Where the link `name` points to, as it is written in it."""
+        self.reach(Step.READ_LINK)
+        return os.readlink(name, dir_fd=directory)
+
+    def list_files(self, directory: int) -> list[str]:
+        """The names of the regular files in the directory, in no order."""
+        self.reach(Step.LIST)
+        with os.scandir(directory) as entries:
+            return [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+
+    def list(self, directory: int) -> list[Entry]:
+        """What the directory holds, without `.` and `..`, in no order."""
+        self.reach(Step.LIST)
+        with os.scandir(directory) as entries:
+            return [
+                Entry(entry.name, entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False))
+                for entry in entries
+            ]
+
+    def may_write(self, directory: int, name: str) -> bool:
+        """Whether permissions allow this process to write `name` (`.` is the directory itself)."""
+        self.reach(Step.MAY_WRITE)
+        return os.access(name, os.W_OK, dir_fd=directory, effective_ids=True, follow_symlinks=False)
+
+    def make_directory(self, directory: int, name: str, mode: int = 0o700) -> None:
+        """Make the directory `name`, for its owner alone or with what the user's mask leaves of `mode`."""
+        self.reach(Step.MAKE_DIRECTORY)
+        os.mkdir(name, mode, dir_fd=directory)
+
+    def make_directories(self, path: str) -> None:
+        """Make the directory `path` for its owner alone, and those above it that are missing."""
+        self.reach(Step.MAKE_DIRECTORY)
+        os.makedirs(path, 0o700, exist_ok=True)
+
+    def create(self, directory: int, name: str, mode: int = 0o600) -> int:
+        """Create `name`, which must not exist, and open it for writing.
+
+        It is for its owner alone, or has what the user's mask leaves of `mode`.
+        """
+        self.reach(Step.CREATE)
+        return os.open(name, _NEW, mode, dir_fd=directory)
+
+    def write(self, descriptor: int, data: bytes) -> None:
+        """Write all of `data`."""
+        rest = memoryview(data)
+        while rest:
+            self.reach(Step.WRITE)
+            rest = rest[os.write(descriptor, rest) :]
+
+    def attributes(self, descriptor: int) -> dict[str, bytes]:
+        """The extended attributes, ACLs among them; none where the system has none."""
+        self.reach(Step.READ_ATTRIBUTES)
+        if not _HAS_ATTRIBUTES:
+            return {}
+        try:
+            return {name: os.getxattr(descriptor, name) for name in os.listxattr(descriptor)}
+        except OSError as error:
+            if error.errno == errno.ENOTSUP:
+                return {}
+            raise
+
+    def set_attributes(self, descriptor: int, attributes: Mapping[str, bytes]) -> None:
+        """Make `attributes` the file's extended attributes, removing what it inherited beyond them."""
+        self.reach(Step.SET_ATTRIBUTES)
+        present = self.attributes(descriptor)
+        for name, content in attributes.items():
+            if present.get(name) != content:
+                os.setxattr(descriptor, name, content)
+        for name in present.keys() - attributes.keys():
+            os.removexattr(descriptor, name)
+
+    def set_owner(self, descriptor: int, user: int, group: int) -> None:
+        """Give the open file to `user` and `group`."""
+        self.reach(Step.SET_OWNER)
+        os.fchown(descriptor, user, group)
+
+    def set_mode(self, descriptor: int, mode: int) -> None:
+        """Set the permission bits; last of all, since a new owner or ACL changes them."""
+        self.reach(Step.SET_MODE)
+        os.fchmod(descriptor, stat.S_IMODE(mode))
+
+    def start_writing(self, descriptor: int) -> None:
+        """Let the disk begin with what was written, so that a later `sync` waits less; it may do nothing."""
+        if sys.platform == "linux":
+            with suppress(OSError):
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def sync(self, descriptor: int) -> None:
+        """Wait until the file's content is on the disk.
+
+        Never tried again after a failure: the system has then forgotten what was not written, and a second
+        call would report a success that did not happen.
+        """
+        self.reach(Step.SYNC)
+        os.fsync(descriptor)
+
+    def sync_directory(self, directory: int) -> bool:
+        """Wait until the directory's names are on the disk; False where the file system cannot do that."""
+        self.reach(Step.SYNC_DIRECTORY)
+        try:
+            os.fsync(directory)
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.ENOTSUP):
+                return False
+            raise
+        return True
+
+    def link(self, directory: int, name: str, other: str) -> None:
+        """Give the file `name` the second name `other`, which must not exist, in the same directory."""
+        self.reach(Step.LINK)
+        os.link(name, other, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+
+    def rename(self, directory: int, name: str, target: str) -> None:
+        """Rename `name` to `target` in the same directory, replacing what is there."""
+        self.reach(Step.RENAME)
+        os.rename(name, target, src_dir_fd=directory, dst_dir_fd=directory)
+
+    def rename_new(self, directory: int, name: str, target_directory: int, target: str) -> None:
+        """Rename `name` to `target` in `target_directory`, both open; EEXIST when there is something.
+
+        Where the system or the file system cannot do that at once, the file has both names for a moment;
+        where a file can have one name only, another program's file of that moment could be replaced.
+        """
+        self.reach(Step.RENAME_NEW)
+        from mdplan.storage.fs.rename_flags import NO_REPLACE, rename_with
+
+        try:
+            rename_with(NO_REPLACE, directory, name, target_directory, target)
+        except OSError as error:
+            if error.errno not in (errno.ENOSYS, errno.EINVAL):
+                raise
+            self._link_and_unlink(directory, name, target_directory, target)
+
+    def _link_and_unlink(self, directory: int, name: str, target_directory: int, target: str) -> None:
+        try:
+            os.link(name, target, src_dir_fd=directory, dst_dir_fd=target_directory, follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in NO_LINK:
+                raise
+            with suppress(FileNotFoundError):
+                os.stat(target, dir_fd=target_directory, follow_symlinks=False)
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from error
+            os.rename(name, target, src_dir_fd=directory, dst_dir_fd=target_directory)
+        else:
+            # Until the new name is on the disk, the old one must be: a loss of power could take both.
+            self.sync_directory(target_directory)
+            os.unlink(name, dir_fd=directory)
+
+    def move(self, directory: int, name: str, target_directory: int, target: str) -> None:
+        """Rename `name` to `target` in `target_directory`, both open, replacing what is there."""
+        self.reach(Step.MOVE)
+        os.rename(name, target, src_dir_fd=directory, dst_dir_fd=target_directory)
+
+    def exchange(self, directory: int, name: str, other: str) -> None:
+        """Let `name` and `other`, both in the directory, change places at once.
+
+        ENOSYS where the system cannot (all but Linux), EINVAL where the file system cannot.
+        """
+        self.reach(Step.EXCHANGE)
+        from mdplan.storage.fs.rename_flags import EXCHANGE, rename_with
+
+        rename_with(EXCHANGE, directory, name, directory, other)
+
+    def unlink(self, directory: int, name: str) -> None:
+        """Remove the name of a file."""
+        self.reach(Step.UNLINK)
+        os.unlink(name, dir_fd=directory)
+
+    def remove_directory(self, directory: int, name: str) -> None:
+        """Remove the directory `name`; ENOTEMPTY when it holds something."""
+        self.reach(Step.REMOVE_DIRECTORY)
+        os.rmdir(name, dir_fd=directory)
+
+    def close(self, descriptor: int) -> None:
+        """Close a file that was written; it is closed even when this fails, which says that data is lost."""
+        try:
+            self.reach(Step.CLOSE)
+        finally:
+            os.close(descriptor)
+
+    def release(self, descriptor: int) -> None:
+        """Close a directory or a file that was only read, of which a failure says nothing."""
+        # Before it is closed: from then on another thread may be given the same number.
+        self._roots.discard(descriptor)
+        with suppress(OSError):
+            os.close(descriptor)

@@ -1,0 +1,116 @@
+"""The folders that a transaction works in, opened once and held until it ends.
+
+Descriptors are held for folders only: whatever happens to a path meanwhile, the files stay where they were
+found.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.fs.errors import of_error, refusing
+from mdplan.storage.fs.file_name import component_problem
+from mdplan.storage.fs.root import Root
+
+
+class Folders:
+    """Open folders of `root`, by their paths below it (empty for the root itself)."""
+
+    def __init__(self, root: Root) -> None:
+        self.root = root
+        # The root's own descriptor is not ours to close.
+        self._opened: dict[str, int] = {"": root.descriptor}
+
+    def open(self, path: str) -> int | Diagnostic:
+        """The folder `path`, through no link; it stays open. Errors: those of `Root.open_folder`."""
+        if path not in self._opened:
+            opened = self._below_an_open_one(path)
+            if opened is None:
+                # From the root down, which also tells what is in the way.
+                walked = self.root.open_folder(path)
+                if isinstance(walked, Diagnostic):
+                    return walked
+                opened = walked
+            self._opened[path] = opened
+        return self._opened[path]
+
+    def missing(self, path: str) -> tuple[str, ...] | Diagnostic:
+        """What has to be made before there is a folder `path`, the outer folder first.
+
+        Errors: those of `Root.open_folder`, but not that the folder is missing.
+        """
+        opened = self.open(path)
+        if not isinstance(opened, Diagnostic):
+            return ()
+        above, _, name = path.rpartition("/")
+        missing = self.missing(above) if opened.code is Code.FILE_NOT_FOUND else opened
+        if isinstance(missing, Diagnostic) or missing:
+            return missing if isinstance(missing, Diagnostic) else (*missing, path)
+        # The folder above is there. What keeps this one from being opened may be a file in its place.
+        try:
+            self.root.filesystem.status_of(self._opened[above], name)
+        except FileNotFoundError:
+            return (path,)
+        except OSError as error:
+            return of_error(error, self.root.show(path), "looking at")
+        return opened
+
+    def make(self, path: str) -> None:
+        """Make the folder `path`, for all whom the user's mask lets in, and open it; it may be there by now.
+
+        Raises `StorageRefused`.
+        """
+        above, _, name = path.rpartition("/")
+        with refusing(self.root.show(path), "making the folder"), suppress(FileExistsError):
+            self.root.filesystem.make_directory(self._opened[above], name, 0o777)
+        with refusing(self.root.show(path), "opening the folder"):
+            self._opened[path] = self.root.filesystem.open_directory(self._opened[above], name)
+
+    def is_empty(self, path: str) -> bool:
+        """Whether the folder `path` is there, and empty. Raises `OSError` when it cannot be listed."""
+        folder = self.open(path)
+        return not isinstance(folder, Diagnostic) and not self.root.filesystem.list(folder)
+
+    def remove_empty(self, paths: Iterable[str]) -> None:
+        """Remove those of the folders `paths` that are empty, the inner ones first.
+
+        What stands in the way stays: it is somebody's.
+        """
+        for path in sorted(paths, reverse=True):
+            above, _, name = path.rpartition("/")
+            folder = self.open(above)
+            if not isinstance(folder, Diagnostic):
+                with suppress(OSError):
+                    self.root.filesystem.remove_directory(folder, name)
+
+    def sync(self, paths: Iterable[str]) -> bool:
+        """Wait until the names in those of the folders `paths` that are open are on the disk.
+
+        False where one cannot be synced. Raises `StorageRefused`.
+        """
+        synced = True
+        for path in sorted(set(paths) & self._opened.keys()):
+            with refusing(self.root.show(path) or ".", "syncing the folder"):
+                synced = self.root.filesystem.sync_directory(self._opened[path]) and synced
+        return synced
+
+    def close(self) -> None:
+        """Close all folders."""
+        for path, folder in self._opened.items():
+            if path:
+                self.root.filesystem.release(folder)
+        self._opened = {"": self.root.descriptor}
+
+    def _below_an_open_one(self, path: str) -> int | None:
+        """The folder `path`, opened in the one above it; None where that is not open, or that fails."""
+        above, _, name = path.rpartition("/")
+        if above not in self._opened or component_problem(name) is not None:
+            return None
+        with suppress(OSError):
+            return self.root.filesystem.open_directory(self._opened[above], name)
+        return None
+
+
+def folder_of(path: str) -> str:
+    """The folder that the file or folder `path` is in."""
+    return path.rpartition("/")[0]

@@ -1,0 +1,268 @@
+"""One regular file in an open directory: read, or refused with the reason."""
+
+import errno
+import os
+import stat
+import sys
+from typing import Final, TypeGuard
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.fs.errors import of_error
+from mdplan.storage.fs.file_name import is_temporary_name
+from mdplan.storage.fs.filesystem import FileSystem
+from mdplan.text.value import field, value
+
+_KINDS: Final = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+_SPECIAL_BITS: Final = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
+# The mode of a file that is being written for a commit. No file that a commit replaces has that bit, so what
+# a killed commit left half written is told from what it displaced.
+UNFINISHED_MODE: Final = 0o600 | stat.S_ISVTX if sys.platform == "linux" else 0o600
+UNFINISHED: Final = "unfinished file"
+_HASHED_AT_ONCE: Final = 1 << 20
+# No file of a plan is larger than this.
+MAX_IMAGE_BYTES: Final = 1 << 30
+
+
+@value(frozen=True, slots=True)
+class FileBytes:
+    """What one reading of a file found: its bytes, and its status just before them."""
+
+    data: bytes = field(repr=False)
+    status: os.stat_result
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """The device and inode, equal for two names of one file."""
+        return self.status.st_dev, self.status.st_ino
+
+
+def look_at(filesystem: FileSystem, folder: int, leaf: str, shown: str) -> os.stat_result | Diagnostic:
+    """The status of the regular file `leaf` in `folder`; `shown` is its name in messages.
+
+    Errors: FILE_NOT_FOUND, SYMLINK_REFUSED, NOT_A_TEXT_FILE, PERMISSION_DENIED, IO_ERROR.
+    """
+    try:
+        status = filesystem.status_of(folder, leaf)
+    except FileNotFoundError:
+        return Diagnostic(code=Code.FILE_NOT_FOUND, message=f"there is no file `{shown}`", file=shown)
+    except OSError as error:
+        return of_error(error, shown, "looking at")
+    return _kind_problem(status, shown) or status
+
+
+def read_leaf(
+    filesystem: FileSystem, folder: int, leaf: str, shown: str, max_bytes: int
+) -> FileBytes | Diagnostic:
+    """Read the regular file `leaf` in `folder`, once; `shown` is its name in messages.
+
+    Errors: those of `look_at`, and FILE_TOO_LARGE, by its status and by the bytes that were there to read.
+    """
+    # Looking first keeps devices and FIFOs from being opened at all; what counts is the second look, at what
+    # was opened.
+    seen = look_at(filesystem, folder, leaf, shown)
+    if isinstance(seen, Diagnostic):
+        return seen
+    try:
+        descriptor = filesystem.open_file(folder, leaf)
+        try:
+            status = filesystem.status(descriptor)
+            problem = _kind_problem(status, shown) or _size_problem(status.st_size, shown, max_bytes)
+            if problem is not None:
+                return problem
+            data = _read_whole(filesystem, descriptor, status.st_size, max_bytes + 1)
+        finally:
+            filesystem.release(descriptor)
+    except OSError as error:
+        return of_error(error, shown, "reading")
+    return _size_problem(len(data), shown, max_bytes) or FileBytes(data, status)
+
+
+@value(frozen=True, slots=True)
+class KnownContent:
+    """Bytes that are held, and their SHA-256: to compare a file with them costs less than to hash it."""
+
+    data: bytes = field(repr=False)
+    sha256: str
+
+
+@value(frozen=True, slots=True)
+class Seen:
+    """What is at a name, as `content_of` tells it; and its status, if anything was there to be looked at."""
+
+    content: str | None
+    status: os.stat_result | None = None
+
+
+def content_of(
+    filesystem: FileSystem, folder: int, leaf: str, at_most: int, known: KnownContent | None = None
+) -> str | None:
+    """What is at `leaf` in `folder`: the SHA-256 of a regular file, or None for nothing. Raises `OSError`.
+
+    For what is no regular file, or larger than `at_most` bytes, it is a text that no digest is equal to; two
+    such texts are equal when nothing tells that there is something else. UNFINISHED is one of them. It may be
+    `known` what the file should hold.
+    """
+    return see(filesystem, folder, leaf, at_most, known).content
+
+
+def see(
+    filesystem: FileSystem, folder: int, leaf: str, at_most: int, known: KnownContent | None = None
+) -> Seen:
+    """The same with the status of it. Raises `OSError`."""
+    try:
+        status = filesystem.status_of(folder, leaf)
+        if not stat.S_ISREG(status.st_mode) or status.st_mode & stat.S_ISVTX:
+            return Seen(_unlike_a_file(filesystem, folder, leaf, status), status)
+        descriptor = filesystem.open_file(folder, leaf)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return Seen(None)
+        if error.errno == errno.ELOOP:
+            return Seen("link put there meanwhile")
+        raise
+    try:
+        status = filesystem.status(descriptor)
+        is_file = stat.S_ISREG(status.st_mode)
+        digest = _digest(filesystem, descriptor, status.st_size, at_most, known) if is_file else None
+    finally:
+        filesystem.release(descriptor)
+    return Seen(digest or _unlike_a_file(filesystem, folder, leaf, status), status)
+
+
+def is_digest(content: str | None) -> TypeGuard[str]:
+    """Whether what `content_of` gave is the digest of a regular file."""
+    return content is not None and " " not in content
+
+
+def write_refusal(
+    filesystem: FileSystem, folder: int, leaf: str, shown: str, status: os.stat_result
+) -> Diagnostic | None:
+    """Why the file `leaf` in `folder`, of that `status`, must not be replaced; None when it can be.
+
+    Replacing makes a new file of the same name, so what cannot be given to the new file is refused.
+    Errors: HARDLINK_REFUSED, READ_ONLY, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
+    """
+    try:
+        permitted = filesystem.may_write(folder, leaf)
+        folder_permitted = filesystem.may_write(folder, ".")
+        sticky = _is_kept_by_its_folder(filesystem, folder, status)
+        links = status.st_nlink - (_left_behind(filesystem, folder, status) if status.st_nlink > 1 else 0)
+    except OSError as error:
+        return of_error(error, shown, "checking")
+    user = os.geteuid()
+    foreign = user != 0 and (status.st_uid != user or status.st_gid not in {os.getegid(), *os.getgroups()})
+    read_only = not status.st_mode & 0o222
+    special = status.st_mode & _SPECIAL_BITS
+    owner = "let its owner apply the plan"
+    reasons = (
+        (links > 1, Code.HARDLINK_REFUSED, "has several hard links", "edit a copy of it"),
+        (special, Code.READ_ONLY, "has a setuid, setgid or sticky bit", "remove the bit"),
+        (sticky, Code.PERMISSION_DENIED, "is another user's in a sticky folder", owner),
+        (not folder_permitted, Code.PERMISSION_DENIED, "is in a folder that you cannot write", ""),
+        (foreign, Code.OWNER_CHANGE, "would get another owner or group", owner),
+        (read_only, Code.READ_ONLY, "is write-protected", "make it writable first, if it should change"),
+        (
+            not permitted,
+            Code.PERMISSION_DENIED,
+            "may not be written by you",
+            "look at its mode, and at `lsattr`",
+        ),
+    )
+    for holds, code, reason, hint in reasons:
+        if holds:
+            return Diagnostic(code=code, message=f"`{shown}` {reason}", hint=hint, file=shown)
+    return None
+
+
+def _is_kept_by_its_folder(filesystem: FileSystem, folder: int, status: os.stat_result) -> bool:
+    """Whether the file is another user's in a sticky folder of another user."""
+    user = os.geteuid()
+    if user in (0, status.st_uid):
+        return False
+    folder_status = filesystem.status(folder)
+    return bool(folder_status.st_mode & stat.S_ISVTX) and user != folder_status.st_uid
+
+
+def _left_behind(filesystem: FileSystem, folder: int, status: os.stat_result) -> int:
+    """How many names of the file in `folder` are those that a killed commit gave it."""
+    names = [entry.name for entry in filesystem.list(folder) if is_temporary_name(entry.name)]
+    return sum(os.path.samestat(filesystem.status_of(folder, name), status) for name in names)
+
+
+def _read_whole(filesystem: FileSystem, descriptor: int, expected: int, at_most: int) -> bytes:
+    """Up to `at_most` bytes of an open file that is said to have `expected` ones.
+
+    To ask for more costs a large buffer; to ask for one more tells whether it has grown.
+    """
+    wanted = min(expected + 1, at_most)
+    data = filesystem.read(descriptor, wanted)
+    return data if len(data) < wanted else data + filesystem.read(descriptor, at_most - wanted)
+
+
+def _digest(
+    filesystem: FileSystem, descriptor: int, expected: int, at_most: int, known: KnownContent | None
+) -> str | None:
+    """The SHA-256 of an open file that is said to have `expected` bytes; None for more than `at_most`."""
+    # Who only looks does not load it.
+    import hashlib
+
+    digest, size = hashlib.sha256(), 0
+    # What is held, as long as what was read is the same.
+    held = known.data if known is not None and len(known.data) == expected else None
+    while size <= at_most:
+        # One byte more than is expected tells whether it has grown; a larger buffer costs more than that.
+        rest = expected - size + 1 if size <= expected else _HASHED_AT_ONCE
+        wanted = min(_HASHED_AT_ONCE, rest, at_most + 1 - size)
+        part = filesystem.read(descriptor, wanted)
+        if held is not None and not held.startswith(part, size):
+            digest.update(held[:size])
+            held = None
+        if held is None:
+            digest.update(part)
+        size += len(part)
+        if len(part) == wanted:
+            continue
+        if held is not None and known is not None and size == expected:
+            return known.sha256
+        digest.update(held[:size] if held is not None else b"")
+        return digest.hexdigest()
+    return None
+
+
+def _unlike_a_file(filesystem: FileSystem, folder: int, leaf: str, status: os.stat_result) -> str:
+    if stat.S_ISREG(status.st_mode) and status.st_mode & stat.S_ISVTX:
+        return UNFINISHED
+    if stat.S_ISLNK(status.st_mode):
+        return f"link to {filesystem.read_link(folder, leaf)}"
+    return f"mode {status.st_mode:o} size {status.st_size} time {status.st_mtime_ns} inode {status.st_ino}"
+
+
+def _kind_problem(status: os.stat_result, shown: str) -> Diagnostic | None:
+    if stat.S_ISLNK(status.st_mode):
+        return Diagnostic(
+            code=Code.SYMLINK_REFUSED,
+            message=f"`{shown}` is a symbolic link",
+            hint="name the file that it points to",
+            file=shown,
+        )
+    for is_kind, kind in _KINDS:
+        if is_kind(status.st_mode):
+            return Diagnostic(code=Code.NOT_A_TEXT_FILE, message=f"`{shown}` is {kind}", file=shown)
+    return None
+
+
+def _size_problem(size: int, shown: str, max_bytes: int) -> Diagnostic | None:
+    if size <= max_bytes:
+        return None
+    return Diagnostic(
+        code=Code.FILE_TOO_LARGE,
+        message=f"`{shown}` is larger than {max_bytes} bytes",
+        hint="split the file, or raise `--max-file-bytes`",
+        file=shown,
+    )

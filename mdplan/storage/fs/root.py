@@ -1,0 +1,210 @@
+"""A folder below which files may be read and written, held open so that it stays the same folder."""
+
+import errno
+import os
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.fs.errors import of_error, refusing
+from mdplan.storage.fs.file_name import canonical_path, visible
+from mdplan.storage.fs.filesystem import FileSystem
+from mdplan.storage.fs.regular_file import FileBytes, look_at, read_leaf, write_refusal
+from mdplan.storage.fs.scope import Scope
+from mdplan.text.value import field, replace, value
+
+STATE_FOLDER: Final = ".mdplan"
+Found = TypeVar("Found")
+
+
+@value(frozen=True, slots=True)
+class Root:
+    """An open root. `path` is absolute and without links, `given` what the user called it, made absolute.
+
+    Every path given to its methods is relative to it and checked again here, so that no caller, plan or
+    journal can name a file outside.
+    """
+
+    name: str
+    path: str
+    given: str
+    descriptor: int
+    scope: Scope
+    filesystem: FileSystem = field(repr=False)
+
+    @staticmethod
+    def open(
+        folder: str | os.PathLike[str],
+        name: str = "",
+        scope: Scope | None = None,
+        filesystem: FileSystem | None = None,
+    ) -> "Root":
+        """Open `folder` as the root `name`, of which `scope` (if given) may be touched.
+
+        Raises `StorageRefused` when it cannot be opened.
+        """
+        filesystem = filesystem or FileSystem()
+        given = os.path.abspath(folder)
+        path = os.path.realpath(given)
+        with refusing(visible(given), "opening the root"):
+            descriptor = filesystem.open_root(path)
+        return Root(name, path, given, descriptor, scope or Scope(), filesystem)
+
+    def close(self) -> None:
+        """Close the folder; the root is not used after that."""
+        self.filesystem.release(self.descriptor)
+
+    def show(self, path: str) -> str:
+        """`path` as messages name it: with the root's name, if it has one, and always valid Unicode."""
+        return f"{self.name}:{visible(path)}" if self.name else visible(path)
+
+    def canonical(self, path: str) -> str | Diagnostic:
+        """`path` as the root names it, if its files may be touched.
+
+        Errors: those of `canonical_path`; PATH_OUTSIDE_ROOT where `scope` leaves it out.
+        """
+        checked = canonical_path(path)
+        if isinstance(checked, Diagnostic):
+            return checked
+        return self.scope.refusal(checked, self.show(checked)) or checked
+
+    def open_folder(self, path: str) -> int | Diagnostic:
+        """Open the folder `path` (empty for the root itself), component by component, through no link.
+
+        The descriptor is the caller's to release. Errors: those of `canonical_path`, SYMLINK_REFUSED,
+        FILE_NOT_FOUND (also where a file stands in place of a folder), PERMISSION_DENIED, IO_ERROR.
+        """
+        checked = canonical_path(path) if path else path
+        if isinstance(checked, Diagnostic):
+            return checked
+        return self._walk(checked.split("/") if checked else [], rest=[])
+
+    def open_parent(self, path: str) -> tuple[int, str] | Diagnostic:
+        """Open the folder that `path` is in; its descriptor and the last component of `path`.
+
+        Errors: those of `canonical` and `open_folder`.
+        """
+        checked = self.canonical(path)
+        if isinstance(checked, Diagnostic):
+            return checked
+        *folders, leaf = checked.split("/")
+        folder = self._walk(folders, rest=[leaf])
+        return folder if isinstance(folder, Diagnostic) else (folder, leaf)
+
+    def read(self, path: str, max_bytes: int) -> FileBytes | Diagnostic:
+        """Read the file `path`, once. Errors: those of `open_parent` and `read_leaf`."""
+        shown = self.show(path)
+        return self._find(
+            path, lambda folder, leaf: read_leaf(self.filesystem, folder, leaf, shown, max_bytes)
+        )
+
+    def look_at(self, path: str) -> os.stat_result | Diagnostic:
+        """The status of the regular file `path`. Errors: those of `open_parent` and `leaf.look_at`."""
+        return self._find(path, lambda folder, leaf: look_at(self.filesystem, folder, leaf, self.show(path)))
+
+    def write_refusal(self, path: str) -> Diagnostic | None:
+        """Why the file `path` could not be replaced now; None when it could.
+
+        Errors: those of `look_at` and `leaf.write_refusal`.
+        """
+
+        def refusal(folder: int, leaf: str) -> Diagnostic | None:
+            status = look_at(self.filesystem, folder, leaf, self.show(path))
+            if isinstance(status, Diagnostic):
+                return status
+            return write_refusal(self.filesystem, folder, leaf, self.show(path), status)
+
+        return self._find(path, refusal)
+
+    def explained(self, problem: Diagnostic, folder: int, path: str) -> Diagnostic:
+        """`problem` of the file `path`, seen in its open `folder`, with the hint that a look around gives."""
+        components = path.split("/")
+        if problem.code is Code.SYMLINK_REFUSED:
+            return replace(problem, hint=self._link_hint(folder, components, rest=[]))
+        if problem.code is Code.FILE_NOT_FOUND:
+            return replace(problem, hint=self._similar_hint(folder, components))
+        return problem
+
+    def _find(self, path: str, find: Callable[[int, str], Found | Diagnostic]) -> Found | Diagnostic:
+        """What `find` finds in the open folder of `path` under the last component of `path`."""
+        opened = self.open_parent(path)
+        if isinstance(opened, Diagnostic):
+            return opened
+        folder, leaf = opened
+        try:
+            found = find(folder, leaf)
+            return self.explained(found, folder, path) if isinstance(found, Diagnostic) else found
+        finally:
+            self.filesystem.release(folder)
+
+    def _walk(self, components: list[str], rest: list[str]) -> int | Diagnostic:
+        opened = -1
+        for depth, component in enumerate((".", *components)):
+            above = opened if opened >= 0 else self.descriptor
+            try:
+                deeper = self.filesystem.open_directory(above, component)
+            except OSError as error:
+                return self._folder_problem(error, above, components[:depth], components[depth:] + rest)
+            finally:
+                if opened >= 0:
+                    self.filesystem.release(opened)
+            opened = deeper
+        return opened
+
+    def _folder_problem(self, error: OSError, above: int, walked: list[str], rest: list[str]) -> Diagnostic:
+        """Why the last component of `walked` could not be opened in `above`."""
+        shown = self.show("/".join(walked)) or "."
+        file = self.show("/".join(walked + rest))
+        if not walked or error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return replace(of_error(error, shown, "opening the folder"), file=file)
+        if error.errno == errno.ENOENT:
+            return Diagnostic(
+                code=Code.FILE_NOT_FOUND,
+                message=f"the folder `{shown}` does not exist",
+                hint=self._similar_hint(above, walked),
+                file=file,
+            )
+        # A link and a file in place of a folder are refused with one errno; a look at the name tells.
+        seen = look_at(self.filesystem, above, walked[-1], shown)
+        if isinstance(seen, Diagnostic) and seen.code is Code.SYMLINK_REFUSED:
+            return replace(seen, hint=self._link_hint(above, walked, rest), file=file)
+        return Diagnostic(
+            code=Code.FILE_NOT_FOUND,
+            message=f"`{shown}` is a file, not a folder",
+            hint=f"name `{shown}` itself, or a folder",
+            file=file,
+        )
+
+    def _link_hint(self, folder: int, components: list[str], rest: list[str]) -> str:
+        from mdplan.storage.fs.path_hints import link_target
+
+        target = link_target(self.filesystem, folder, components, self.path)
+        if target is None:
+            return "it points to nothing inside the root; name a real file"
+        return f"name `{self.show('/'.join([target, *rest]))}` instead"
+
+    def _similar_hint(self, folder: int, components: list[str]) -> str:
+        from mdplan.storage.fs.path_hints import similar_names
+
+        names = similar_names(self.filesystem, folder, components[-1])
+        paths = ["/".join([*components[:-1], name]) for name in names]
+        shown = [f"`{self.show(path)}`" for path in paths if isinstance(self.canonical(path), str)]
+        if shown:
+            return f"did you mean {', '.join(shown)}?"
+        return f"a stat of `{self.show('/'.join(components[:-1]) or '.')}` lists the files that are there"
+
+
+def find_root(start: str) -> str:
+    """The folder that a command started in `start` works in when it is not told.
+
+    The nearest one, from `start` upwards, that has a state folder; else the nearest top of a git work tree;
+    else `start` itself.
+    """
+    here = os.path.realpath(start)
+    for marker in (STATE_FOLDER, ".git"):
+        folder, below = here, ""
+        while folder != below:
+            if os.path.lexists(os.path.join(folder, marker)):
+                return folder
+            folder, below = os.path.dirname(folder), folder
+    return here

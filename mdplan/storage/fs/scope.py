@@ -1,0 +1,104 @@
+"""Which files of a root may be touched: globs with git's rules, as in a `.gitignore`."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.file_name import visible
+from mdplan.text.value import value
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+_GLOBS_SHOWN: Final = 5
+_MAX_STARS: Final = 3
+_MAX_DOUBLE_STARS: Final = 2
+_AS_GIT: Final = "write it as in a `.gitignore`, for example `docs/**/*.md`"
+_ONE_EACH: Final = "give a glob for each, for example `*.md` and `*.txt`"
+_BRACES: Final = r"\{[^{}/]*,[^{}/]*\}"
+
+
+@value(frozen=True, slots=True)
+class Scope:
+    """The globs of `--allow` and `--deny`: a file must match one that allows, if any, and none that denies.
+
+    Of several globs that match, the last decides, so `!` makes exceptions.
+    """
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    _allowed: "GitIgnoreSpec | None" = None
+    _denied: "GitIgnoreSpec | None" = None
+
+    @staticmethod
+    def of(allow: Sequence[str], deny: Sequence[str]) -> "Scope":
+        """Compile the globs; raises `StorageRefused` with INVALID_ARGUMENT for those that are none."""
+        problems = tuple(problem for glob in (*allow, *deny) if (problem := glob_problem(glob)))
+        if problems:
+            raise StorageRefused(problems)
+        return Scope(
+            tuple(allow), tuple(deny), compiled(allow) if allow else None, compiled(deny) if deny else None
+        )
+
+    def refusal(self, path: str, shown: str) -> Diagnostic | None:
+        """PATH_OUTSIDE_ROOT, naming the glob, when the canonical `path` may not be touched; else None."""
+        if self._denied is not None:
+            decided = self._denied.check_file(path)
+            if decided.include and decided.index is not None:
+                return _refused(shown, f"is denied by `{visible(self.deny[decided.index])}`")
+        if self._allowed is not None and not self._allowed.match_file(path):
+            return _refused(
+                shown, f"is not allowed by {', '.join(f'`{visible(g)}`' for g in self.allow[:5])}"
+            )
+        return None
+
+
+def compiled(globs: Sequence[str]) -> "GitIgnoreSpec":
+    """Globs without a `glob_problem`, in the form that matches."""
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(globs)
+
+
+def glob_problem(glob: str) -> Diagnostic | None:
+    """INVALID_ARGUMENT when `glob` is none, or one that can match nothing (a comment, half a bracket).
+
+    Also for braces: other tools expand them and git does not, so `--deny "*.{key,pem}"` would deny nothing.
+    """
+    braces = re.search(_BRACES, glob)
+    if braces is not None:
+        return _invalid(glob, f"has `{visible(braces[0])}`, and braces are not expanded", _ONE_EACH)
+    try:
+        patterns = compiled([glob]).patterns
+    except (ValueError, re.error):
+        patterns = []
+    if not patterns or patterns[0].include is None:
+        return _invalid(glob, "is not a glob")
+    return None
+
+
+def cost_problem(glob: str) -> Diagnostic | None:
+    """INVALID_ARGUMENT when matching `glob`, which a stranger wrote, could take very long; else None.
+
+    A match is a search that tries every length for every star.
+    """
+    components = glob.split("/")
+    stars = max((component.count("*") for component in components if component != "**"), default=0)
+    if stars > _MAX_STARS or components.count("**") > _MAX_DOUBLE_STARS:
+        return _invalid(glob, f"has more than {_MAX_STARS} `*` in one name or {_MAX_DOUBLE_STARS} `**`")
+    return None
+
+
+def _invalid(glob: str, reason: str, hint: str = _AS_GIT) -> Diagnostic:
+    return Diagnostic(code=Code.INVALID_ARGUMENT, message=f"`{visible(glob)}` {reason}", hint=hint)
+
+
+def _refused(shown: str, reason: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.PATH_OUTSIDE_ROOT,
+        message=f"`{shown}` {reason}",
+        hint="name another file; `--allow` and `--deny` limit what may be read and written",
+        file=shown,
+    )

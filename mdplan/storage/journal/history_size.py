@@ -1,0 +1,34 @@
+"""How much the history of a root keeps."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from mdplan.storage.fs.root import Root
+from mdplan.storage.journal.blobs import Images
+from mdplan.storage.journal.journal import Journal
+from mdplan.storage.journal.state_folder import HISTORY_FOLDER, JOURNAL_FOLDER, open_existing
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySize:
+    """The number of records, and the bytes of them and of all old content."""
+
+    transactions: int
+    bytes: int
+
+
+def history_size(root: Root) -> HistorySize:
+    """The size of the history of `root`, without the lock. Raises `StorageRefused`, and `OSError`."""
+    with ExitStack() as opened:
+        folders = [open_existing(root, name) for name in (JOURNAL_FOLDER, HISTORY_FOLDER)]
+        for folder in folders:
+            if folder is not None:
+                opened.callback(root.filesystem.release, folder)
+        journal_folder, images_folder = folders
+        if journal_folder is None:
+            return HistorySize(0, 0)
+        names = Journal(root, journal_folder).names()
+        size = sum(root.filesystem.status_of(journal_folder, str(name)).st_size for name in names)
+        if images_folder is not None:
+            size += sum(Images(root.filesystem, images_folder, lasting=False).sizes().values())
+        return HistorySize(len(names), size)

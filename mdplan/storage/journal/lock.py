@@ -1,0 +1,146 @@
+"""One writer per root: a lock between threads, then one between processes.
+
+Where roots lie in each other, the outer lock is taken first: here those of folders above the root, in a
+commit those of folders between the root and its files.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.fs.errors import StorageRefused, refusing
+from mdplan.storage.fs.file_name import visible
+from mdplan.storage.fs.root import STATE_FOLDER, Root
+from mdplan.storage.journal.journal import Journal, RecordName
+from mdplan.storage.journal.lock_file import holder, lock_file
+from mdplan.storage.journal.nested_roots import roots_above
+from mdplan.storage.journal.state_folder import open_folders, open_state_folder
+
+DEFAULT_TIMEOUT: Final = 10.0
+
+# By device and inode of the state folder: two roots may be one folder under two names.
+_thread_locks: Final[dict[tuple[int, int], threading.Lock]] = {}
+_thread_locks_guard: Final = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class UnderLock:
+    """What is opened once for all that happens under a lock: the journal, and the folder of the history.
+
+    `clean` are the committed transactions of which nothing lies beside their targets any more, as they were
+    seen under this lock, with the folders that they touched.
+    """
+
+    journal: Journal
+    history: int
+    clean: dict[RecordName, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class RootLock:
+    """The proof that this thread is the only one of mdplan that writes below `root`.
+
+    `state_folder` is the open folder `.mdplan`, `outer` are the locks of roots in which this one lies, and
+    `timeout` is how many seconds to wait for further ones. Good inside the `with` block.
+    """
+
+    root: Root
+    state_folder: int
+    outer: tuple["RootLock", ...] = ()
+    timeout: float = DEFAULT_TIMEOUT
+    _opened: UnderLock | None = field(default=None, init=False, repr=False)
+
+    def opened(self) -> UnderLock:
+        """The folders in the state folder, made if they are missing. Raises `StorageRefused`."""
+        if self._opened is None:
+            folders = open_folders(self.root, self.state_folder)
+            self._opened = UnderLock(Journal(self.root, folders.journal), folders.history)
+        return self._opened
+
+    def close(self) -> None:
+        """Close what was opened."""
+        if self._opened is not None:
+            self.root.filesystem.release(self._opened.journal.folder)
+            self.root.filesystem.release(self._opened.history)
+
+
+@contextmanager
+def locked(root: Root, timeout: float = DEFAULT_TIMEOUT) -> Iterator[RootLock]:
+    """Hold the lock of `root`, and of roots that it lies in, waiting for each up to `timeout` seconds.
+
+    Raises `StorageRefused`: LOCK_TIMEOUT, LOCK_UNSUPPORTED, STATE_DIR_UNSAFE (the state folder or the lock is
+    a link, another user's, or writable for others), and what the making of the folder gives.
+    """
+    with ExitStack() as held:
+        outer: list[RootLock] = []
+        for above in roots_above(root):
+            held.callback(above.close)
+            outer.append(held.enter_context(locked_alone(above, timeout)))
+        yield held.enter_context(locked_alone(root, timeout, tuple(outer)))
+
+
+@contextmanager
+def locked_alone(root: Root, timeout: float, outer: tuple[RootLock, ...] = ()) -> Iterator[RootLock]:
+    """The same for `root` without those that it lies in, whose locks are `outer`."""
+    deadline = time.monotonic() + timeout
+    filesystem = root.filesystem
+    state_folder = open_state_folder(root)
+    try:
+        with refusing(root.show(STATE_FOLDER), "looking at the state folder"):
+            status = filesystem.status(state_folder)
+        with _thread_locks_guard:
+            thread_lock = _thread_locks.setdefault((status.st_dev, status.st_ino), threading.Lock())
+        if not thread_lock.acquire(timeout=max(0.0, timeout)):
+            raise _timed_out(root, state_folder, timeout)
+        try:
+            with lock_file(root, state_folder, deadline) as is_taken:
+                if not is_taken:
+                    raise _timed_out(root, state_folder, timeout)
+                _check_same_folder(root)
+                lock = RootLock(root, state_folder, outer, timeout)
+                try:
+                    yield lock
+                finally:
+                    lock.close()
+        finally:
+            thread_lock.release()
+    finally:
+        filesystem.release(state_folder)
+
+
+def is_held(root: Root) -> bool:
+    """Whether another process or thread is committing below `root` right now."""
+    try:
+        with locked_alone(root, timeout=0.0):
+            return False
+    except StorageRefused as refused:
+        return any(problem.code is Code.LOCK_TIMEOUT for problem in refused.problems)
+
+
+def _check_same_folder(root: Root) -> None:
+    """Whoever names the root by its path must mean the folder that was opened."""
+    filesystem = root.filesystem
+    with refusing(root.show(""), "looking at the root"):
+        same = os.path.samestat(filesystem.status_at(root.path), filesystem.status(root.descriptor))
+    if not same:
+        message = "the root folder was replaced by another one since it was opened"
+        raise StorageRefused((Diagnostic(code=Code.IO_ERROR, message=message, hint="start mdplan again"),))
+
+
+def _timed_out(root: Root, state_folder: int, timeout: float) -> StorageRefused:
+    found = holder(root, state_folder)
+    who = f" ({found} holds it)" if found else ""
+    return StorageRefused(
+        (
+            Diagnostic(
+                code=Code.LOCK_TIMEOUT,
+                message=f"another mdplan has been committing below `{visible(root.given)}` for {timeout:g} s",
+                hint=f"try again, or wait longer with the option for the lock's timeout{who}",
+            ),
+        )
+    )

@@ -1,0 +1,1 @@
+"""Commit, restore and recovery of files as one transaction."""

@@ -1,0 +1,187 @@
+"""The transactions of a root, as the journal keeps them, and the contents that they displaced.
+
+All of it is readable without the lock. It lies in the root, so it is input like any other: a record or an
+image that is not what its digest says is told, and never used.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.storage.fs.errors import StorageRefused, refusing
+from mdplan.storage.fs.regular_file import MAX_IMAGE_BYTES, read_leaf
+from mdplan.storage.fs.root import STATE_FOLDER, Root
+from mdplan.storage.journal.blobs import Images
+from mdplan.storage.journal.journal import Journal, RecordName, State
+from mdplan.storage.journal.journal_record import Record
+from mdplan.storage.journal.lock import RootLock
+from mdplan.storage.journal.state_folder import HISTORY_FOLDER, JOURNAL_FOLDER, open_existing
+from mdplan.storage.transaction.root_state import RootState
+
+DEFAULT_MAX_TRANSACTIONS: Final = 200
+DEFAULT_MAX_BYTES: Final = 256 * 1024 * 1024
+_STATES: Final[dict[State, Literal["committed", "rolled back"]]] = {
+    State.DONE: "committed",
+    State.KEPT: "committed",
+    State.UNDONE: "rolled back",
+}
+# What `collect` may take: all that is waited for by nobody.
+_COLLECTED: Final = frozenset({State.KEPT, State.UNDONE, State.BROKEN})
+_LOOKED_AT_EVERY: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionFile:
+    """One file of a transaction: its path, and the SHA-256 before and after; None where there was no file."""
+
+    path: str
+    base_sha256: str | None
+    result_sha256: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """A transaction that is settled. `note` is the engine's.
+
+    `made_folders` were made for it, `removed_folders` were removed after it if they were empty. It is
+    `undoable` when it was committed and the history has the old content of every file.
+    """
+
+    id: str
+    state: Literal["committed", "rolled back"]
+    note: dict[str, Any] = field(repr=False)
+    files: tuple[TransactionFile, ...]
+    made_folders: tuple[str, ...]
+    removed_folders: tuple[str, ...]
+    undoable: bool
+
+
+def transactions(root: Root) -> Iterator[Transaction | Diagnostic]:
+    """The transactions of `root`, the newest first, each read when it is asked for.
+
+    What cannot be read is a diagnostic in its place: JOURNAL_CORRUPT, STATE_DIR_UNSAFE, those of `read_leaf`.
+    """
+    try:
+        with ExitStack() as opened:
+            folders = [open_existing(root, name) for name in (JOURNAL_FOLDER, HISTORY_FOLDER)]
+            for folder in folders:
+                if folder is not None:
+                    opened.callback(root.filesystem.release, folder)
+            if folders[0] is None:
+                return
+            journal = Journal(root, folders[0])
+            images = Images(root.filesystem, folders[1], lasting=False) if folders[1] is not None else None
+            for name in journal.newest_first(*_STATES):
+                found = _read(journal, name)
+                yield _transaction(name, found, images) if isinstance(found, Record) else found
+    except StorageRefused as refused:
+        yield from refused.problems
+
+
+def before_image(root: Root, sha256: str) -> bytes | None:
+    """The content with that SHA-256 (64 hex digits), if the history of `root` has it."""
+    if not re.fullmatch(r"[0-9a-f]{64}", sha256):
+        return None
+    try:
+        folder = open_existing(root, HISTORY_FOLDER)
+    except StorageRefused:
+        return None
+    if folder is None:
+        return None
+    try:
+        found = read_leaf(root.filesystem, folder, sha256, sha256, MAX_IMAGE_BYTES)
+    finally:
+        root.filesystem.release(folder)
+    if isinstance(found, Diagnostic) or hashlib.sha256(found.data).hexdigest() != sha256:
+        return None
+    return found.data
+
+
+def collect(
+    lock: RootLock, max_transactions: int = DEFAULT_MAX_TRANSACTIONS, max_bytes: int = DEFAULT_MAX_BYTES
+) -> Problems:
+    """Forget the oldest transactions beyond a number, and beyond a size in bytes of all that is kept.
+
+    A transaction that still waits for something is never forgotten, nor the last one that was committed. The
+    number is looked at every time, the sizes with every 16th transaction, and records are read only when
+    something has to go, so it may be called after every commit. What no record names goes then, too. What
+    could not be removed is a warning.
+    """
+    root = lock.root
+    try:
+        state = RootState.open(lock, syncs=False)
+    except StorageRefused as refused:
+        return tuple(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
+    try:
+        newest = state.journal.newest()
+        is_due = newest > 0 and newest % _LOOKED_AT_EVERY == 0
+        if not is_due and state.journal.count(*_COLLECTED) <= max_transactions + _LOOKED_AT_EVERY:
+            return ()
+        with refusing(root.show(STATE_FOLDER), "cleaning up the history of"):
+            sizes = state.images.sizes()
+            if state.journal.count(*_COLLECTED) > max_transactions or _size(state, sizes) > max_bytes:
+                _collect(state, sizes, max_transactions, max_bytes)
+    except StorageRefused as refused:
+        return tuple(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
+    finally:
+        state.close()
+    return ()
+
+
+def _size(state: RootState, sizes: Mapping[str, int]) -> int:
+    """How many bytes all images, whose `sizes` are given, and all records have."""
+    disk, journal = state.root.filesystem, state.journal
+    records = (disk.status_of(journal.folder, str(name)).st_size for name in journal.newest_first())
+    return sum(sizes.values()) + sum(records)
+
+
+def _collect(state: RootState, sizes: Mapping[str, int], max_transactions: int, max_bytes: int) -> None:
+    """Keep the newest records, as many as allowed, and the images that they or unsettled ones name."""
+    filesystem = state.root.filesystem
+    kept: set[str] = set()
+    room, count = max_bytes, 0
+    for name in state.journal.newest_first():
+        record = state.journal.read(name)
+        digests = set() if isinstance(record, Diagnostic) else _digests(record) & sizes.keys()
+        if name.state in _COLLECTED:
+            size = filesystem.status_of(state.journal.folder, str(name)).st_size
+            size += sum(sizes[digest] for digest in digests - kept)
+            if count >= max_transactions or (size > room and count > 0):
+                state.journal.remove(name)
+                continue
+            room -= size
+            count += 1
+        kept |= digests
+    for digest in sizes.keys() - kept:
+        state.images.forget(digest)
+
+
+def _digests(record: Record) -> set[str]:
+    contents = {content for entry in record.entries for content in (entry.base, entry.result)}
+    return {content for content in contents if content is not None}
+
+
+def _read(journal: Journal, name: RecordName) -> Record | Diagnostic:
+    """The record called `name`, also when its transaction was settled since it was listed."""
+    found = journal.read(name)
+    if isinstance(found, Diagnostic) and found.code is Code.FILE_NOT_FOUND:
+        return journal.read(replace(name, state=State.KEPT))
+    return found
+
+
+def _transaction(name: RecordName, record: Record, images: Images | None) -> Transaction:
+    bases = {entry.base for entry in record.entries if entry.base is not None}
+    is_complete = not bases or (images is not None and all(map(images.status, bases)))
+    return Transaction(
+        id=record.transaction,
+        state=_STATES[name.state],
+        note=record.decoded_note(),
+        files=tuple(TransactionFile(entry.path, entry.base, entry.result) for entry in record.entries),
+        made_folders=record.made_folders,
+        removed_folders=record.removed_folders,
+        undoable=is_complete and _STATES[name.state] == "committed",
+    )

@@ -1,0 +1,167 @@
+"""After a crash: undo what was not committed, and finish what was.
+
+Only what this user began is recovered by itself. Anything else in the journal may have come with the root
+from a stranger, and waits for a person who runs `mdplan recover`.
+"""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.file_name import canonical_path
+from mdplan.storage.fs.folders import Folders
+from mdplan.storage.fs.root import Root
+from mdplan.storage.journal.journal import Journal, RecordName, State
+from mdplan.storage.journal.journal_record import Record
+from mdplan.storage.journal.lock import RootLock, is_held
+from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
+from mdplan.storage.transaction.blocking import cut_off, unsettled
+from mdplan.storage.transaction.cleanup import clean_up
+from mdplan.storage.transaction.place import touched_folders, touched_paths
+from mdplan.storage.transaction.restore import Keep
+from mdplan.storage.transaction.retire import is_clean, waiting_names
+from mdplan.storage.transaction.root_state import RootState
+from mdplan.storage.transaction.undo import undo
+
+__all__ = ["Keep", "Recovered", "confirm", "pending", "recover"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What a recovery did: the transactions that it undid and those whose cleaning it finished, by ID.
+
+    `files` are the paths that were put back. Errors among the `problems` are what still needs a person, the
+    others tell what was found.
+    """
+
+    rolled_back: tuple[str, ...]
+    finished: tuple[str, ...]
+    files: tuple[str, ...]
+    problems: Problems
+
+
+@dataclass(slots=True)
+class _Found:
+    rolled_back: list[str] = field(default_factory=list)
+    finished: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+
+
+def pending(root: Root) -> Problems:
+    """What a commit below `root` would have to recover first, without recovering it or taking the lock.
+
+    A commit that another process is making right now is no problem. Where all is well this costs one listing
+    of a folder. Errors: RECOVERY_REQUIRED, RECOVERY_CONFLICT, JOURNAL_CORRUPT, STATE_DIR_UNSAFE.
+    """
+    try:
+        folder = open_existing(root, JOURNAL_FOLDER)
+        if folder is None:
+            return ()
+        with ExitStack() as opened:
+            opened.callback(root.filesystem.release, folder)
+            journal, folders = Journal(root, folder), Folders(root)
+            opened.callback(folders.close)
+            if not journal.names(State.PENDING, State.CONFLICT) or is_held(root):
+                return ()
+            return tuple(unsettled(journal, folders))
+    except StorageRefused as refused:
+        return refused.problems
+
+
+def recover(lock: RootLock, *, foreign: bool, keep: Keep | None = None) -> Recovered:
+    """Undo the transactions of the locked root that were cut off, and finish those that were committed.
+
+    With `foreign` also those that this user did not begin. `keep` decides what becomes of files that somebody
+    changed on top of a transaction: they stay as they are now (`current`), or get their old content (`base`);
+    what they lose is in the history. It lets records go that cannot be read, too, when it is `current`.
+    Calling it again does no harm. Errors among the problems: RECOVERY_REQUIRED, RECOVERY_CONFLICT,
+    JOURNAL_CORRUPT. Raises `StorageRefused` when the journal cannot be opened.
+    """
+    # The cause may have been a loss of power, so this lasts whatever the commit was asked for.
+    state = RootState.open(lock, syncs=True)
+    found = _Found()
+    try:
+        # Of these nothing was done yet but the writing of the record.
+        for name in state.journal.names(State.NEW):
+            state.journal.remove(name)
+        for name in state.journal.names(State.PENDING, State.CONFLICT):
+            _undo(state, name, found, foreign=foreign, keep=keep)
+        for name in waiting_names(state.journal, everything=foreign):
+            _finish(state, name, found, foreign=foreign)
+    finally:
+        state.close()
+    return Recovered(
+        tuple(found.rolled_back), tuple(found.finished), tuple(found.files), tuple(found.problems)
+    )
+
+
+def confirm(lock: RootLock) -> None:
+    """Wait until every commit point below the locked root is on the disk.
+
+    A commit syncs its own. But a process may be killed between the two, and then whoever tells a caller that
+    its transaction is committed has to see to it first. Raises `StorageRefused`.
+    """
+    state = RootState.open(lock, syncs=True)
+    try:
+        if state.journal.names(State.DONE):
+            state.journal.sync()
+    finally:
+        state.close()
+
+
+def _undo(state: RootState, name: RecordName, found: _Found, *, foreign: bool, keep: Keep | None) -> None:
+    record = state.journal.read(name)
+    problem = record if isinstance(record, Diagnostic) else _path_problem(state, name, record)
+    if isinstance(record, Diagnostic) or problem is not None:
+        if keep == "current":
+            state.journal.advance(name, State.BROKEN)
+        elif problem is not None:
+            found.problems.append(problem)
+        return
+    if not (record.known or foreign):
+        found.problems.append(cut_off(state.journal, name, record))
+        return
+    undone = undo(state, name, record, keeps=True, keep=keep)
+    found.files.extend(undone.files)
+    found.problems.extend(undone.problems)
+    if all(problem.severity is Severity.WARNING for problem in undone.problems):
+        found.rolled_back.append(record.transaction)
+
+
+def _path_problem(state: RootState, name: RecordName, record: Record) -> Diagnostic | None:
+    """Why the paths of `record` are none that a commit of ours could have written; None when they could."""
+    for path in touched_paths(record):
+        checked = canonical_path(path)
+        if checked != path:
+            reason = checked.message if isinstance(checked, Diagnostic) else "a path is not in its plain form"
+            return Diagnostic(
+                code=Code.JOURNAL_CORRUPT,
+                message=f"the journal record `{state.journal.shown}/{name}` is refused: {reason}",
+                hint="if this root came from elsewhere, remove its `.mdplan`",
+                file=f"{state.journal.shown}/{name}",
+            )
+    return None
+
+
+def _finish(state: RootState, name: RecordName, found: _Found, *, foreign: bool) -> None:
+    """Clean up after a transaction that was committed; a person's recovery also settles it for good."""
+    record = state.journal.read(name)
+    if isinstance(record, Diagnostic) or _path_problem(state, name, record) is not None:
+        return
+    if not foreign and not record.known:
+        return
+    if not foreign and is_clean(state, record):
+        # The commit that follows need not look again.
+        state.clean[name] = frozenset(touched_folders(record))
+        return
+    # Its process may have been killed before the commit point was on the disk; nothing may go before that.
+    state.sync(state.journal.sync)
+    cleaned = clean_up(state, record)
+    if cleaned.something:
+        found.finished.append(record.transaction)
+    found.problems.extend(cleaned.warnings)
+    if foreign and not cleaned.warnings:
+        state.sync(lambda: state.folders.sync(touched_folders(record)))
+        state.journal.advance(name, State.KEPT)

@@ -1,0 +1,230 @@
+"""Put files back as they were before a transaction: the one way back, after a failure and after a crash.
+
+What is there under the three names of a place tells how far its file came, and so what to do. All places are
+looked at before anything is done, and whatever was done can be done again: who is stopped on the way back
+starts over.
+"""
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final, Literal
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.fs.errors import of_error
+from mdplan.storage.fs.regular_file import UNFINISHED
+from mdplan.storage.journal.journal_record import Entry
+from mdplan.storage.transaction.place import Found, Place
+
+Keep = Literal["current", "base"]
+# Another program that writes in a loop is followed this often; then both versions are left for a person.
+_MOST_EXCHANGES: Final = 50
+
+
+class Way(Enum):
+    """What has to be done to a file to have it as it was."""
+
+    NOTHING = auto()
+    PUT_BACK = auto()
+    RESTORE = auto()
+    TAKE_AWAY = auto()
+    CONFLICT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class WentBack:
+    """The places that were put back, those where a person has to choose, and what was not possible."""
+
+    restored: tuple[Place, ...]
+    conflicts: tuple[Place, ...]
+    problems: tuple[Diagnostic, ...]
+
+
+def put_back(places: Sequence[Place], keep: Keep | None = None) -> WentBack:
+    """Put all of `places` back, the last first; `keep` chooses for those that somebody changed meanwhile.
+
+    Nothing is thrown away: what was in place is under one of the other two names after that.
+    """
+    restored: list[Place] = []
+    conflicts: list[Place] = []
+    problems: list[Diagnostic] = []
+    looked: list[tuple[Place, Found]] = []
+    for place in places:
+        try:
+            looked.append((place, place.found()))
+        except OSError as error:
+            problems.append(_failed(error, place))
+    for place, found in reversed(looked):
+        way = way_back(place.entry, found, known=place.known)
+        if way is Way.NOTHING or (way is Way.CONFLICT and keep == "current"):
+            continue
+        try:
+            went = _force_back(place, found) if way is Way.CONFLICT and keep else _go_back(place, found, way)
+        except OSError as error:
+            problems.append(_failed(error, place))
+        else:
+            (restored if went else conflicts).append(place)
+    return WentBack(tuple(restored), tuple(conflicts), tuple(problems))
+
+
+def way_back(entry: Entry, found: Found, *, known: bool = True) -> Way:
+    """The way back for a file of which `found` is there.
+
+    A file that somebody changed on top of the transaction, so that neither that nor the old content may be
+    thrown away, is a conflict. So is one that would get other content than its base, where the transaction
+    is not `known` to be this user's: a stranger could have put that there.
+    """
+    if entry.base is None:
+        return _way_of_created(entry, found)
+    way = _way_of_deleted(found) if entry.result is None else _way_of_replaced(entry, found)
+    if way in (Way.PUT_BACK, Way.RESTORE) and not (known or _displaced_content(entry, found) == entry.base):
+        return Way.CONFLICT
+    return way
+
+
+def exchange_back(place: Place, source: str) -> bool:
+    """Exchange the target, which should be the result, with what was displaced to `source`.
+
+    If another program wrote the target meanwhile, its newest version ends up in place; False when it never
+    stops. Raises `OSError`.
+    """
+    disk = place.folders.root.filesystem
+    came_out, placed = place.entry.result, place.content(source)
+    for _ in range(_MOST_EXCHANGES):
+        disk.exchange(place.folder, source, place.leaf)
+        taken = place.content(source)
+        if taken == came_out:
+            return True
+        came_out, placed = placed, taken
+    return False
+
+
+def _way_of_replaced(entry: Entry, found: Found) -> Way:
+    if found.target == entry.base:
+        return Way.NOTHING
+    source = _displaced(entry, found)
+    if source is None:
+        # The result waits, or was never written: the target was not replaced, and is somebody's own. But a
+        # result in place whose old content is gone is no work of ours, and cannot be put back.
+        waits = found.temporary is not None
+        return Way.NOTHING if waits or found.target != entry.result else Way.CONFLICT
+    # What was displaced goes back also where it is not the base: somebody wrote it at the last moment.
+    if found.target == entry.result:
+        return Way.PUT_BACK
+    return Way.NOTHING if found.temporary == entry.result else Way.CONFLICT
+
+
+def _way_of_created(entry: Entry, found: Found) -> Way:
+    if found.target is None:
+        return Way.NOTHING
+    if found.target == entry.result and found.temporary in (None, entry.result):
+        return Way.TAKE_AWAY
+    return Way.CONFLICT if found.temporary is None else Way.NOTHING
+
+
+def _way_of_deleted(found: Found) -> Way:
+    if found.aside is None or found.target == found.aside:
+        return Way.NOTHING
+    return Way.RESTORE if found.target is None else Way.CONFLICT
+
+
+def _displaced(entry: Entry, found: Found) -> Literal["aside", "temporary"] | None:
+    """Under which of the two names the old content of a replaced file is."""
+    if found.aside not in (None, entry.result):
+        return "aside"
+    return None if found.temporary in (None, entry.result, UNFINISHED) else "temporary"
+
+
+def _displaced_content(entry: Entry, found: Found) -> str | None:
+    if entry.result is None or _displaced(entry, found) == "aside":
+        return found.aside
+    return found.temporary
+
+
+def _go_back(place: Place, found: Found, way: Way) -> bool:
+    """Put a file back; False where that turns out to be a conflict. Raises `OSError`."""
+    match way:
+        case Way.PUT_BACK if _displaced(place.entry, found) == "temporary" and place.exchanges:
+            return exchange_back(place, place.temporary)
+        case Way.PUT_BACK:
+            _rename_back(place, found)
+            return True
+        case Way.RESTORE:
+            return _restore(place, place.aside)
+        case Way.TAKE_AWAY:
+            return _take_away(place, found)
+        case Way.CONFLICT | Way.NOTHING:
+            return way is Way.NOTHING
+
+
+def _rename_back(place: Place, found: Found) -> None:
+    """Put the displaced content of a replaced file back where two files cannot change places."""
+    disk = place.folders.root.filesystem
+    source, other = _names(place, found)
+    # The result keeps a second name where it can have one; its plan is in the record in any case.
+    with suppress(OSError):
+        disk.link(place.folder, place.leaf, other)
+    disk.rename(place.folder, source, place.leaf)
+
+
+def _restore(place: Place, source: str) -> bool:
+    """Give `source` the name of the file; False when somebody made one of that name."""
+    try:
+        place.folders.root.filesystem.rename_new(place.folder, source, place.folder, place.leaf)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _names(place: Place, found: Found) -> tuple[str, str]:
+    """The name under which the old content is, and the other one."""
+    if place.entry.result is None or _displaced(place.entry, found) == "aside":
+        return place.aside, place.temporary
+    return place.temporary, place.aside
+
+
+def _take_away(place: Place, found: Found) -> bool:
+    """Let a created file disappear to the name `temporary`; False when it was changed at the last moment."""
+    disk = place.folders.root.filesystem
+    if found.temporary is not None:
+        # Two names mean a rename that was stopped halfway, or another file of the same content.
+        names = [disk.status_of(place.folder, name) for name in (place.leaf, place.temporary)]
+        if os.path.samestat(*names):
+            disk.unlink(place.folder, place.leaf)
+        return True
+    disk.rename(place.folder, place.leaf, place.temporary)
+    if place.content(place.temporary) == place.entry.result:
+        return True
+    disk.rename_new(place.folder, place.temporary, place.folder, place.leaf)
+    return False
+
+
+def _force_back(place: Place, found: Found) -> bool:
+    """Put the base in the place of what somebody wrote on top; that goes to one of the other names.
+
+    False where the base is gone, or somebody writes on.
+    """
+    disk = place.folders.root.filesystem
+    if place.entry.base is None:
+        disk.rename(place.folder, place.leaf, place.temporary)
+        return True
+    if place.entry.result is not None and _displaced(place.entry, found) is None:
+        return False
+    if not place.known and _displaced_content(place.entry, found) != place.entry.base:
+        return False
+    source, other = _names(place, found)
+    if found.target is not None:
+        disk.rename(place.folder, place.leaf, other)
+    return _restore(place, source)
+
+
+def _failed(error: OSError, place: Place) -> Diagnostic:
+    reason = of_error(error, place.shown, "putting back")
+    return Diagnostic(
+        code=Code.RECOVERY_REQUIRED,
+        message=reason.message,
+        hint=f"{reason.hint}; then run `mdplan recover`",
+        file=place.shown,
+    )

@@ -1,0 +1,117 @@
+"""Plans in the user's state directory, so that they outlive the process that made them.
+
+What is stored are bytes that the engine wrote; it checks them again when they are loaded. Nothing here stops
+a command: where nothing can be stored, that is what the answer says.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.storage.fs.filesystem import FileSystem
+from mdplan.storage.fs.regular_file import read_leaf
+from mdplan.storage.user.private_folder import PrivateFolder
+
+DEFAULT_KEPT_SECONDS: Final = 30 * 24 * 3600.0
+MAX_DOCUMENT_BYTES: Final = 1 << 30
+_PLAN_ID: Final = re.compile(r"sha256-([0-9a-f]{64})")
+_PREFIX: Final = re.compile(r"(?:sha256-)?([0-9a-f]{12,64})", re.IGNORECASE)
+_STORED: Final = re.compile(r"([0-9a-f]{64})\.json")
+_DIGITS: Final = 64
+_COLLECT_SECONDS: Final = 3600.0
+_PLANS: Final = "plans"
+_PROBE: Final = "probe"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """A plan in the store and when it was last saved, in seconds since the epoch."""
+
+    plan_id: str
+    saved_at: float
+
+
+class PlanStore:
+    """The plans of one root.
+
+    `root_path` is the root's real path; `directory` is the state directory of all roots, from
+    `MDPLAN_STATE_DIR` or the user's own when not given. It is made at the first save.
+    """
+
+    def __init__(
+        self,
+        root_path: str,
+        directory: str | None = None,
+        kept_seconds: float = DEFAULT_KEPT_SECONDS,
+        filesystem: FileSystem | None = None,
+    ) -> None:
+        self._place = PrivateFolder(root_path, _PLANS, directory, filesystem)
+        self._filesystem = self._place.filesystem
+        self._kept_seconds = kept_seconds
+        self._collected_at: float | None = None
+
+    def save_plan(self, plan_id: str, document: bytes, now: float) -> bool:
+        """Store a plan under its full ID; False when it cannot be stored.
+
+        Plans that were saved longer than `kept_seconds` before `now` are removed.
+        """
+        named = _PLAN_ID.fullmatch(plan_id)
+        if named is None or len(document) > MAX_DOCUMENT_BYTES:
+            return False
+        try:
+            with self._place.open(makes=True) as folder:
+                self._place.write(folder, f"{named[1]}.json", document)
+                self._collect(folder, now)
+        except OSError:
+            return False
+        return True
+
+    def load_plan(self, plan_id: str) -> bytes | None:
+        """The document of a plan, by its ID or a prefix of 12 or more hex digits that only it has."""
+        wanted = _PREFIX.fullmatch(plan_id)
+        if wanted is None:
+            return None
+        digits = wanted[1].lower()
+        try:
+            with self._place.open() as folder:
+                if len(digits) == _DIGITS:
+                    names = [f"{digits}.json"]
+                else:
+                    stored = (entry.name for entry in self._filesystem.list(folder))
+                    names = [name for name in stored if name.startswith(digits) and _STORED.fullmatch(name)]
+                if len(names) != 1:
+                    return None
+                found = read_leaf(self._filesystem, folder, names[0], names[0], MAX_DOCUMENT_BYTES)
+        except OSError:
+            return None
+        return None if isinstance(found, Diagnostic) else found.data
+
+    def list_plans(self) -> tuple[StoredPlan, ...]:
+        """All plans in the store, the newest first."""
+        try:
+            with self._place.open() as folder:
+                plans = [
+                    StoredPlan(f"sha256-{stored[1]}", self._filesystem.status_of(folder, entry.name).st_mtime)
+                    for entry in self._filesystem.list(folder)
+                    if (stored := _STORED.fullmatch(entry.name))
+                ]
+        except OSError:
+            return ()
+        return tuple(sorted(plans, key=lambda plan: (-plan.saved_at, plan.plan_id)))
+
+    def is_writable(self) -> bool:
+        """Whether plans can be stored: tried with a file of a moment."""
+        try:
+            with self._place.open(makes=True) as folder:
+                self._place.write(folder, _PROBE, b"")
+                self._filesystem.unlink(folder, _PROBE)
+        except OSError:
+            return False
+        return True
+
+    def _collect(self, folder: int, now: float) -> None:
+        """Remove what is too old; looked for once an hour, since there may be many."""
+        if self._collected_at is None or now - self._collected_at >= _COLLECT_SECONDS:
+            self._collected_at = now
+            self._place.remove_older(folder, now - self._kept_seconds)

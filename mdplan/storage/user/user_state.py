@@ -1,0 +1,118 @@
+"""The user's own state directory, out of reach of what lies in a root; and the key in it.
+
+The key seals the records of the journal. A record that a stranger put into a root has no seal of this user's,
+and then a commit does not act on it; only `mdplan recover`, which a person runs, does. One key for all
+records needs no mark for each transaction, and is as good: the seal binds a record to the root in which it
+was written, and what is not there after a loss of power is only a seal that is not believed.
+"""
+
+import hashlib
+import os
+import stat
+from contextlib import suppress
+from functools import cache
+from typing import Final
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.storage.fs.filesystem import FileSystem
+from mdplan.storage.fs.regular_file import read_leaf
+
+STATE_DIRECTORY_VARIABLE: Final = "MDPLAN_STATE_DIR"
+_KEY_FILE: Final = "journal.key"
+_KEY_BYTES: Final = 32
+
+
+def user_state_directory() -> str:
+    """The absolute path of the directory; it may not exist yet."""
+    given = os.environ.get(STATE_DIRECTORY_VARIABLE)
+    if given:
+        return os.path.abspath(given)
+    return _usual_directory(os.environ.get("XDG_STATE_HOME"), os.environ.get("HOME"))
+
+
+@cache
+def _usual_directory(_state_home: str | None, _home: str | None) -> str:
+    """Where the platform keeps such things, which follows from these two."""
+    from platformdirs import user_state_path
+
+    return str(user_state_path("mdplan"))
+
+
+def user_name() -> str:
+    """The name of the user of this process, by its ID and not by what the environment says."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return f"user {os.geteuid()}"
+
+
+def seal(root_path: str, *data: bytes) -> str:
+    """The user's seal on `data`, parts of one text, of the root whose real path is given.
+
+    Empty when the user can have no key.
+    """
+    key = _key(user_state_directory())
+    if key is None:
+        return ""
+    import hmac
+
+    mark = hmac.new(key, os.fsencode(root_path) + b"\0", hashlib.sha256)
+    for part in data:
+        mark.update(part)
+    return mark.hexdigest()
+
+
+def is_sealed(root_path: str, data: bytes, given: str) -> bool:
+    """Whether `given` is the user's seal on `data` of that root."""
+    import hmac
+
+    expected = seal(root_path, data)
+    # Texts are compared as bytes: of a text that is not ASCII the comparison would raise.
+    return expected != "" and hmac.compare_digest(expected.encode(), given.encode("utf-8", "surrogatepass"))
+
+
+@cache
+def _key(directory: str) -> bytes | None:
+    """The user's key, made when it is missing; None when it cannot be kept, or could be known to others.
+
+    The user's directory is no part of any commit, so it is reached by a disk of its own.
+    """
+    disk = FileSystem()
+    try:
+        disk.make_directories(directory)
+        folder = disk.open_root(directory)
+        try:
+            _make_key(disk, folder)
+            status = disk.status(folder)
+            found = read_leaf(disk, folder, _KEY_FILE, _KEY_FILE, _KEY_BYTES)
+        finally:
+            disk.release(folder)
+    except OSError:
+        return None
+    if isinstance(found, Diagnostic) or len(found.data) != _KEY_BYTES:
+        return None
+    own = status.st_uid == found.status.st_uid == os.geteuid()
+    closed = not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.status.st_mode & 0o077
+    return found.data if own and closed else None
+
+
+def _make_key(disk: FileSystem, folder: int) -> None:
+    """Write a key unless there is one; of two processes that do so at once, one wins."""
+    try:
+        disk.status_of(folder, _KEY_FILE)
+    except FileNotFoundError:
+        temporary = f".mdplan-{os.urandom(8).hex()}-0.tmp"
+        try:
+            descriptor = disk.create(folder, temporary)
+            try:
+                disk.write(descriptor, os.urandom(_KEY_BYTES))
+                disk.sync(descriptor)
+            finally:
+                disk.close(descriptor)
+            with suppress(FileExistsError):
+                disk.rename_new(folder, temporary, folder, _KEY_FILE)
+        finally:
+            with suppress(FileNotFoundError):
+                disk.unlink(folder, temporary)

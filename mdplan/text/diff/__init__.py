@@ -1,0 +1,1 @@
+"""Unified diffs, and the lines that changed."""

@@ -1,0 +1,1 @@
+"""Patterns, and the text that nearly matches one."""

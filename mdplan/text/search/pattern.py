@@ -1,0 +1,193 @@
+"""Callers' patterns: literal text, or regular expressions with a time limit.
+
+Regular expressions are those of the `regex` package with V0 semantics, which are those of Python's `re`;
+`re` itself never sees a caller's pattern, because it cannot be stopped.
+"""
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from mdplan.text.span import Span
+from mdplan.text.value import value
+
+if TYPE_CHECKING:
+    import regex
+
+MOST_MATCHES: Final = 100_000
+
+
+class MatchType(StrEnum):
+    """How a pattern is read."""
+
+    LITERAL = "literal"
+    REGEX = "regex"
+
+
+class PatternFailure(StrEnum):
+    """Why a pattern gave no matches."""
+
+    INVALID = "invalid"
+    TIMEOUT = "timeout"
+    TOO_MANY = "too many"
+
+
+@value(frozen=True, slots=True)
+class PatternProblem:
+    """A pattern that cannot be used, and the reason in words."""
+
+    failure: PatternFailure
+    reason: str
+
+
+@value(frozen=True, slots=True)
+class Found:
+    """One match; `match` is None for a literal pattern."""
+
+    span: Span
+    match: "regex.Match[str] | None" = None
+
+
+@value(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """A pattern. With `multiline`, ``^`` and ``$`` match at lines; with `dot_all`, a dot matches LF."""
+
+    text: str
+    match_type: MatchType = MatchType.LITERAL
+    case_sensitive: bool = True
+    multiline: bool = True
+    dot_all: bool = False
+
+    def find(self, text: str, within: Span, seconds: float) -> tuple[Found, ...] | PatternProblem:
+        """Matches in `text` inside of `within`, from left to right, without overlaps.
+
+        A regular expression that has not found them all after `seconds` is given up.
+        """
+        if self.match_type is MatchType.LITERAL and self.case_sensitive:
+            found = tuple(_find_literal(self.text, text, within))
+        else:
+            searched = self._search(text, within, seconds)
+            if isinstance(searched, PatternProblem):
+                return searched
+            found = searched
+        if len(found) > MOST_MATCHES:
+            return PatternProblem(PatternFailure.TOO_MANY, f"it matches more than {MOST_MATCHES} times")
+        return found
+
+    def expander(self, replacement: str) -> Callable[[Found], str]:
+        r"""What `replacement` gives for a match: literal, but for ``\1`` and ``\g<name>`` of a pattern.
+
+        A group that took no part in the match gives nothing. It raises `KeyError` for a group that the
+        pattern does not have; see `unknown_group`.
+        """
+        if self.match_type is MatchType.LITERAL:
+            return lambda _: replacement
+        literals, references = _split(replacement)
+        groups = set(references)
+
+        def expand(found: Found) -> str:
+            if found.match is None:
+                return replacement
+            # Each group is asked for once, however often it stands there.
+            texts = {group: found.match[group] or "" for group in groups}
+            expanded: list[str] = [""] * (2 * len(references) + 1)
+            expanded[::2] = literals
+            expanded[1::2] = [texts[group] for group in references]
+            return "".join(expanded)
+
+        return expand
+
+    def unknown_group(self, replacement: str) -> str | None:
+        """First group that `replacement` refers to and the pattern does not have."""
+        if self.match_type is MatchType.LITERAL:
+            return None
+        compiled = self._compiled()
+        if isinstance(compiled, PatternProblem):
+            return None
+        for reference in _reference().finditer(replacement):
+            group = _group(reference)
+            known = group <= compiled.groups if isinstance(group, int) else group in compiled.groupindex
+            if not known:
+                return str(group)
+        return None
+
+    def _search(self, text: str, within: Span, seconds: float) -> tuple[Found, ...] | PatternProblem:
+        compiled = self._compiled()
+        if isinstance(compiled, PatternProblem):
+            return compiled
+        matches: list[regex.Match[str]] = []
+        try:
+            for match in compiled.finditer(text, within.start, within.end, timeout=seconds):
+                matches.append(match)
+                if len(matches) > MOST_MATCHES:
+                    break
+        except TimeoutError:
+            return PatternProblem(PatternFailure.TIMEOUT, f"it ran for more than {seconds:g} s")
+        except MemoryError:
+            return PatternProblem(PatternFailure.TIMEOUT, "it needs too much memory")
+        # A pattern can ask to be searched backwards.
+        matches.sort(key=lambda match: match.span())
+        if matches and matches[-1].start() == within.end and _begins_a_line(text, within.end):
+            # `^` and `$` match there too, but on the line behind the last one of `within`.
+            matches.pop()
+        edges = [within.start, *(edge for match in matches for edge in match.span()), within.end]
+        if any(left > right for left, right in pairwise(edges)):
+            return PatternProblem(PatternFailure.INVALID, r"\K makes its matches overlap or leave the scope")
+        return tuple(Found(Span(*match.span()), match) for match in matches)
+
+    def _compiled(self) -> "regex.Pattern[str] | PatternProblem":
+        import regex
+
+        from mdplan.text.search.pattern_cost import MOST_PARTS, has_too_many_parts
+
+        flags = regex.VERSION0
+        flags |= 0 if self.case_sensitive else regex.IGNORECASE
+        flags |= regex.MULTILINE if self.multiline else 0
+        flags |= regex.DOTALL if self.dot_all else 0
+        pattern = self.text if self.match_type is MatchType.REGEX else regex.escape(self.text)
+        if has_too_many_parts(pattern):
+            return PatternProblem(PatternFailure.INVALID, f"it comes to more than {MOST_PARTS} parts")
+        try:
+            return regex.compile(pattern, flags)
+        except RecursionError:
+            return PatternProblem(PatternFailure.INVALID, "it is nested too deep")
+        except (regex.error, ValueError, OverflowError) as error:
+            return PatternProblem(PatternFailure.INVALID, str(error))
+
+
+def _begins_a_line(text: str, offset: int) -> bool:
+    return offset < len(text) and text[offset - 1 : offset] == "\n"
+
+
+def _find_literal(pattern: str, text: str, within: Span) -> Iterator[Found]:
+    at = within.start
+    for _ in range(MOST_MATCHES + 1):
+        start = text.find(pattern, at, within.end)
+        if start < 0:
+            return
+        at = start + len(pattern)
+        yield Found(Span(start, at))
+
+
+def _reference() -> "regex.Pattern[str]":
+    import regex
+
+    return regex.compile(r"\\(?:([0-9]{1,2})|g<([^<>\\]+)>)")
+
+
+def _split(replacement: str) -> tuple[list[str], list[int | str]]:
+    """The texts of `replacement` between references, one more than there are groups, and those groups."""
+    texts: list[str] = []
+    groups: list[int | str] = []
+    at = 0
+    for reference in _reference().finditer(replacement):
+        texts.append(replacement[at : reference.start()])
+        groups.append(_group(reference))
+        at = reference.end()
+    return [*texts, replacement[at:]], groups
+
+
+def _group(reference: "regex.Match[str]") -> int | str:
+    name = reference[1] or reference[2]
+    return int(name) if name.isdecimal() else name

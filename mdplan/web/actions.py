@@ -1,0 +1,121 @@
+"""What the routes do: every verb of the page over one review, without a word of HTTP."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.engine.reviews import OpenPlan, Reviewing
+from mdplan.storage.user.decisions import MOST_COMMENT_CHARACTERS, Decision, DecisionStore, Verdict
+from mdplan.web.labels import counted, short
+from mdplan.web.pages import marks_of
+from mdplan.web.sessions import Mark, Notice, Visit, verdicts_key
+
+# The verbs of the form with which a plan is decided.
+APPROVE: Final = "approve"
+APPROVE_AND_APPLY: Final = "apply"
+REJECT: Final = "reject"
+_ONE_LINE_END: Final = str.maketrans({"\r": ""})
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Decisions over `reviewing`; `user` gives the name of who decides."""
+
+    reviewing: Reviewing
+    user: Callable[[], str]
+
+    def mark(self, visit: Visit, opened: OpenPlan, index: int, mark: Mark) -> None:
+        """Note what the reader thinks of the edit `index`; nothing is decided yet."""
+        plan_id = opened.plan.plan_id
+        marks = visit.marks.setdefault(plan_id, dict(marks_of(opened, visit)))
+        marks[index] = Mark(mark.is_rejected, _comment(mark.comment))
+
+    def decide(self, visit: Visit, opened: OpenPlan, verb: str, comment: str, verdicts: str) -> str:
+        """Decide on a plan as `verb` says, by the marks of the visit; the ID of the plan to look at next.
+
+        `verdicts` is what the reader saw rejected: where something else is by now, nothing is decided.
+        """
+        plan_id = opened.plan.plan_id
+        marks = marks_of(opened, visit)
+        if verb != REJECT and verdicts != verdicts_key(marks):
+            visit.notices[plan_id] = Notice(
+                "This was not decided: other edits are rejected by now than the page showed. Look again."
+            )
+            return plan_id
+        comments = {index: mark.comment for index, mark in marks.items() if mark.comment}
+        said = _comment(comment)
+        if verb == REJECT:
+            decided = self.reviewing.reject(plan_id, self.user(), comment=said, edit_comments=comments)
+        else:
+            rejected: Collection[int] = {index for index, mark in marks.items() if mark.is_rejected}
+            decided = self.reviewing.approve(
+                plan_id, self.user(), rejected=rejected, comment=said, edit_comments=comments
+            )
+        if not isinstance(decided, Decision):
+            visit.notices[plan_id] = Notice("This was not decided.", decided)
+            return plan_id
+        visit.marks.pop(plan_id, None)
+        if verb == APPROVE_AND_APPLY and decided.approved_plan_id is not None:
+            self.apply(visit, plan_id, decided.approved_plan_id)
+        else:
+            visit.notices[plan_id] = Notice(_outcome(decided))
+        return plan_id
+
+    def apply(self, visit: Visit, plan_id: str, approved_plan_id: str) -> None:
+        """Commit what was approved of the plan `plan_id`."""
+        report = self.reviewing.engine.apply({"planId": approved_plan_id})
+        if not report.ok:
+            visit.notices[plan_id] = Notice("It was not applied; nothing was written.", report.diagnostics)
+        elif report.already_applied:
+            visit.notices[plan_id] = Notice("It was applied already.")
+        else:
+            n_files = sum(file.changed for file in report.files)
+            visit.notices[plan_id] = Notice(f"Applied: {counted(n_files, 'file')} written.")
+
+    def replan(self, visit: Visit, plan_id: str) -> str:
+        """Plan the edits again on the files as they are; the ID of the plan to look at next."""
+        report = self.reviewing.engine.replan(plan_id)
+        if not report.ok or report.plan_id is None:
+            visit.notices[plan_id] = Notice(
+                "The edits cannot be carried over. Ask for a new plan.", report.diagnostics
+            )
+            return plan_id
+        visit.notices[report.plan_id] = Notice(
+            "Planned again on the files as they are now: the same edits, in a new plan."
+        )
+        return report.plan_id
+
+    def news(self) -> str:
+        """A text that changes when a plan comes, or a decision on one; cheap enough to be asked for often."""
+        engine = self.reviewing.engine
+        stored = [f"{plan.plan_id} {plan.saved_at}" for plan, _ in engine.library.waiting()]
+        decided = [str(DecisionStore(root.path).changed_at()) for root in engine.workspace.roots]
+        last = engine.past.last()
+        committed = last.id if last is not None and not isinstance(last, Diagnostic) else ""
+        return "\n".join((*stored, *decided, committed))
+
+
+def no_such_edit(index: int) -> Problems:
+    """For an edit that the plan does not have."""
+    return (
+        Diagnostic(
+            code=Code.INVALID_ARGUMENT,
+            message=f"the plan has no edit {index}",
+            hint="go back to the plan and choose one",
+        ),
+    )
+
+
+def _outcome(decision: Decision) -> str:
+    if decision.verdict is Verdict.REJECTED:
+        return "Rejected. Who asked for it is told, with your comments."
+    if decision.rejected:
+        part = short(decision.approved_plan_id or "")
+        return f"Approved without {counted(len(decision.rejected), 'edit')}: the rest is the plan {part}."
+    return "Approved. It can be applied now."
+
+
+def _comment(text: str) -> str:
+    # Browsers send CRLF. What is too long is left to the store to refuse: one more is enough for that.
+    return text.translate(_ONE_LINE_END).strip()[: MOST_COMMENT_CHARACTERS + 1]

@@ -1,0 +1,57 @@
+"""The page as a part of an HTTP application."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from starlette.requests import HTTPConnection
+
+from mdplan.engine.reviews import Reviewing
+from mdplan.storage.user.review_address import PLAN_ID, announce, withdraw
+from mdplan.web.actions import Desk
+from mdplan.web.http_app import HttpPart
+from mdplan.web.routes import BASE, OPEN, ReviewRoutes
+from mdplan.web.sessions import Visits
+
+# What the guard lets send forms to this server: the page, and nothing whose name only begins like it.
+_PAGES: Final = (BASE,)
+
+
+def review_part(reviewing: Reviewing, user: Callable[[], str], tell: Callable[[str], None]) -> HttpPart:
+    """The page below `/review/`. `user` gives the name of who decides.
+
+    Once it is known where the server listens, `tell` gets the link that opens the page, once and for a
+    person; and until the server ends, servers of agents find in the user's state directory where to send
+    people (see `review_address`).
+    """
+    visits = Visits()
+    roots = [root.path for root in reviewing.engine.workspace.roots]
+
+    def is_visitor(connection: HTTPConnection) -> bool:
+        path = connection.url.path
+        if path == OPEN:
+            token = connection.query_params.get("token", "")
+            return visits.is_link(token) or visits.of(connection.cookies) is not None
+        is_page = path.startswith(BASE) or path == BASE.rstrip("/")
+        return is_page and visits.of(connection.cookies) is not None
+
+    def listening(url: str) -> None:
+        for root in roots:
+            announce(root, f"{url}{OPEN}?token={visits.standing_token}&plan={PLAN_ID}")
+        tell(f"{url}{OPEN}?token={visits.new_link()}")
+
+    @asynccontextmanager
+    async def running() -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            for root in roots:
+                withdraw(root)
+
+    return HttpPart(
+        routes=ReviewRoutes(Desk(reviewing, user), visits).all(),
+        admissions=(is_visitor,),
+        pages=_PAGES,
+        running=running,
+        listening=listening,
+    )

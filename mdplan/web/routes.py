@@ -1,0 +1,295 @@
+"""Routes of the page. Each is behind the guard of the server, and below the first page behind a visit too.
+
+A form is obeyed only with the token of the visit in it. Every answer to a form is a redirect, so that going
+back or loading again repeats nothing.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl, quote
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from mdplan.diagnostics import Code, Problems
+from mdplan.engine.reviews import OpenPlan
+from mdplan.web.actions import APPROVE, APPROVE_AND_APPLY, REJECT, Desk, no_such_edit
+from mdplan.web.diff_rows import Look
+from mdplan.web.pages import file_page, listed_plans, marks_of, plan_page, section_page
+from mdplan.web.responses import html, see, static, with_headers
+from mdplan.web.sessions import Mark, Visit, Visits, verdicts_key
+
+BASE: Final = "/review/"
+OPEN: Final = "/review/open"
+STATIC: Final = "/review/static/"
+_MOST_FIELDS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request of a visit. `form` is empty but for a form."""
+
+    visit: Visit
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    form: Mapping[str, str]
+    wants_json: bool
+
+    @property
+    def look(self) -> Look:
+        """How diffs are to be shown."""
+        return Look(is_split=self.query.get("view") == "split", shows_blanks=self.query.get("blanks") == "1")
+
+    def number(self, name: str) -> int:
+        """A number of the query; 1 where there is none."""
+        return _number(self.query.get(name, "")) or 1
+
+
+Answer = Callable[[Asked], Response]
+
+
+class ReviewRoutes:
+    """The routes over one `desk`, for the visits of `visits`."""
+
+    def __init__(self, desk: Desk, visits: Visits) -> None:
+        self._desk = desk
+        self._visits = visits
+
+    def all(self) -> tuple[BaseRoute, ...]:
+        """Every route, the more special ones first."""
+        plan, edit = BASE + "plan/{plan_id}", BASE + "plan/{plan_id}/edit/{edit:int}"
+        return (
+            Route(OPEN, self._open, methods=["GET"]),
+            self._page(BASE.rstrip("/"), lambda _: see(BASE)),
+            self._page(BASE, self._list),
+            self._page(BASE + "news", self._news),
+            self._page(STATIC + "{name}", lambda asked: static(asked.path["name"]) or _nothing()),
+            self._page(plan, self._plan),
+            self._page(plan + "/state", self._state),
+            self._page(plan + "/patch", self._patch),
+            self._page(plan + "/file/{file:int}", self._file),
+            self._page(edit + "/section/{file:int}", self._section),
+            self._form(edit, self._mark),
+            self._form(plan + "/decide", self._decide),
+            self._form(plan + "/apply", self._apply),
+            self._form(plan + "/replan", self._replan),
+        )
+
+    # From requests to verbs.
+
+    def _page(self, path: str, answer: Answer) -> Route:
+        async def endpoint(request: Request) -> Response:
+            visit = self._visits.of(request.cookies)
+            return _no_visit() if visit is None else await _in_thread(answer, _asked(request, visit, {}))
+
+        return Route(path, endpoint, methods=["GET"])
+
+    def _form(self, path: str, answer: Answer) -> Route:
+        async def endpoint(request: Request) -> Response:
+            visit = self._visits.of(request.cookies)
+            if visit is None:
+                return _no_visit()
+            form = _form_of(await request.body())
+            if form is None or not visit.owns(form.get("form_token", "")):
+                return _refused(403, "This form is not of a page that is open here. Load the page again.")
+            return await _in_thread(answer, _asked(request, visit, form))
+
+        return Route(path, endpoint, methods=["POST"])
+
+    async def _open(self, request: Request) -> Response:
+        """Start a visit, on a page that goes on by itself.
+
+        A redirect would come without the new cookie, when the link was followed from a page of another site.
+        """
+        plan_id = request.query_params.get("plan", "")
+        target = plan_path(plan_id) if plan_id else BASE
+        if self._visits.of(request.cookies) is not None:
+            return see(target)
+        value = self._visits.start(request.query_params.get("token", ""))
+        if value is None:
+            return _no_visit()
+        answer = html("opened.html", {"target": target})
+        answer.set_cookie(
+            self._visits.cookie, value, path=BASE.rstrip("/"), httponly=True, samesite="strict", secure=False
+        )
+        return answer
+
+    # The verbs.
+
+    def _list(self, asked: Asked) -> Response:
+        news = _digest(self._desk.news())
+        page = listed_plans(self._desk.reviewing, asked.number("page"))
+        return html("list.html", {"page": page, "news": news})
+
+    def _news(self, _asked: Asked) -> Response:
+        return with_headers(JSONResponse({"news": _digest(self._desk.news())}))
+
+    def _state(self, asked: Asked) -> Response:
+        opened = self._desk.reviewing.open(asked.path["plan_id"])
+        if not isinstance(opened, OpenPlan):
+            return _problems(opened)
+        return with_headers(JSONResponse({"state": opened.state}))
+
+    def _plan(self, asked: Asked) -> Response:
+        news = _digest(self._desk.news())
+        opened = self._desk.reviewing.open(asked.path["plan_id"])
+        if not isinstance(opened, OpenPlan):
+            return _problems(opened)
+        page = plan_page(opened, asked.visit, asked.look, asked.number("page"))
+        return self._shown(asked, page, opened, news)
+
+    def _file(self, asked: Asked) -> Response:
+        opened = self._desk.reviewing.open(asked.path["plan_id"])
+        if not isinstance(opened, OpenPlan):
+            return _problems(opened)
+        index = int(asked.path["file"])
+        if index >= len(opened.review.files):
+            return _nothing()
+        page = file_page(opened, asked.visit, asked.look, index, asked.number("page"))
+        return self._shown(asked, page, opened, "")
+
+    def _shown(self, asked: Asked, page: object, opened: OpenPlan, news: str) -> Response:
+        values = {
+            "plan": page,
+            "url": plan_path(opened.plan.plan_id),
+            "form_token": asked.visit.form_token,
+            "notice": asked.visit.notices.pop(opened.plan.plan_id, None),
+            "news": news,
+        }
+        return html("plan.html", values)
+
+    def _section(self, asked: Asked) -> Response:
+        opened = self._desk.reviewing.open(asked.path["plan_id"])
+        if not isinstance(opened, OpenPlan):
+            return _problems(opened)
+        index, file = int(asked.path["edit"]), int(asked.path["file"])
+        edit = next((each for each in opened.review.edits if each.index == index), None)
+        if edit is None or file not in edit.files:
+            return _problems(no_such_edit(index))
+        values = {"section": section_page(opened, edit, opened.review.files[file])}
+        return html("section.html", values | {"url": plan_path(opened.plan.plan_id)})
+
+    def _patch(self, asked: Asked) -> Response:
+        diff = self._desk.reviewing.engine.diff_bytes(asked.path["plan_id"])
+        if not isinstance(diff, bytes):
+            return _problems(diff)
+        answer = Response(diff, media_type="application/octet-stream")
+        answer.headers["Content-Disposition"] = 'attachment; filename="plan.patch"'
+        return with_headers(answer)
+
+    def _mark(self, asked: Asked) -> Response:
+        opened = self._desk.reviewing.open(asked.path["plan_id"])
+        if not isinstance(opened, OpenPlan):
+            return _problems(opened)
+        index = int(asked.path["edit"])
+        indexes = {edit.index for edit in opened.review.edits}
+        if index not in indexes:
+            return _problems(no_such_edit(index))
+        mark = Mark(asked.form.get("mark") == REJECT, asked.form.get("comment", ""))
+        self._desk.mark(asked.visit, opened, index, mark)
+        if asked.wants_json:
+            marks = marks_of(opened, asked.visit)
+            n_rejected = sum(mark.is_rejected for mark in marks.values())
+            return with_headers(
+                JSONResponse({"edits": len(indexes), "rejected": n_rejected, "verdicts": verdicts_key(marks)})
+            )
+        return see(_back(asked, opened))
+
+    def _decide(self, asked: Asked) -> Response:
+        opened = self._desk.reviewing.open(asked.path["plan_id"])
+        if not isinstance(opened, OpenPlan):
+            return _problems(opened)
+        verb = asked.form.get("verb", "")
+        if verb not in {APPROVE, APPROVE_AND_APPLY, REJECT}:
+            return _refused(400, "A decision is to approve, to approve and apply, or to reject.")
+        comment, verdicts = asked.form.get("comment", ""), asked.form.get("verdicts", "")
+        return see(plan_path(self._desk.decide(asked.visit, opened, verb, comment, verdicts)))
+
+    def _apply(self, asked: Asked) -> Response:
+        opened = self._desk.reviewing.open(asked.path["plan_id"])
+        if not isinstance(opened, OpenPlan):
+            return _problems(opened)
+        decision = opened.decision
+        approved = decision.approved_plan_id if decision is not None else None
+        self._desk.apply(asked.visit, opened.plan.plan_id, approved or opened.plan.plan_id)
+        return see(plan_path(opened.plan.plan_id))
+
+    def _replan(self, asked: Asked) -> Response:
+        opened = self._desk.reviewing.open(asked.path["plan_id"])
+        if not isinstance(opened, OpenPlan):
+            return _problems(opened)
+        return see(plan_path(self._desk.replan(asked.visit, opened.plan.plan_id)))
+
+
+def plan_path(plan_id: str) -> str:
+    """The path of the page of a plan."""
+    return f"{BASE}plan/{quote(plan_id, safe='')}"
+
+
+def _asked(request: Request, visit: Visit, form: Mapping[str, str]) -> Asked:
+    return Asked(
+        visit=visit,
+        path={name: str(value) for name, value in request.path_params.items()},
+        query=request.query_params,
+        form=form,
+        wants_json=request.headers.get("accept", "") == "application/json",
+    )
+
+
+async def _in_thread(answer: Answer, asked: Asked) -> Response:
+    # Plans are read, and files are: the loop goes on serving meanwhile.
+    return await anyio.to_thread.run_sync(answer, asked)
+
+
+def _form_of(body: bytes) -> Mapping[str, str] | None:
+    """The fields of a form as browsers send it; None for anything else."""
+    try:
+        pairs = parse_qsl(
+            body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"
+        )
+    except ValueError:
+        return None
+    return dict(pairs)
+
+
+def _back(asked: Asked, opened: OpenPlan) -> str:
+    """The page on which an edit was marked, at that edit."""
+    path = plan_path(opened.plan.plan_id)
+    file = _number(asked.form.get("file", ""))
+    if file is not None and file < len(opened.review.files):
+        path += f"/file/{file}"
+    look = asked.look
+    page = _number(asked.form.get("page", "")) or 1
+    anchor = _number(asked.form.get("at_file", ""))
+    name = f"edit-{asked.path['edit']}" + (f"-file-{anchor}" if anchor is not None else "")
+    view = "split" if look.is_split else "unified"
+    return f"{path}?view={view}&blanks={look.shows_blanks:d}&page={page}#{name}"
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _problems(problems: Problems) -> Response:
+    status = 404 if any(each.code is Code.PLAN_NOT_FOUND for each in problems) else 409
+    return html("problems.html", {"problems": problems}, status)
+
+
+def _nothing() -> Response:
+    return _refused(404, "There is nothing here.")
+
+
+def _no_visit() -> Response:
+    return _refused(401, "Open the link that the server printed when it started; it works once.")
+
+
+def _refused(status: int, message: str) -> Response:
+    return with_headers(PlainTextResponse(message + "\n", status))
