@@ -9,7 +9,6 @@ import click
 from mdplan import __version__
 from mdplan.cli.exit_codes import NAME
 from mdplan.cli.group import CommandGroup, LazyCommand
-from mdplan.cli.looking import load_looking
 
 _HELP: Final = """Plan edits of Markdown and text files, look at the diff, and apply exactly that.
 
@@ -29,14 +28,10 @@ def _of_module(module: str, attribute: str, summary: str) -> LazyCommand:
     )
 
 
-def _looking(name: str, summary: str) -> LazyCommand:
-    return LazyCommand(summary, lambda: load_looking(name).with_click())
-
-
 COMMANDS: Final[Mapping[str, LazyCommand]] = {
-    "stat": _looking("stat", "Show the structure of a file or folder."),
-    "read": _looking("read", "Print a section, lines or another part of a file."),
-    "search": _looking("search", "Find text in files, by section."),
+    "stat": _of_module("stat", "stat", "Show the structure of a file or folder."),
+    "read": _of_module("read", "read", "Print a section, lines or another part of a file."),
+    "search": _of_module("search", "search", "Find text in files, by section."),
     "validate": _of_module("validate", "validate", "Say all that is wrong with a batch."),
     "plan": _of_module("plan", "plan", "Show what a batch would change, and save it as a plan."),
     "apply": _of_module("apply", "apply", "Commit a plan, or a batch that is pinned."),
@@ -50,13 +45,14 @@ COMMANDS: Final[Mapping[str, LazyCommand]] = {
     "schema": _of_module("schema", "schema", "Print the JSON Schema of a batch, plan, report or operation."),
     "help": _of_module("help", "help_command", "Explain an operation or a command, with an example."),
     "completion": _of_module("completion", "completion", "Print tab completion for a shell."),
+    "serve": _of_module("serve", "serve", "Serve agents over MCP."),
 }
 
 
-def build_program(more: Mapping[str, LazyCommand]) -> click.Group:
-    """The program, with `more` commands of other surfaces behind its own."""
+def build_program() -> click.Group:
+    """The program with all its commands; each is imported when it runs."""
     program = CommandGroup(
-        {**COMMANDS, **more},
+        COMMANDS,
         name=NAME,
         help=_HELP,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.cli.console import Console
-from mdplan.cli.parameters import OneOf, Option, Parameter, Text, limit_parameter
+from mdplan.cli.options import session_options
 from mdplan.diagnostics import Diagnostic, Exit, Problems
 from mdplan.limit_options import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
@@ -17,31 +17,6 @@ if TYPE_CHECKING:
     from mdplan.documents.files import OutlinedFiles
     from mdplan.engine.engine import Engine
     from mdplan.storage.workspace import Workspace
-
-# What all of these commands take.
-_SHARED: Final = (
-    Option(
-        "--root",
-        Text("folders"),
-        name="roots",
-        repeated=True,
-        metavar="[NAME=]FOLDER",
-        help="Folder whose files may be touched; may be repeated. Default: the nearest folder upwards with a "
-        ".mdplan, else the top of the git checkout, else the current folder.",
-    ),
-    Option("--allow", repeated=True, metavar="GLOB", help="Touch only files that match; repeatable."),
-    Option("--deny", repeated=True, metavar="GLOB", help="Touch no files that match; repeatable."),
-    Option("--json", None, name="as_json", help="Print one JSON object and nothing else."),
-    Option(
-        "--color",
-        OneOf(("auto", "always", "never")),
-        default="auto",
-        help="When to colour; auto obeys the terminal, NO_COLOR and FORCE_COLOR.",
-    ),
-)
-
-# What people are told beside a plan; the answer to `stat` has nothing beside it.
-_QUIET: Final = Option("--quiet", None, short="-q", help="Print no summaries and no warnings.")
 
 # Options that a `Session` has as they are.
 _OF_SESSIONS: Final = ("roots", "allow", "deny")
@@ -124,66 +99,36 @@ class Session:
         return shlex.join(["mdplan", *arguments, *roots])
 
 
-@value(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What a command does in a `Session`: the report that it prints as JSON, and the limits that it may meet.
-
-    One that `tells_people` more than the report says can be told to be quiet.
-    """
-
-    function: Callable[..., Exit]
-    shape: type[Report]
-    limits: tuple[LimitOption, ...]
-    tells_people: bool = False
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """What the command takes besides its own."""
-        quiet = (_QUIET,) if self.tells_people else ()
-        return (*_SHARED, *quiet, *map(limit_parameter, self.limits))
-
-    @property
-    def callback(self) -> Callable[..., Exit]:
-        """`run` as a function, with the name and the docstring of the command's own: click's help text."""
-
-        @functools.wraps(self.function)
-        def callback(**given: object) -> Exit:
-            return self.run(**given)
-
-        return callback
-
-    def run(self, **given: Any) -> Exit:  # noqa: ANN401 (of many types)
-        """Do it with what was `given` of all parameters, by their names."""
-        from mdplan.storage.fs.errors import StorageRefused
-
-        console = Console.of(
-            given.pop("color"),
-            os.environ,
-            as_json=given.pop("as_json"),
-            quiet=given.pop("quiet", False),
-        )
-        shared = {name: given.pop(name) for name in _OF_SESSIONS}
-        limits = {limit: given.pop(limit.parameter) for limit in self.limits}
-        session = Session(console=console, shape=self.shape, limits=limits, **shared)
-        try:
-            return self.function(session, **given)
-        except StorageRefused as refused:
-            return session.refuse(*refused.problems)
-
-
 def engine_command(
     shape: type[Report], *limits: Sequence[LimitOption], tells_people: bool = False
 ) -> Callable[[Callable[..., Exit]], Callable[..., Exit]]:
-    """Give a command of click what `Work` says, and its function the `Session` as first argument."""
-    from mdplan.cli.click_parameters import with_parameters
+    """Give a command the shared options, and its function a `Session` as first argument.
+
+    `shape` is the report that it prints as JSON, `limits` are the groups of limits that it takes as options.
+    One that `tells_people` more than the report can be told to be quiet.
+    """
+    options = tuple(itertools.chain(*limits))
 
     def decorate(function: Callable[..., Exit]) -> Callable[..., Exit]:
-        work = Work(
-            function=function,
-            shape=shape,
-            limits=tuple(itertools.chain(*limits)),
-            tells_people=tells_people,
-        )
-        return with_parameters(work.parameters)(work.callback)
+        @functools.wraps(function)
+        def callback(**given: Any) -> Exit:  # noqa: ANN401 (of many types)
+            from mdplan.storage.fs.errors import StorageRefused
+
+            console = Console.of(
+                given.pop("color"),
+                os.environ,
+                as_json=given.pop("as_json"),
+                quiet=given.pop("quiet", False),
+            )
+            shared = {name: given.pop(name) for name in _OF_SESSIONS}
+            limits = {limit: given.pop(limit.parameter) for limit in options}
+            session = Session(console=console, shape=shape, limits=limits, **shared)
+            try:
+                return function(session, **given)
+            except StorageRefused as refused:
+                return session.refuse(*refused.problems)
+
+        decorated: Callable[..., Exit] = session_options(options, quiet=tells_people)(callback)
+        return decorated
 
     return decorate

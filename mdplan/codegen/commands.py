@@ -6,9 +6,7 @@ from typing import Final
 
 import click
 
-from mdplan.cli.commands.serve import serve
 from mdplan.cli.exit_codes import NAME
-from mdplan.cli.group import LazyCommand
 from mdplan.cli.program import build_program
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
 
@@ -18,7 +16,7 @@ ALL_LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 @cache
 def all_commands() -> dict[str, click.Context]:
     """Contexts of the program and all its commands by their whole names, those of groups behind the group."""
-    program = build_program({"serve": LazyCommand("Serve agents over MCP.", lambda: serve)})
+    program = build_program()
     return {context.command_path: context for context in _below(click.Context(program, info_name=NAME))}
 
 

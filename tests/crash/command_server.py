@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mdplan.__main__ import load_program
+from mdplan.cli.program import build_program
 from mdplan.storage.fs.filesystem import FileSystem, Step
 
 # What a child ends with that could not even begin.
@@ -55,7 +55,7 @@ def run(request: dict[str, Any], work: Path) -> NoReturn:
             (work / "pid").write_text(str(os.getpid()))
             os.read(go, 1)
         count_steps(steps, dict(request["signals"]))
-        load_program().main(request["arguments"], prog_name="mdplan")
+        build_program().main(request["arguments"], prog_name="mdplan")
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else BROKEN
     except BaseException:  # noqa: BLE001 - The child must not return into the loop of its parent.

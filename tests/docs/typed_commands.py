@@ -9,7 +9,7 @@ from itertools import dropwhile
 
 import click
 
-from mdplan.__main__ import load_program
+from mdplan.cli.program import build_program
 from tests.conftest import REPOSITORY
 
 _PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -110,7 +110,7 @@ def _nothing(words: Sequence[str]) -> None:
 
 def _fault_of_ours(words: Sequence[str]) -> str | None:
     """What click says of the options and arguments; nothing is run, and no file is looked for."""
-    command: click.Command = load_program()
+    command: click.Command = build_program()
     rest = [word for word in words if not re.fullmatch(r"\d?>.*", word)]
     context = click.Context(command, info_name="mdplan")
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from mdplan import limit_options
-from mdplan.__main__ import load_program
+from mdplan.cli.program import build_program
 from mdplan.diagnostics import Code
 from mdplan.limit_options import LimitOption, in_words
 from mdplan.settings import DEFAULT_SETTINGS, Settings
@@ -71,7 +71,7 @@ def options_of(command: click.Command) -> dict[str, click.Option]:
 
 
 def test_serve_has_every_limit_and_each_has_its_variable() -> None:
-    group = load_program()
+    group = build_program()
     assert isinstance(group, click.Group)
     serve = group.get_command(click.Context(group), "serve")
     assert serve is not None

@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner
 
 from mdplan import __version__
-from mdplan.__main__ import load_program
+from mdplan.cli.program import build_program
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.mcp.introductions import DEFAULT_TOOLSETS, tool_names
@@ -116,7 +116,7 @@ def test_command_line_is_one_that_mdplan_takes(name: str, tmp_path: Path) -> Non
     """The server starts, and ends when nobody is there."""
     *words, folder = commands()[name]
 
-    done = CliRunner().invoke(load_program(), [*words, str(tmp_path), "--http", "nowhere"])
+    done = CliRunner().invoke(build_program(), [*words, str(tmp_path), "--http", "nowhere"])
 
     assert words == ["serve", "--root"]
     assert folder in {"DIR", "${user_config.root}", "${CLAUDE_PROJECT_DIR}", "/documents"}

@@ -7,7 +7,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from mdplan.__main__ import load_program
+from mdplan.cli.program import build_program
 
 GUIDE = "# Guide\n\nThe nightly build.\n\n## Install\n\nRun it.\n\n## Use\n\nUse it.\n"
 BATCH = {
@@ -59,7 +59,7 @@ class Run:
 def mdplan(*arguments: str, stdin: object = b"", environment: dict[str, str | None] | None = None) -> Run:
     """Run `mdplan` with `arguments` in the current folder; a `stdin` that is no bytes is sent as JSON."""
     data = stdin if isinstance(stdin, bytes) else json.dumps(stdin).encode()
-    result = CliRunner().invoke(load_program(), arguments, input=data, env=environment)
+    result = CliRunner().invoke(build_program(), arguments, input=data, env=environment)
     if not isinstance(result.exception, SystemExit | None):
         raise result.exception
     return Run(result.exit_code, result.stdout_bytes, result.stderr)

@@ -81,8 +81,8 @@ def test_transactions_are_offered(project: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "names"),
     [
-        ("mdplan ", [*COMMANDS, "serve"]),
-        ("mdplan help ", [*OPERATIONS, *COMMANDS, "serve"]),
+        ("mdplan ", [*COMMANDS]),
+        ("mdplan help ", [*OPERATIONS, *COMMANDS]),
         ("mdplan help ap", [op for op in OPERATIONS if op.startswith("ap")] + ["apply"]),
         ("mdplan schema op ", list(OPERATIONS)),
         ("mdplan schema report ", ["stat", "plan", "apply"]),

@@ -176,5 +176,5 @@ def test_list_of_commands_says_what_the_commands_say() -> None:
 
     names = [line.split()[0] for line in listed.rstrip("\n").split("\n")]
 
-    assert names == [*COMMANDS, "serve"]
+    assert names == [*COMMANDS]
     assert all(mdplan(name, "--help").code == 0 for name in names)

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mdplan.cli.looking import looking_command
-from mdplan.cli.parameters import Argument, OneOf, Option, Text, Whole
-from mdplan.cli.session import Session
+import click
+
+from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.field_names import holds_surrogate
 from mdplan.limit_options import FILES, PATTERNS
@@ -24,33 +24,39 @@ from mdplan.text.span import Lines
 from mdplan.text.visible_text import escaped
 
 
-@looking_command(
-    ReadReport,
-    Argument("file", Text("files")),
-    Option(
-        "--section",
-        repeated=True,
-        metavar="SECTION",
-        help="A section: its ID or heading; repeated, the headings of a path from outer to inner.",
-    ),
-    Option("--anchor", help="The section behind an anchor, without #."),
-    Option("--occurrence", Whole(1), help="Which of several equal headings."),
-    Option("--own-body", None, help="Of the section, only the text before its subsections."),
-    Option("--lines", metavar="FIRST[-LAST]", help="Whole lines, counted from 1."),
-    Option("--code-block", metavar="INDEX|LANGUAGE", help="Code in a fence: its index (from 0) or language."),
-    Option("--region", metavar="NAME", help="What stands between <!-- NAME:start --> and <!-- NAME:end -->."),
-    Option("--front-matter", None, help="The front matter block."),
-    Option("--match", metavar="TEXT", help="Lines around the first match of TEXT."),
-    Option("--regex", None, help="TEXT is a regular expression."),
-    Option("--context", Whole(0, MOST_CONTEXT), help="Lines on both sides of the match; 10 if not given."),
-    Option("--start-line", Whole(1), help="From this line to the end, or to --until."),
-    Option("--until", metavar="REGEX", help="The first later line that begins with a match ends the text."),
-    Option("--max-characters", Whole(1, MOST_CHARACTERS), help="Most characters to print."),
-    Option("--cursor", help="Where the text before ended: its nextCursor."),
-    Option("--encoding", help="Encoding, where a file is not UTF-8 and has no BOM."),
-    Option("--format", OneOf(("markdown", "ini", "text")), help="Found when not given."),
-    limits=(FILES, PATTERNS),
+@click.command()
+@click.argument("file", type=click.Path(readable=False))
+@click.option(
+    "--section",
+    multiple=True,
+    metavar="SECTION",
+    help="A section: its ID or heading; repeated, the headings of a path from outer to inner.",
 )
+@click.option("--anchor", help="The section behind an anchor, without #.")
+@click.option("--occurrence", type=click.IntRange(1), help="Which of several equal headings.")
+@click.option("--own-body", is_flag=True, help="Of the section, only the text before its subsections.")
+@click.option("--lines", metavar="FIRST[-LAST]", help="Whole lines, counted from 1.")
+@click.option(
+    "--code-block", metavar="INDEX|LANGUAGE", help="Code in a fence: its index (from 0) or language."
+)
+@click.option(
+    "--region", metavar="NAME", help="What stands between <!-- NAME:start --> and <!-- NAME:end -->."
+)
+@click.option("--front-matter", is_flag=True, help="The front matter block.")
+@click.option("--match", metavar="TEXT", help="Lines around the first match of TEXT.")
+@click.option("--regex", is_flag=True, help="TEXT is a regular expression.")
+@click.option(
+    "--context",
+    type=click.IntRange(0, MOST_CONTEXT),
+    help="Lines on both sides of the match; 10 if not given.",
+)
+@click.option("--start-line", type=click.IntRange(1), help="From this line to the end, or to --until.")
+@click.option("--until", metavar="REGEX", help="The first later line that begins with a match ends the text.")
+@click.option("--max-characters", type=click.IntRange(1, MOST_CHARACTERS), help="Most characters to print.")
+@click.option("--cursor", help="Where the text before ended: its nextCursor.")
+@click.option("--encoding", help="Encoding, where a file is not UTF-8 and has no BOM.")
+@click.option("--format", type=click.Choice(("markdown", "ini", "text")), help="Found when not given.")
+@engine_command(ReadReport, FILES, PATTERNS)
 def read(session: Session, *, file: str, **wishes: object) -> Exit:
     """Print the text of FILE, or of a part of it.
 

@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from mdplan.cli.looking import looking_command
-from mdplan.cli.parameters import Argument, OneOf, Option, Text, Whole
-from mdplan.cli.session import Session
+import click
+
+from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.field_names import holds_surrogate
 from mdplan.limit_options import FILES, PATTERNS
@@ -21,26 +21,24 @@ _NO_TEXT: Final = Diagnostic(
 )
 
 
-@looking_command(
-    SearchReport,
-    Argument("pattern"),
-    Argument("file", Text("files"), default="."),
-    Option("--regex", None, help="PATTERN is a regular expression."),
-    Option("--ignore-case", None, short="-i", help="Case does not matter."),
-    Option(
-        "--exclude",
-        OneOf(tuple(NodeKind.__members__)),
-        repeated=True,
-        help="Leave out matches in these.",
-    ),
-    Option("--context", Whole(0, MOST_CONTEXT), short="-C", help="Lines to show on both sides."),
-    Option("--limit", Whole(1, MOST_MATCHES), help="Most matches to list; 50 if not given."),
-    Option("--gitignore", None, help="Leave out files that .gitignore names."),
-    Option("--cursor", help="Where the page before ended: its nextCursor."),
-    Option("--encoding", help="Encoding, where files are not UTF-8 and have no BOM."),
-    Option("--format", OneOf(("markdown", "ini", "text")), help="Found when not given."),
-    limits=(FILES, PATTERNS),
+@click.command()
+@click.argument("pattern")
+@click.argument("file", type=click.Path(readable=False), default=".")
+@click.option("--regex", is_flag=True, help="PATTERN is a regular expression.")
+@click.option("--ignore-case", "-i", is_flag=True, help="Case does not matter.")
+@click.option(
+    "--exclude",
+    type=click.Choice(tuple(NodeKind.__members__)),
+    multiple=True,
+    help="Leave out matches in these.",
 )
+@click.option("--context", "-C", type=click.IntRange(0, MOST_CONTEXT), help="Lines to show on both sides.")
+@click.option("--limit", type=click.IntRange(1, MOST_MATCHES), help="Most matches to list; 50 if not given.")
+@click.option("--gitignore", is_flag=True, help="Leave out files that .gitignore names.")
+@click.option("--cursor", help="Where the page before ended: its nextCursor.")
+@click.option("--encoding", help="Encoding, where files are not UTF-8 and have no BOM.")
+@click.option("--format", type=click.Choice(("markdown", "ini", "text")), help="Found when not given.")
+@engine_command(SearchReport, FILES, PATTERNS)
 def search(
     session: Session,
     *,

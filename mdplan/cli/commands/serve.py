@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mdplan.cli.click_parameters import limit_options
+from mdplan.cli.options import limit_options
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
 from mdplan.mcp.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names

@@ -1,38 +1,38 @@
 """`mdplan stat`: the structure of a file, or one row for each file of a folder."""
 
-from mdplan.cli.looking import looking_command
-from mdplan.cli.parameters import Argument, OneOf, Option, Text, Whole
-from mdplan.cli.session import Session
+import click
+
+from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import FILES
 from mdplan.reports.stat import StatReport
 from mdplan.text.visible_text import escaped
 
 
-@looking_command(
-    StatReport,
-    Argument("file", Text("files"), default="."),
-    Option("--detail", OneOf(("auto", "brief", "full")), help="How much; auto is full up to 40 sections."),
-    Option(
-        "--under",
-        repeated=True,
-        metavar="SECTION",
-        help="Only this section: its ID or heading; repeated, the headings of a path from outer to inner.",
-    ),
-    Option("--depth", Whole(1), help="Levels to list below the document or section."),
-    Option("--limit", Whole(1), help="Most entries of a list."),
-    Option("--cursor", help="Where the page before ended: its nextCursor."),
-    Option(
-        "--include",
-        OneOf(("codeBlocks", "tables", "tasks", "anchors", "regions", "links")),
-        repeated=True,
-        help="List these too; may be repeated. In full detail all are listed unless some are named.",
-    ),
-    Option("--links", None, help="List the links that lead to nothing, also those to other files."),
-    Option("--encoding", help="Encoding, where a file is not UTF-8 and has no BOM."),
-    Option("--format", OneOf(("markdown", "ini", "text")), help="Found when not given."),
-    limits=(FILES,),
+@click.command()
+@click.argument("file", type=click.Path(readable=False), default=".")
+@click.option(
+    "--detail", type=click.Choice(("auto", "brief", "full")), help="How much; auto is full up to 40 sections."
 )
+@click.option(
+    "--under",
+    multiple=True,
+    metavar="SECTION",
+    help="Only this section: its ID or heading; repeated, the headings of a path from outer to inner.",
+)
+@click.option("--depth", type=click.IntRange(1), help="Levels to list below the document or section.")
+@click.option("--limit", type=click.IntRange(1), help="Most entries of a list.")
+@click.option("--cursor", help="Where the page before ended: its nextCursor.")
+@click.option(
+    "--include",
+    type=click.Choice(("codeBlocks", "tables", "tasks", "anchors", "regions", "links")),
+    multiple=True,
+    help="List these too; may be repeated. In full detail all are listed unless some are named.",
+)
+@click.option("--links", is_flag=True, help="List the links that lead to nothing, also those to other files.")
+@click.option("--encoding", help="Encoding, where a file is not UTF-8 and has no BOM.")
+@click.option("--format", type=click.Choice(("markdown", "ini", "text")), help="Found when not given.")
+@engine_command(StatReport, FILES)
 def stat(session: Session, *, file: str, under: tuple[str, ...], **wishes: object) -> Exit:
     """Show the structure of FILE, or one row for each file of a folder or glob; never its content.
 

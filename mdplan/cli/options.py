@@ -1,0 +1,90 @@
+"""Options that several commands share."""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from mdplan.limit_options import LimitOption, in_words
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+Decorator = Callable[[Decorated], Decorated]
+
+
+class _Duration(click.FloatRange):
+    """Finite numbers above 0."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 (click's)
+        """The number; a usage error for any other value."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            raise click.BadParameter("it is not a finite number.", ctx, param)
+        return number
+
+
+def _folders(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    """Let the shell complete folders."""
+    from click.shell_completion import CompletionItem
+
+    del context, parameter
+    return [CompletionItem(incomplete, type="dir")]
+
+
+_DURATION: Final = _Duration(min=0, min_open=True)
+_QUIET: Final = click.option("--quiet", "-q", is_flag=True, help="Print no summaries and no warnings.")
+_SHARED: Final = (
+    click.option(
+        "--root",
+        "roots",
+        multiple=True,
+        metavar="[NAME=]FOLDER",
+        shell_complete=_folders,
+        help="Folder whose files may be touched; may be repeated. Default: the nearest folder upwards with a "
+        ".mdplan, else the top of the git checkout, else the current folder.",
+    ),
+    click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match; repeatable."),
+    click.option("--deny", multiple=True, metavar="GLOB", help="Touch no files that match; repeatable."),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."),
+    click.option(
+        "--color",
+        type=click.Choice(("auto", "always", "never")),
+        default="auto",
+        show_default=True,
+        help="When to colour; auto obeys the terminal, NO_COLOR and FORCE_COLOR.",
+    ),
+)
+
+
+def session_options(limits: Iterable[LimitOption], *, quiet: bool) -> Decorator[Any]:
+    """Give a command the options of every `Session`, those of `limits`, and with `quiet` also ``--quiet``."""
+    return _all((*_SHARED, *((_QUIET,) if quiet else ()), *map(_limit_option, limits)))
+
+
+def limit_options(limits: Iterable[LimitOption]) -> Decorator[Any]:
+    """Give a command the options of `limits`; a limit that neither user nor environment sets is None."""
+    return _all(map(_limit_option, limits))
+
+
+def _all(decorators: Iterable[Decorator[Any]]) -> Decorator[Any]:
+    """All `decorators` as one; the help text lists their options in this order."""
+
+    def decorate(function: Any) -> Any:  # noqa: ANN401 (a function or a command, as click takes them)
+        for each in reversed(tuple(decorators)):
+            function = each(function)
+        return function
+
+    return decorate
+
+
+def _limit_option(limit: LimitOption) -> Decorator[Any]:
+    return click.option(
+        f"--{limit.name}",
+        type=_DURATION if limit.is_duration else click.IntRange(limit.least),
+        metavar=limit.metavar,
+        envvar=limit.variable,
+        help=f"{limit.summary}  [{limit.variable}; default: {in_words(limit.default)}]",
+    )
