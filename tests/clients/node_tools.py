@@ -26,6 +26,7 @@ PACKAGES: Final = {
     "@modelcontextprotocol/conformance": "0.1.16",
     "@modelcontextprotocol/inspector": "2.12.0",
     "@modelcontextprotocol/sdk": "1.32.2",
+    "github-slugger": "2.0.0",
 }
 _OLDEST_NODE: Final = 22
 _SECONDS: Final = 300

@@ -9,8 +9,9 @@ from mdplan.text.value import value
 
 # What GitHub puts before all anchors, and takes off what links to them.
 GITHUB_PREFIX: Final = "user-content-"
-# Everything but letters, digits, underscores, hyphens and spaces, which have become hyphens.
-_DROPPED: Final = re.compile(r"[^\w\- ]")
+# GitHub keeps letters, marks, decimal digits, connector punctuation, hyphens and spaces.
+_DROPPED_ASCII: Final = re.compile(r"[^A-Za-z0-9_\- ]")
+_DROPPED: Final = r"[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\- ]"
 
 
 @value(frozen=True, slots=True)
@@ -41,5 +42,11 @@ def heading_anchors(titles: Iterable[str]) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def heading_slug(title: str) -> str:
-    """GitHub's slug of one rendered heading, before repeats are told apart."""
-    return _DROPPED.sub("", title.lower().replace(" ", "-"))
+    """GitHub's slug of one rendered heading, without the suffix of a repeated one."""
+    lowered = title.lower()
+    if lowered.isascii():
+        return _DROPPED_ASCII.sub("", lowered).replace(" ", "-")
+    # Python's own patterns cannot name these classes of characters: `\w` has no marks, and has `²`.
+    import regex
+
+    return regex.sub(_DROPPED, "", lowered).replace(" ", "-")
