@@ -1,0 +1,129 @@
+"""The Markdown parser pulldown-cmark, through its binding pyromark. No other module imports pyromark.
+
+The parser turns a text into a flat sequence of events, each with its range in bytes of UTF-8. This module
+prepares texts for the parser, stops it at the time limit, and converts ranges to offsets in code points.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import accumulate, islice
+from typing import Final, TypeAlias
+
+import pyromark
+from pyromark.event import Event, Range
+
+from mdplan.markdown.blocks.parse_time import look_at_time
+
+__all__ = ["Event", "EventBatch", "ParserFailure", "PreparedText", "event_batches", "is_nested_too_deep"]
+
+EventBatch: TypeAlias = tuple[tuple[Event, Range], ...]
+# Label of a reference without a definition -> whether to read it as a link.
+IsLabel: TypeAlias = Callable[[str], bool]
+
+# GitHub's extensions. Task boxes and wiki links are read elsewhere; `ENABLE_GFM` adds only alerts in quotes.
+_OPTIONS: Final = (
+    pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_FOOTNOTES | pyromark.Options.ENABLE_STRIKETHROUGH
+)
+# The most container markers in one line. The parser takes time for each of them in each lazy line below.
+MAX_MARKERS: Final = 400
+_BATCH: Final = 512
+_MARKERS: Final = rf"(?:[ \t]*+(?:>|(?:[-+*]|[0-9]{{1,9}}[.)])[ \t])){{{MAX_MARKERS + 1}}}"
+_TOO_DEEP: Final = re.compile(rf"\n{_MARKERS}")
+_TOO_DEEP_AT_START: Final = re.compile(_MARKERS)
+# The parser takes a tab for something else than white space behind closing fences and in delimiter rows.
+_LAST_TABS: Final = re.compile(r"(?m)\t[|: \t-]*(?=\r?$)")
+_CLOSING_FENCE: Final = re.compile(r"[ \t>*+.)0-9-]*(?:`{3,}|~{3,})(?P<marks>[ \t]*)")
+_DELIMITER_ROW: Final = re.compile(r"[ \t>*+.)0-9-]*?(?P<marks>[|:-][|: \t-]*)")
+_LONE_CR: Final = re.compile(r"\r(?!\n)")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+# CommonMark counts neither a form feed nor a vertical tab among the white space of blank lines.
+_REPLACED: Final = str.maketrans({"\0": "\ufffd", "\v": "\x7f", "\f": "\x7f"})
+_CONTINUATION_BYTES: Final = bytes(range(0x80, 0xC0))
+_STEP: Final = 1024
+
+
+class ParserFailure(Exception):  # noqa: N818 - Callers treat it as a result: they ask the other parser.
+    """The parser failed on a text because of a bug of its own."""
+
+
+class PreparedText:
+    """A text as the parser takes it: the same number of code points, each in the same place.
+
+    NUL and lone surrogates become U+FFFD, a lone CR becomes LF; a few characters that the parser reads
+    otherwise than CommonMark does are replaced by others of the same meaning.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Prepare `text`; offsets of the result count from its start."""
+        self.text = _prepared(text)
+        self._is_ascii = self.text.isascii()
+        self._data = b"" if self._is_ascii else self.text.encode()
+        # Code points before every `_STEP`th byte.
+        self._counts = (
+            [] if self._is_ascii else list(accumulate(map(_code_points, self._pieces()), initial=0))
+        )
+
+    def offset(self, byte: int) -> int:
+        """The code point at a byte offset of an event."""
+        if self._is_ascii:
+            return byte
+        step = byte // _STEP
+        return self._counts[step] + _code_points(self._data[step * _STEP : byte])
+
+    def _pieces(self) -> Iterator[bytes]:
+        return (self._data[start : start + _STEP] for start in range(0, len(self._data), _STEP))
+
+
+def event_batches(text: str, is_label: IsLabel | None = None) -> Iterator[EventBatch]:
+    """Events of `text`, which is the text of a `PreparedText`, some hundred at a time, in document order.
+
+    `is_label` is asked about labels that `text` does not define. Raises `ParserFailure`, and `ParseTimeout`
+    between two batches.
+    """
+
+    def resolve(link: pyromark.event.BrokenLink) -> tuple[str, str] | None:
+        return ("", "") if is_label is not None and is_label(link["reference"]) else None
+
+    try:
+        events = pyromark.events_with_range(
+            text, options=_OPTIONS, broken_link_callback=resolve if is_label else None
+        )
+        while batch := tuple(islice(events, _BATCH)):
+            look_at_time()
+            yield batch
+    except BaseException as error:
+        # A panic in Rust is no `Exception`, and its class cannot be imported.
+        if type(error).__name__ == "PanicException":
+            raise ParserFailure from error
+        raise
+
+
+def is_nested_too_deep(text: str) -> bool:
+    """Whether a line of `text`, in LF or CRLF, has more than `MAX_MARKERS` markers of containers."""
+    return _TOO_DEEP_AT_START.match(text) is not None or _TOO_DEEP.search(text) is not None
+
+
+def _prepared(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = _SURROGATE.sub("\ufffd", text)
+    if "\r" in text:
+        text = _LONE_CR.sub("\n", text)
+    if "\0" in text or "\v" in text or "\f" in text:
+        text = text.translate(_REPLACED)
+    return _LAST_TABS.sub(_with_spaces, text)
+
+
+def _with_spaces(tabs: re.Match[str]) -> str:
+    line = tabs.string[tabs.string.rfind("\n", 0, tabs.start()) + 1 : tabs.end()]
+    found = _CLOSING_FENCE.fullmatch(line) or _DELIMITER_ROW.fullmatch(line)
+    if found is None:
+        return tabs[0]
+    # Tabs before the marks are indentation.
+    indentation = max(len(tabs[0]) - len(found["marks"]), 0)
+    return tabs[0][:indentation] + tabs[0][indentation:].replace("\t", " ")
+
+
+def _code_points(data: bytes) -> int:
+    return len(data) if data.isascii() else len(data.translate(None, _CONTINUATION_BYTES))
