@@ -1,4 +1,7 @@
-"""What can be wrong, as values: a code, what and where, and the next step."""
+"""Problems as values.
+
+A diagnostic has a code, a message with its place, and a hint: the next step.
+"""
 
 from enum import IntEnum, StrEnum
 from typing import Final, Self

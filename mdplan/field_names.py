@@ -1,4 +1,7 @@
-"""Names of fields on the wire: other spellings are folded, and unknown ones refused with the nearest name."""
+"""Field names in requests.
+
+Other spellings are folded; an unknown name is an error that suggests the nearest one.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final

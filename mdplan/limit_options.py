@@ -1,7 +1,7 @@
-"""The limits as options of commands: their names, also in the environment, and what they mean.
+"""Limits as command options.
 
-Here stands no value that a command works with: what is not given is left to `Settings`. It imports nothing of
-the engine, so that a command starts fast.
+Their names, also in the environment, and their help texts. The module has no default value: what is not
+given is left to `Settings`. It imports nothing of the engine, so that a command starts fast.
 """
 
 from typing import Final

@@ -1,4 +1,7 @@
-"""Plans as values: what would be changed, pinned to the bytes it would change, under an ID of its content."""
+"""Plans as values.
+
+A plan has the text edits of each file, the hash of the bytes that it changes, and an ID of its content.
+"""
 
 import hashlib
 import json

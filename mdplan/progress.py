@@ -1,4 +1,4 @@
-"""How long work says how far it is."""
+"""Progress callbacks."""
 
 from collections.abc import Callable
 from typing import TypeAlias

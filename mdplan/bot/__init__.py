@@ -1,1 +1,1 @@
-"""The batch bot: one manifest says what should be true of many files, and becomes one plan."""
+"""The bot: a manifest of edits for many files becomes one plan."""

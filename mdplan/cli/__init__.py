@@ -1,1 +1,1 @@
-"""The command line: a thin adapter from arguments to the engine, and from reports to a terminal or a pipe."""
+"""The command line: arguments go to the engine, reports to a terminal or a pipe."""

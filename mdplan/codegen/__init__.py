@@ -1,4 +1,5 @@
-"""What is written from the code: `schemas/`, and the reference in `docs/reference`. One module per kind of page.
+"""Writes schemas and reference pages.
 
-A page is plain Markdown with relative links, which is read on GitHub and in the site alike.
+One module per kind of page. A page is plain Markdown with relative links, which is read on GitHub and in
+the site alike.
 """

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from mdplan.codegen.command_page import command_page
+from mdplan.codegen.diagrams import diagrams
 from mdplan.codegen.error_pages import error_pages
 from mdplan.codegen.golden import GoldenCases
 from mdplan.codegen.library_page import library_page
@@ -27,6 +28,7 @@ def generated_files(repository: Path = REPOSITORY) -> dict[str, str]:
         **operation_pages(golden),
         **error_pages(golden),
         **tool_pages(),
+        **diagrams(REPOSITORY),
         f"{PAGES}/command-line.md": command_page(),
         f"{PAGES}/environment.md": variable_page(),
         f"{PAGES}/limits.md": limit_page(),

@@ -1,1 +1,1 @@
-"""Files read and parsed, and globs that name them."""
+"""Files as parsed documents, and the globs that name them."""

@@ -1,1 +1,1 @@
-"""All verbs: look, plan, commit, undo, recover, review."""
+"""All verbs: stat, read, search, plan, apply, undo, recover, review."""

@@ -1,1 +1,4 @@
-"""Markdown: blocks, outline, names of sections, inline nodes. The only package that knows the parser."""
+"""Markdown: blocks, inline nodes, outline, front matter, links.
+
+The only package that knows the parser.
+"""

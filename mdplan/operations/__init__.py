@@ -1,4 +1,7 @@
-"""The edit operations, one file each. This list is the registry: alphabetical, and complete by a test."""
+"""One module for each operation.
+
+This list is the registry: alphabetical, and complete by a test.
+"""
 
 from typing import Annotated, Final
 

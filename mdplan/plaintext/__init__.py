@@ -1,1 +1,4 @@
-"""The structure of INI files and of plain text. Pure: it never opens a file."""
+"""INI files and plain text.
+
+Pure: it never opens a file.
+"""

@@ -1,1 +1,4 @@
-"""From edits and outlines to a plan, or to everything that is wrong. Pure: it never opens a file."""
+"""Turns edits into a plan.
+
+Pure: it never opens a file.
+"""

@@ -1,1 +1,4 @@
-"""What callers look at before they edit. Pure: it never opens a file."""
+"""Reads and searches documents.
+
+Pure: it never opens a file.
+"""

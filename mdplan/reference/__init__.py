@@ -1,1 +1,1 @@
-"""What callers can send, described: JSON Schemas and operations."""
+"""Schemas and operation reference."""

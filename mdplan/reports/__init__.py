@@ -1,1 +1,1 @@
-"""What a verb hands back."""
+"""Reports: what each verb returns."""

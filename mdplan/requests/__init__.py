@@ -1,1 +1,1 @@
-"""Requests: from what callers send to values, or to everything that is wrong."""
+"""Requests: what callers send, parsed into values or a list of problems."""

@@ -1,1 +1,1 @@
-"""A plan as people review it: files, hunks, lines with word marks, and the edits behind them."""
+"""A plan prepared for display."""

@@ -1,1 +1,4 @@
-"""Text as bytes, lines, spans, edits and diffs. A leaf: it knows nothing of Markdown or of files."""
+"""Bytes, lines, edits and diffs.
+
+A leaf: it knows nothing of Markdown or of files.
+"""

@@ -1,1 +1,1 @@
-"""The page on which people look at plans and decide, served over HTTP."""
+"""The review page and the HTTP server."""

@@ -2,6 +2,7 @@
 
 import re
 
+from mdplan.codegen.diagrams import STAGES, layers
 from tests.conftest import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
@@ -56,3 +57,14 @@ def test_each_invariant_is_held_by_tests_that_exist() -> None:
         for path, name in tests
         if not re.search(rf"^def {name}\b", (REPOSITORY / path).read_text(encoding="utf-8"), re.MULTILINE)
     ] == []
+
+
+def test_diagram_of_the_path_names_modules_that_exist() -> None:
+    assert [module for *_, module in STAGES if not (REPOSITORY / "mdplan" / module).is_file()] == []
+
+
+def test_diagram_of_the_packages_has_every_package() -> None:
+    drawn = {name for layer in layers(REPOSITORY) for name in layer}
+    packages = {path.parent.name for path in (REPOSITORY / "mdplan").glob("*/__init__.py")}
+
+    assert packages - drawn == set()
