@@ -147,7 +147,8 @@ class Diagnostic:
 
     `message` says what and where and holds no file text; `hint` is the next step, with values that can be
     pasted. `edit_index` is 0-based through the whole batch; `place` is 1-based. `near` are the places that
-    come closest to a text that was not found; None where there are none.
+    come closest to a text that was not found; None where there are none. The constructors `invalid`,
+    `warning` and `file_exists` are for mdplan itself.
 
     >>> error = engine.read({"file": "guide.md", "heading": "Example"}).error
     >>> error.message
@@ -166,6 +167,56 @@ class Diagnostic:
     candidates: tuple[Candidate, ...] = ()
     near: tuple[NearMiss, ...] | None = None
 
+    @classmethod
+    def invalid(
+        cls,
+        message: str,
+        hint: str = "",
+        *,
+        file: str | None = None,
+        edit_index: int | None = None,
+        place: Position | None = None,
+    ) -> "Diagnostic":
+        """INVALID_ARGUMENT: the request itself is wrong."""
+        return cls(
+            code=Code.INVALID_ARGUMENT,
+            message=message,
+            hint=hint,
+            file=file,
+            edit_index=edit_index,
+            place=place,
+        )
+
+    @classmethod
+    def warning(
+        cls,
+        code: Code,
+        message: str,
+        hint: str = "",
+        *,
+        file: str | None = None,
+        place: Position | None = None,
+    ) -> "Diagnostic":
+        """A diagnostic that does not stop the plan."""
+        return cls(
+            code=code,
+            message=message,
+            hint=hint,
+            severity=Severity.WARNING,
+            file=file,
+            place=place,
+        )
+
+    @classmethod
+    def file_exists(cls, path: str) -> "Diagnostic":
+        """FILE_EXISTS for the file `path`, which an edit would create."""
+        return cls(
+            code=Code.FILE_EXISTS,
+            message=f"`{path}` exists already",
+            hint="edit it, or choose another name",
+            file=path,
+        )
+
     def at(self, *, file: str | None = None, edit_index: int | None = None) -> "Diagnostic":
         """The same diagnostic, tied to a file or edit where it is not tied to one yet."""
         return replace(
@@ -175,27 +226,10 @@ class Diagnostic:
         )
 
 
-def warning(code: Code, message: str, hint: str = "", place: Position | None = None) -> Diagnostic:
-    """A diagnostic that does not stop the plan."""
-    return Diagnostic(code=code, message=message, hint=hint, severity=Severity.WARNING, place=place)
-
-
-def file_exists(path: str) -> Diagnostic:
-    """FILE_EXISTS for the file `path`, which was to be made."""
-    return Diagnostic(
-        code=Code.FILE_EXISTS,
-        message=f"`{path}` exists already",
-        hint="edit it, or choose another name",
-        file=path,
-    )
-
-
 Problems = tuple[Diagnostic, ...]
 
 # More than these nobody reads, and the nearest names that each is answered with take their time.
 MOST_PROBLEMS: Final = 1_000
-AND_MORE: Final = Diagnostic(
-    code=Code.INVALID_ARGUMENT,
-    message=f"there are more than {MOST_PROBLEMS} problems: what follows was not looked at",
-    hint="correct these first",
+AND_MORE: Final = Diagnostic.invalid(
+    f"there are more than {MOST_PROBLEMS} problems: what follows was not looked at", "correct these first"
 )

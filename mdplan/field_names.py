@@ -35,10 +35,8 @@ def unknown_fields(fields: Mapping[str, Any], known: Sequence[str], where: str) 
             continue
         meant = _SYNONYMS.get(camel_case(name), camel_case(name))
         if meant in known and meant in fields:
-            yield Diagnostic(
-                code=Code.INVALID_ARGUMENT,
-                message=f"{where} has `{short_name(name)}` beside `{meant}`, which is the same",
-                hint="give one of them",
+            yield Diagnostic.invalid(
+                f"{where} has `{short_name(name)}` beside `{meant}`, which is the same", "give one of them"
             )
         else:
             yield _unknown(name, known, where)

@@ -19,7 +19,7 @@ from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.near_misses import NearMiss, near_miss_warnings
 from mdplan.bot.plan_group import Joint, plan_jointly
 from mdplan.bot.spool import Put, Spool
-from mdplan.diagnostics import Code, Diagnostic, Problems, warning
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.gc_tuning import collector_paused
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES
 from mdplan.plan import Plan
@@ -237,8 +237,12 @@ def _unused(loaded: LoadedManifest, candidates: Iterable[Candidate]) -> list[Dia
         if number not in used:
             place = loaded.located.place(("files", number))
             unused.append(
-                warning(Code.FILE_NOT_FOUND, "no file matches", "look at glob and exclude", place).at(
-                    file=loaded.name
+                Diagnostic.warning(
+                    Code.FILE_NOT_FOUND,
+                    "no file matches",
+                    "look at glob and exclude",
+                    file=loaded.name,
+                    place=place,
                 )
             )
     return unused

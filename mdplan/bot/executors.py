@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final, TypeVar, cast
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code
 from mdplan.storage.fs.errors import StorageRefused
 
 Given = TypeVar("Given")
@@ -107,20 +107,20 @@ def _ignore_interrupts() -> None:
 @contextmanager
 def _dask(address: str) -> Iterator[Executor]:
     if not address.startswith(DASK) or not address.removeprefix(DASK):
-        raise _refused(Code.INVALID_ARGUMENT, f"`{address[:60]}` is no executor", "write dask://HOST:PORT")
+        raise StorageRefused.of(
+            Code.INVALID_ARGUMENT, f"`{address[:60]}` is no executor", "write dask://HOST:PORT"
+        )
     try:
         from distributed import Client
     except ImportError:
         hint = 'install it: pip install "mdplan[dask]"'
-        raise _refused(Code.INVALID_ARGUMENT, "the extra `dask` is not installed", hint) from None
+        raise StorageRefused.of(Code.INVALID_ARGUMENT, "the extra `dask` is not installed", hint) from None
     try:
         client: Any = cast("Any", Client)(f"tcp://{address.removeprefix(DASK)}", set_as_default=False)
     except (OSError, ValueError) as error:
-        hint = "start its scheduler, or leave --executor out"
-        raise _refused(Code.IO_ERROR, f"the cluster at `{address[:60]}` does not answer", hint) from error
+        advice = "start its scheduler, or leave --executor out"
+        raise StorageRefused.of(
+            Code.IO_ERROR, f"the cluster at `{address[:60]}` does not answer", advice
+        ) from error
     with client:
         yield client.get_executor(pure=False)
-
-
-def _refused(code: Code, message: str, hint: str) -> StorageRefused:
-    return StorageRefused((Diagnostic(code=code, message=message, hint=hint),))

@@ -12,7 +12,7 @@ from typing import Final
 
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.manifest.source_map import Path
-from mdplan.diagnostics import Code, Diagnostic, warning
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.operations.base.operation import Operation
 
 _LEAST: Final = 0.85
@@ -50,12 +50,12 @@ def near_miss_warnings(misses: Iterable[NearMiss], loaded: LoadedManifest) -> li
     for miss in misses:
         of_edits.setdefault(miss.asked, []).append(miss)
     return [
-        warning(
+        Diagnostic.warning(
             Code.SECTION_NOT_FOUND,
             f"no section {_shown(first.wanted)} to delete, but `{first.file}` has {_shown(first.found)}"
             f" at line {first.line}{_and_more(len(found) - 1)}",
             f"if that is meant, write {_shown(first.found)}; otherwise there is nothing to do",
-            loaded.located.place(asked),
+            place=loaded.located.place(asked),
         ).at(file=loaded.name)
         for asked, found in of_edits.items()
         for first in found[:1]

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from mdplan.cli.completion import Offer
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Diagnostic
 
 STANDARD_INPUT: Final = "-"
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -61,14 +61,18 @@ def read_json(name: str) -> object | Diagnostic:
         data = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
     except (OSError, AttributeError) as error:  # A standard input that was closed has no attributes.
         reason = getattr(error, "strerror", None) or "there is none"
-        return _refused(f"{where} cannot be read: {reason}", "name a JSON file, or - for standard input")
+        return Diagnostic.invalid(
+            f"{where} cannot be read: {reason}", "name a JSON file, or - for standard input"
+        )
     if not data.strip():
-        return _refused(f"{where} is empty", 'send {"file": "…", "edits": […]}; see `mdplan schema batch`')
+        return Diagnostic.invalid(
+            f"{where} is empty", 'send {"file": "…", "edits": […]}; see `mdplan schema batch`'
+        )
     try:
         decoded: object = json.loads(data)
     except (RecursionError, ValueError) as error:
         hint = "mend the JSON; `mdplan schema batch` says what belongs there"
-        return _refused(f"{where} is not JSON: {_reason(error)}", hint)
+        return Diagnostic.invalid(f"{where} is not JSON: {_reason(error)}", hint)
     return decoded
 
 
@@ -92,7 +96,3 @@ def _not_a_keyboard(context: click.Context, parameter: click.Parameter, value: s
 
 def _snake(name: str) -> str:
     return re.sub("[A-Z]", lambda match: "_" + match[0].lower(), name)
-
-
-def _refused(message: str, hint: str) -> Diagnostic:
-    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)

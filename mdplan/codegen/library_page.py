@@ -13,8 +13,8 @@ _INTRODUCTION: Final = """\
 These are the public names of `mdplan`; all else may change with any version.
 The examples run as tests, one after the other, in a folder with the [sample documents](../how-to/use-from-python.md).
 Reports and diagnostics have their fields in snake_case; `to_wire` gives them as JSON, as the other surfaces do."""
-# Methods of `Engine` for mdplan's own surfaces, as its docstring says.
-_INNER: Final = frozenset({"commit", "draft", "keep", "source"})
+# Methods for mdplan's own modules, as the docstrings of their classes say.
+_INNER: Final = frozenset({"commit", "draft", "file_exists", "invalid", "keep", "of", "source", "warning"})
 _CALLED: Final = frozenset({"classmethod", "property", "staticmethod"})
 _PROMPT: Final = ">>> "
 

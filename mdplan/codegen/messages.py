@@ -15,7 +15,7 @@ from typing import Final
 
 from mdplan.storage.fs.errors import of_error
 
-_MAKERS: Final = frozenset({"Diagnostic", "warning"})
+_CONSTRUCTORS: Final = frozenset({"Diagnostic", "Diagnostic.warning", "StorageRefused.of"})
 _FILLED: Final = "…"
 _SYSTEM_ERRORS: Final = (errno.EACCES, errno.EBUSY, errno.EIO, errno.ENOSPC, errno.EROFS)
 
@@ -42,7 +42,7 @@ def _messages(tree: ast.AST) -> Iterator[tuple[str, str, str]]:
             names = _named_texts(nodes)
             for node in nodes:
                 match node:
-                    case ast.Call(func=ast.Name(id=maker)) if maker in _MAKERS:
+                    case ast.Call() if ast.unparse(node.func) in _CONSTRUCTORS:
                         given = dict(zip(("code", "message", "hint"), node.args, strict=False))
                         given |= {each.arg: each.value for each in node.keywords if each.arg}
                         yield from _message(given.get("code"), given.get("message"), given.get("hint"), names)

@@ -79,10 +79,7 @@ def _problem(glob: object, fields: Mapping[str, Any]) -> Diagnostic | None:
     beside = next((name for name in _OF_ONE_FILE if fields.get(name) is not None), None)
     if isinstance(glob, str) and beside is None:
         return None
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message="glob is not a string"
-        if beside is None
-        else f"glob stands beside {beside}, which is of one file",
-        hint='send {"glob": "docs/**/*.md", "edits": […]}',
+    return Diagnostic.invalid(
+        "glob is not a string" if beside is None else f"glob stands beside {beside}, which is of one file",
+        'send {"glob": "docs/**/*.md", "edits": […]}',
     )

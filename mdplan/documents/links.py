@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from mdplan.diagnostics import Diagnostic, Severity
+from mdplan.diagnostics import Diagnostic
 from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, folder_of, page_key
 from mdplan.markdown.links.link_target import Held
@@ -128,10 +128,9 @@ class LinkedFiles:
 
 
 def _not_looked_at(name: FileName, problem: Diagnostic) -> Diagnostic:
-    return Diagnostic(
-        code=problem.code,
-        message=f"links in `{name}` were not looked at: {problem.message}",
-        hint="correct them by hand if there are any",
-        severity=Severity.WARNING,
+    return Diagnostic.warning(
+        problem.code,
+        f"links in `{name}` were not looked at: {problem.message}",
+        "correct them by hand if there are any",
         file=str(name),
     )

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar
 
-from mdplan.diagnostics import Code, Diagnostic, Problems, file_exists
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.files import OutlinedFiles
 from mdplan.plan import Plan
 from mdplan.planning.build import Built, BuiltFile
@@ -264,7 +264,7 @@ class Documents(OutlinedFiles):
         """Why no file can be made under `name`; None when it can."""
         found = self.workspace.look_at(name)
         if not isinstance(found, Diagnostic):
-            return file_exists(str(name))
+            return Diagnostic.file_exists(str(name))
         return None if found.code is Code.FILE_NOT_FOUND else found
 
     def _read_if_there(self, path: str, encoding: str | None) -> Source | Diagnostic | None:
@@ -292,17 +292,14 @@ class Documents(OutlinedFiles):
 
 
 def _named_twice(name: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message=f"`{name}` stands in the batch twice",
-        hint="put all edits of one file into one list; a new name must be free",
+    return Diagnostic.invalid(
+        f"`{name}` stands in the batch twice",
+        "put all edits of one file into one list; a new name must be free",
         file=name,
     )
 
 
 _MADE_BEFORE: Final = "a file that is to get text of others is made first, in a batch of its own"
-_SEVERAL_ROOTS: Final = Diagnostic(
-    code=Code.INVALID_ARGUMENT,
-    message="the batch has files of several roots, and a commit lives in one",
-    hint="send one batch for each root",
+_SEVERAL_ROOTS: Final = Diagnostic.invalid(
+    "the batch has files of several roots, and a commit lives in one", "send one batch for each root"
 )

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.field_names import fold_names, unknown_fields
 from mdplan.reports.plan import ApplyReport
 
@@ -54,11 +54,7 @@ def _values(request: Mapping[str, Any]) -> Iterator[Diagnostic]:
     )
     for name, is_right, what in checks:
         if name in request and not is_right(request[name]):
-            yield Diagnostic(
-                code=Code.INVALID_ARGUMENT,
-                message=f"{name} {what}",
-                hint=f"beside a plan stand {', '.join(_NAMES)}",
-            )
+            yield Diagnostic.invalid(f"{name} {what}", f"beside a plan stand {', '.join(_NAMES)}")
 
 
 def _strangers(request: Mapping[str, Any]) -> Iterator[Diagnostic]:
@@ -66,10 +62,9 @@ def _strangers(request: Mapping[str, Any]) -> Iterator[Diagnostic]:
     files = request.get("files")
     entries = files if isinstance(files, list) else []
     if "edits" in request or any(isinstance(entry, Mapping) and "edits" in entry for entry in entries):
-        yield Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message="edits stand beside planId, and the plan holds its own edits",
-            hint="send planId to apply the preview, or edits to plan anew",
+        yield Diagnostic.invalid(
+            "edits stand beside planId, and the plan holds its own edits",
+            "send planId to apply the preview, or edits to plan anew",
         )
         return
     of_reports = {to_camel(field.name) for field in fields(ApplyReport)}

@@ -288,10 +288,8 @@ _NO_BASE: Final = Diagnostic(
     code=Code.NOT_UNDOABLE,
     message="the files have the planned text, and the history does not have what they held before",
 )
-_LONG_COMMENT: Final = Diagnostic(
-    code=Code.INVALID_ARGUMENT,
-    message=f"a comment is longer than {MOST_COMMENT_CHARACTERS} characters",
-    hint="say it shorter",
+_LONG_COMMENT: Final = Diagnostic.invalid(
+    f"a comment is longer than {MOST_COMMENT_CHARACTERS} characters", "say it shorter"
 )
 _NOT_STORED: Final = Diagnostic(
     code=Code.IO_ERROR,

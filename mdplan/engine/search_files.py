@@ -138,6 +138,4 @@ class _Search:
 
 
 _MOST_WARNINGS: Final = 50
-_NO_CURSOR: Final = Diagnostic(
-    code=Code.INVALID_ARGUMENT, message="the cursor is none of search", hint="send nextCursor as it was given"
-)
+_NO_CURSOR: Final = Diagnostic.invalid("the cursor is none of search", "send nextCursor as it was given")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code
 from mdplan.documents.snapshot import BACKUP_SUFFIX
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan.replay import Replay
@@ -57,15 +57,11 @@ def _still(content: bytes | None, path: str) -> bytes:
     """`content`, for which there is none when its base is another by now: STALE_BASE (`StorageRefused`)."""
     if content is not None:
         return content
-    raise StorageRefused(
-        (
-            Diagnostic(
-                code=Code.STALE_BASE,
-                message=f"`{path}` was changed by another program during the commit",
-                hint="plan again on its new content",
-                file=path,
-            ),
-        )
+    raise StorageRefused.of(
+        Code.STALE_BASE,
+        f"`{path}` was changed by another program during the commit",
+        "plan again on its new content",
+        file=path,
     )
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Diagnostic
 from mdplan.mcp.result import answer
 from mdplan.mcp.tool import Answer
 from mdplan.reports.base import Report, refusal
@@ -37,13 +37,11 @@ def not_unicode(arguments: Mapping[str, Any]) -> Diagnostic | None:
     return None
 
 
-_BEYOND_JSON = Diagnostic(
-    code=Code.INVALID_ARGUMENT,
-    message="an argument is nested too deep, or a number in it is too long",
-    hint="send flat objects, and numbers of at most 4,300 digits",
+_BEYOND_JSON = Diagnostic.invalid(
+    "an argument is nested too deep, or a number in it is too long",
+    "send flat objects, and numbers of at most 4,300 digits",
 )
-_NOT_UNICODE = Diagnostic(
-    code=Code.INVALID_ARGUMENT,
-    message="an argument holds a lone surrogate, which is no Unicode text",
-    hint="send valid Unicode; a character beyond U+FFFF is one character, not half of a pair",
+_NOT_UNICODE = Diagnostic.invalid(
+    "an argument holds a lone surrogate, which is no Unicode text",
+    "send valid Unicode; a character beyond U+FFFF is one character, not half of a pair",
 )

@@ -74,22 +74,24 @@ class ApplyDiff(Operation):
     def _file(self) -> FileDiff | Diagnostic:
         """The one file of the diff, if it changes nothing but its text."""
         if isinstance(self.files, NotADiff):
-            return _invalid(f"diff is no unified diff: {self.files.reason}", self.files.hint)
+            return Diagnostic.invalid(f"diff is no unified diff: {self.files.reason}", self.files.hint)
         if len(self.files) > 1:
-            return _invalid(
+            return Diagnostic.invalid(
                 f"diff changes {len(self.files)} files, and this edit is of one",
                 'send it as `"diff"` beside or in place of `files`, which makes one edit of each file',
             )
         file = self.files[0]
         if file.obstacle is not None:
-            return _invalid(f"diff {file.obstacle}, and only text can be edited", "leave that out of it")
+            return Diagnostic.invalid(
+                f"diff {file.obstacle}, and only text can be edited", "leave that out of it"
+            )
         for is_asked, what, operation in (
             (file.creates, "creates", "create_file"),
             (file.deletes, "deletes", "delete_file"),
             (file.renames, "renames", "rename_file"),
         ):
             if is_asked:
-                return _invalid(
+                return Diagnostic.invalid(
                     f"diff {what} its file, and this edit is of one that stays",
                     f'use {operation}, or send it as `"diff"` in place of `files`',
                 )
@@ -207,7 +209,3 @@ def _why(outline: Outline, found: Misplaced) -> tuple[str, str] | None:
             "leave out the marker that says that there is no newline at the end of the file",
         )
     return None
-
-
-def _invalid(message: str, hint: str) -> Diagnostic:
-    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.operation import Resolution
@@ -50,13 +50,11 @@ class InsertSection(PayloadOperation):
         return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, section)
 
 
-_NO_HEADING = Diagnostic(
-    code=Code.INVALID_ARGUMENT,
-    message="markdown does not start with a heading, and a section has one",
-    hint="start it with a heading, or use append_to_section for text",
+_NO_HEADING = Diagnostic.invalid(
+    "markdown does not start with a heading, and a section has one",
+    "start it with a heading, or use append_to_section for text",
 )
-_BESIDE_ROOT = Diagnostic(
-    code=Code.INVALID_ARGUMENT,
-    message="nothing stands before or after the preamble as its sibling",
-    hint="use position firstChild or lastChild with headingPath [], or name a section",
+_BESIDE_ROOT = Diagnostic.invalid(
+    "nothing stands before or after the preamble as its sibling",
+    "use position firstChild or lastChild with headingPath [], or name a section",
 )

@@ -164,11 +164,7 @@ class MoveSection(LevelFitting):
             return problem
         is_inside = to.index in outline.members(section)
         if is_inside and (to.index != section.index or self._position in {"firstChild", "lastChild"}):
-            return Diagnostic(
-                code=Code.INVALID_ARGUMENT,
-                message="a section cannot move into itself",
-                hint="name a section outside of it",
-            )
+            return Diagnostic.invalid("a section cannot move into itself", "name a section outside of it")
         return None
 
 
@@ -176,8 +172,7 @@ def _no_section_there(to: Section, position: SectionPosition) -> Diagnostic | No
     """Why no section can stand at `position` of the section `to`; None where one can."""
     if not to.nested and not (to.is_root and position in {"before", "after"}):
         return None
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message="no section can stand there",
-        hint="name a section of its own, or use firstChild or lastChild with toHeadingPath []",
+    return Diagnostic.invalid(
+        "no section can stand there",
+        "name a section of its own, or use firstChild or lastChild with toHeadingPath []",
     )

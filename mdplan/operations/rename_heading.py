@@ -47,10 +47,9 @@ class RenameHeading(SectionTargeted):
         edit = with_title(outline.source, section.heading, title)
         if edit is None:
             return (
-                Diagnostic(
-                    code=Code.INVALID_ARGUMENT,
-                    message=f"the heading at line {section.first_line} cannot carry this title as one line",
-                    hint="escape what Markdown would read as something else than a title",
+                Diagnostic.invalid(
+                    f"the heading at line {section.first_line} cannot carry this title as one line",
+                    "escape what Markdown would read as something else than a title",
                 ),
             )
         unchanged = outline.text_of(edit.span) == edit.new_text
@@ -67,15 +66,13 @@ def _title_problem(title: str) -> Diagnostic | None:
             code=Code.EMPTY_CONTENT, message="newTitle is empty", hint="give the new text of the heading"
         )
     if "\n" in title or "\r" in title:
-        return Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message="newTitle has a line break, and a heading is one line",
-            hint="use append_to_section for text below the heading",
+        return Diagnostic.invalid(
+            "newTitle has a line break, and a heading is one line",
+            "use append_to_section for text below the heading",
         )
     if _MARKS.match(title):
-        return Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message="newTitle starts with heading marks; the level of the heading stays as it is",
-            hint="give the text alone, without #",
+        return Diagnostic.invalid(
+            "newTitle starts with heading marks; the level of the heading stays as it is",
+            "give the text alone, without #",
         )
     return None

@@ -64,16 +64,14 @@ class ReplaceIniSection(IniOperation):
                 hint="use delete_ini_key for its keys, or delete_lines for all of it",
             )
         if payload.other_sections:
-            yield Diagnostic(
-                code=Code.INVALID_ARGUMENT,
-                message=f"the payload has {payload.other_sections} more section headers",
-                hint="replace one section with each edit",
+            yield Diagnostic.invalid(
+                f"the payload has {payload.other_sections} more section headers",
+                "replace one section with each edit",
             )
         elif payload.header is not None and payload.header != self.section_name(ini):
-            yield Diagnostic(
-                code=Code.INVALID_ARGUMENT,
-                message="the payload begins with the header of another section",
-                hint="leave the header out; rename a section with replace_match",
+            yield Diagnostic.invalid(
+                "the payload begins with the header of another section",
+                "leave the header out; rename a section with replace_match",
             )
 
     def _problems(

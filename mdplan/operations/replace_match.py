@@ -84,8 +84,7 @@ def _too_much(most: int) -> Diagnostic:
 
 
 def _unknown_group(group: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message=f"replacement refers to the group `{group}`, which the pattern does not have",
-        hint="use groups of the pattern, or matchType literal",
+    return Diagnostic.invalid(
+        f"replacement refers to the group `{group}`, which the pattern does not have",
+        "use groups of the pattern, or matchType literal",
     )

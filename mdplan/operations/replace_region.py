@@ -78,10 +78,9 @@ class ReplaceRegion(Operation):
             return payload
         markers = find_regions(Outline(Source.from_text(payload.text)))
         if self.region in markers.by_name or markers.unpaired:
-            return Diagnostic(
-                code=Code.INVALID_ARGUMENT,
-                message="markdown holds markers of the region itself, or markers without their other half",
-                hint="leave the marker comments out: those of the file stay",
+            return Diagnostic.invalid(
+                "markdown holds markers of the region itself, or markers without their other half",
+                "leave the marker comments out: those of the file stay",
             )
         return payload
 

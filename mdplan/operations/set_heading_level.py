@@ -53,10 +53,9 @@ class SetHeadingLevel(SectionTargeted):
         edits = shift_levels(outline.source, [heading for heading in headings if heading], shift)
         if not isinstance(edits, tuple):
             return (
-                Diagnostic(
-                    code=Code.INVALID_ARGUMENT,
-                    message=f"the heading at line {edits.first_line} has several lines and cannot become ATX",
-                    hint="rename it to one line first",
+                Diagnostic.invalid(
+                    f"the heading at line {edits.first_line} has several lines and cannot become ATX",
+                    "rename it to one line first",
                 ),
             )
         start = section.heading.span.start

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.ini import IniKeyOperation, if_fault, ini_of
 from mdplan.operations.base.operation import Claim, Resolution
@@ -109,8 +109,7 @@ def _if_unclear(ini: IniOutline, key: IniKey, value: str) -> Iterator[Diagnostic
         return
     old = ini.text_of(key.assignment.value)
     if not value or not old or (old[0] in "\"'" and old.count(old[0]) == 1):
-        yield Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message=f"at line {key.first_line} nothing tells where the value ends and a comment begins",
-            hint="write the whole line with replace_lines",
+        yield Diagnostic.invalid(
+            f"at line {key.first_line} nothing tells where the value ends and a comment begins",
+            "write the whole line with replace_lines",
         )

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.list import FoundItem, ListOperation
 from mdplan.operations.base.operation import Claim, Resolution
@@ -56,9 +56,8 @@ class SetTask(ListOperation):
 
 def _no_box(outline: Outline, found: FoundItem) -> Diagnostic:
     item = found.placed.item
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message=f"the item at line {item.first_line} has no box, so it is no task",
-        hint="write `[ ]` behind its marker first, with replace_match or replace_range",
+    return Diagnostic.invalid(
+        f"the item at line {item.first_line} has no box, so it is no task",
+        "write `[ ]` behind its marker first, with replace_match or replace_range",
         place=outline.source.lines.position(item.block.span.start),
     )

@@ -119,24 +119,20 @@ def _under_heading(element: str, payload: Payload, level: int) -> Payload | Diag
     if not title:
         return _NO_TITLE
     if given != level:
-        return Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message=f"headingPath gives the new section level {given}, and its place has level {level}",
-            hint="give the heading without marks, or another parent",
+        return Diagnostic.invalid(
+            f"headingPath gives the new section level {given}, and its place has level {level}",
+            "give the heading without marks, or another parent",
         )
     heading = atx_heading(1, title)
     return _NO_TITLE if heading is None else read_payload(f"{heading}\n\n{payload.text}")
 
 
-_NO_TITLE = Diagnostic(
-    code=Code.INVALID_ARGUMENT,
-    message="the last element of headingPath gives the new section no title",
-    hint="name the section, or start markdown with its heading",
+_NO_TITLE = Diagnostic.invalid(
+    "the last element of headingPath gives the new section no title",
+    "name the section, or start markdown with its heading",
 )
 
 
-_NESTED_PARENT = Diagnostic(
-    code=Code.INVALID_ARGUMENT,
-    message="parentPath names a heading in a quote or list, which holds no sections",
-    hint="name a section of its own",
+_NESTED_PARENT = Diagnostic.invalid(
+    "parentPath names a heading in a quote or list, which holds no sections", "name a section of its own"
 )

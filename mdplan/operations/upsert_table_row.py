@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.edits.table_edits import (
     appended_row,
@@ -91,14 +91,16 @@ class UpsertTableRow(TableOperation):
             if isinstance(column, Diagnostic):
                 problems.append(column)
             elif column in values:
-                problems.append(_invalid("row names one column twice", "give each column once"))
+                problems.append(Diagnostic.invalid("row names one column twice", "give each column once"))
             else:
                 values[column] = value
         if any(has_line_end(value) for value in (*self.row.values(), self.key)):
-            problems.append(_invalid("a cell cannot hold a line break", "write `<br>` in its place"))
+            problems.append(
+                Diagnostic.invalid("a cell cannot hold a line break", "write `<br>` in its place")
+            )
         if found.key_column in values and not self._is_key(values[found.key_column]):
             problems.append(
-                _invalid(
+                Diagnostic.invalid(
                     "row gives the cell of keyColumn another value than key",
                     "leave it out; to rename a key use replace_match in the section",
                 )
@@ -109,7 +111,3 @@ class UpsertTableRow(TableOperation):
         """Whether `value` is the key, as written or as a reader sees it."""
         wanted, given = (unescaped(cell_source(text)) for text in (self.key, value))
         return given == wanted or heading_title(given) in {heading_title(wanted), wanted}
-
-
-def _invalid(message: str, hint: str) -> Diagnostic:
-    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)

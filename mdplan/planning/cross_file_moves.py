@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from mdplan.diagnostics import Code, Diagnostic, Problems, warning
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.payload import Payload, read_payload
 from mdplan.markdown.links.destinations import is_external
 from mdplan.markdown.links.link_path import folder_of, followed
@@ -52,10 +52,9 @@ def find_arrivals(
 def refuse_in_sequence(file: SnapshotFile) -> Problems:
     """INVALID_ARGUMENT for edits that write into other files, which have no order between them."""
     return tuple(
-        Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message="an edit that moves text to another file does not go with sequential",
-            hint="send it in a batch of its own",
+        Diagnostic.invalid(
+            "an edit that moves text to another file does not go with sequential",
+            "send it in a batch of its own",
             file=file.path,
             edit_index=index,
         )
@@ -133,11 +132,7 @@ def _refusal(file: SnapshotFile, item: ResolvedEdit, there: SnapshotFile) -> Dia
         ),
     )
     return next(
-        (
-            Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)
-            for holds, message, hint in reasons
-            if holds
-        ),
+        (Diagnostic.invalid(message, hint) for holds, message, hint in reasons if holds),
         None,
     )
 
@@ -159,7 +154,7 @@ def _target(file: SnapshotFile, found: Definition) -> str:
     )
 
 
-_OTHER_LABEL: Final = warning(
+_OTHER_LABEL: Final = Diagnostic.warning(
     Code.BROKEN_LINK,
     "the section uses a label that toFile defines otherwise, so that its links name something else there",
     "give the label another name in the section first",

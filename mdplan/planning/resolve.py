@@ -105,10 +105,9 @@ def _other_format(operation: Operation, actual: DocumentFormat) -> Diagnostic | 
         needed, instead = DocumentFormat.MARKDOWN, "use replace_match or replace_range, or"
     else:
         return None
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message=f"{operation.op} needs {_NAMES[needed]}, and this file counts as {_NAMES[actual]}",
-        hint=f'{instead} `"format": "{needed}"` beside the file',
+    return Diagnostic.invalid(
+        f"{operation.op} needs {_NAMES[needed]}, and this file counts as {_NAMES[actual]}",
+        f'{instead} `"format": "{needed}"` beside the file',
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.plain_text import ini_section_count
 from mdplan.reading.shown import shown
@@ -99,8 +99,7 @@ def _of_one_file(request: StatRequest) -> Iterable[Diagnostic]:
     if request.detail == "full":
         given.append("detail")
     for name in given:
-        yield Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message=f"`{request.file}` names several files, and `{name}` is asked of one",
-            hint=f"name one of its files, or leave {name} out",
+        yield Diagnostic.invalid(
+            f"`{request.file}` names several files, and `{name}` is asked of one",
+            f"name one of its files, or leave {name} out",
         )

@@ -116,10 +116,8 @@ def _start(outline: Outline, place: Place, whole: Span, cursor: str | None) -> _
 
 
 def _invalid_cursor() -> Diagnostic:
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message="the cursor is not one of this place",
-        hint="send nextCursor with the target that it came with",
+    return Diagnostic.invalid(
+        "the cursor is not one of this place", "send nextCursor with the target that it came with"
     )
 
 

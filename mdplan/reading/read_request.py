@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.field_names import fold_names, unknown_fields
 from mdplan.operations.base.operation import CodeBlockField, Count, LinesField, Ordinal, Wire
 from mdplan.reading.read_target import (
@@ -120,7 +120,7 @@ def read_read_request(data: Mapping[str, Any]) -> ReadRequest | Problems:
     if listed is None:
         entries: list[Any] = [fields]
     elif not isinstance(listed, list):
-        return (_invalid("`targets` is not a list", 'send [{"file": …}, …]'),)
+        return (Diagnostic.invalid("`targets` is not a list", 'send [{"file": …}, …]'),)
     else:
         shared = {name: fields.pop(name) for name in ("file", "encoding", "format") if name in fields}
         problems = tuple(unknown_fields(fields, [*wire_names(ReadRequestFields), *shared], "the request"))
@@ -151,7 +151,7 @@ def read_read_request(data: Mapping[str, Any]) -> ReadRequest | Problems:
 
 def _read_target(entry: object, where: str) -> ReadTargetFields | Problems:
     if not isinstance(entry, Mapping):
-        return (_invalid(f"{where} is not an object", 'send {"file": …}'),)
+        return (Diagnostic.invalid(f"{where} is not an object", 'send {"file": …}'),)
     fields = with_decoded_fields(ReadTargetFields, entry)
     problems = tuple(unknown_fields(fields, wire_names(ReadTargetFields), where or "the request"))
     if problems:
@@ -164,7 +164,3 @@ def _read_target(entry: object, where: str) -> ReadTargetFields | Problems:
 
 def _folded(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fold_names(data, _SYNONYMS).items() if value is not None}
-
-
-def _invalid(message: str, hint: str) -> Diagnostic:
-    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)

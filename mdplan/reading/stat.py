@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from mdplan.diagnostics import Code, Diagnostic, warning
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import section_id_digits
@@ -169,10 +169,9 @@ def _read_cursor(outline: Outline, cursor: str | None) -> int | Diagnostic:
         return 0
     match = re.fullmatch(_CURSOR, cursor)
     if match is None:
-        return Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message="cursor is none that stat gave for a file",
-            hint="send nextCursor of the report before as it is, or leave cursor out",
+        return Diagnostic.invalid(
+            "cursor is none that stat gave for a file",
+            "send nextCursor of the report before as it is, or leave cursor out",
         )
     if match["base"] != outline.source.sha256[:_BASE_DIGITS]:
         return Diagnostic(
@@ -252,7 +251,7 @@ def _inventories(outline: Outline, request: StatRequest, *, is_full: bool) -> tu
 
 
 def _nesting_limit() -> Diagnostic:
-    return warning(
+    return Diagnostic.warning(
         Code.NESTING_LIMIT,
         "blocks are nested deeper than the parser goes: what follows them may be missing here",
         "unnest the lists or quotes, or edit by lines",

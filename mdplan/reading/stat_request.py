@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, TypeGuard
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.field_names import fold_names, holds_surrogate, unknown_fields
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.value import value
@@ -52,14 +52,16 @@ def read_stat_request(data: Mapping[str, Any]) -> StatRequest | Problems:
         given["include"] = (given["include"],)
     if any(holds_surrogate(item) for item in given.items()) or any(map(holds_surrogate, given.values())):
         return (
-            _invalid("the request holds a lone surrogate, which is no Unicode text", "send valid Unicode"),
+            Diagnostic.invalid(
+                "the request holds a lone surrogate, which is no Unicode text", "send valid Unicode"
+            ),
         )
     problems = list(unknown_fields(given, list(_RULES), "the request"))
     for name, (accepts, fault, hint) in _RULES.items():
         if name in given and not accepts(given[name]):
-            problems.append(_invalid(f"`{name}` {fault}", hint))
+            problems.append(Diagnostic.invalid(f"`{name}` {fault}", hint))
     if "file" not in given:
-        problems.append(_invalid("`file` is missing", "give the path of a file, folder or glob"))
+        problems.append(Diagnostic.invalid("`file` is missing", "give the path of a file, folder or glob"))
     return tuple(problems) if problems else StatRequest(**given)
 
 
@@ -116,7 +118,3 @@ _RULES: Final[Mapping[str, tuple[Callable[[object], bool], str, str]]] = {
         f"choose from {', '.join(INVENTORIES)}",
     ),
 }
-
-
-def _invalid(message: str, hint: str) -> Diagnostic:
-    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)

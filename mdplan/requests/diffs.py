@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any, Final
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Diagnostic
 from mdplan.operations.apply_diff import ApplyDiff
 from mdplan.requests.batch import FileEdits
 from mdplan.text.diff.unified_diff import FileDiff, NotADiff, read_diff
@@ -48,7 +48,7 @@ def diffs_of_others(file: FileEdits, first_index: int) -> Iterator[Diagnostic]:
             continue
         names = [name for name in (edit.files[0].old_name, edit.files[0].new_name) if name is not None]
         if names and not any(_is_same_path(name, file.file) for name in names):
-            yield _invalid(
+            yield Diagnostic.invalid(
                 f"the header of the diff names another file than `{file.file}`",
                 "leave the header out if the hunks are of this file",
             ).at(file=file.file, edit_index=index)
@@ -58,7 +58,7 @@ def _spread(diff: object) -> list[dict[str, Any]] | Diagnostic:
     """Entries of a batch, as decoded JSON, for all files of `diff`."""
     files = read_diff(diff) if isinstance(diff, str) else NotADiff("it is not a string", "send its text")
     if isinstance(files, NotADiff):
-        return _invalid(f"diff is no unified diff: {files.reason}", files.hint)
+        return Diagnostic.invalid(f"diff is no unified diff: {files.reason}", files.hint)
     problem = next((found for found in map(_obstacle, files) if found is not None), None)
     return problem or [{"file": file.old_name or file.new_name, **_entry(file)} for file in files]
 
@@ -67,11 +67,13 @@ def _obstacle(file: FileDiff) -> Diagnostic | None:
     """What keeps `file` of a diff from becoming an entry of a batch."""
     names = {file.old_name, file.new_name} - {None}
     if not names:
-        return _invalid("diff has hunks of a file that it does not name", _NAMED)
+        return Diagnostic.invalid("diff has hunks of a file that it does not name", _NAMED)
     if file.obstacle is not None:
-        return _invalid(f"diff {file.obstacle}, and only text can be edited", "leave that file out of it")
+        return Diagnostic.invalid(
+            f"diff {file.obstacle}, and only text can be edited", "leave that file out of it"
+        )
     if len(names) > 1 and not file.renames:
-        return _invalid("diff has a header that names two files, and renames none", _NAMED)
+        return Diagnostic.invalid("diff has a header that names two files, and renames none", _NAMED)
     return None
 
 
@@ -96,7 +98,3 @@ def _is_same_path(name: str, file: str) -> bool:
     left, right = name.split("/"), file.replace("\\", "/").rsplit(":", 1)[-1].split("/")
     length = min(len(left), len(right))
     return left[-length:] == right[-length:]
-
-
-def _invalid(message: str, hint: str) -> Diagnostic:
-    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)

@@ -53,7 +53,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
         known = (*wire_names(FileEdits), *known)
         files = [{name: fields.pop(name) for name in list(fields) if name in wire_names(FileEdits)}]
     elif "edits" in fields or "file" in fields:
-        return (_invalid("files stands beside file or edits", "send one file, or a list of files"),)
+        return (Diagnostic.invalid("files stands beside file or edits", "send one file, or a list of files"),)
     wishes = ReferenceWishes()
     problems = [*wishes.take(fields), *unknown_fields(fields, known, "the batch")]
     problem = _too_large(files, limits) if isinstance(files, list) else _NO_LIST
@@ -85,13 +85,17 @@ _MOST_SHOWN: Final = 100
 def _refused(data: object, limits: Limits) -> Diagnostic | None:
     """What keeps a batch from being looked at: no object, no text, no number; or more than it may hold."""
     if not isinstance(data, dict):
-        return _invalid("the batch is not a JSON object", 'send {"file": …, "edits": […]}')
+        return Diagnostic.invalid("the batch is not a JSON object", 'send {"file": …, "edits": […]}')
     items = _items(data)
     texts = [item for item in items if isinstance(item, str)]
     if not all(map(str.isascii, texts)) and any(map(has_surrogate, texts)):
-        return _invalid("the batch holds a lone surrogate, which is no Unicode text", "send valid Unicode")
+        return Diagnostic.invalid(
+            "the batch holds a lone surrogate, which is no Unicode text", "send valid Unicode"
+        )
     if any(map(_is_huge, [item for item in items if isinstance(item, int)])):
-        return _invalid(f"the batch holds a number of more than {_MOST_BITS} bits", "send it as a string")
+        return Diagnostic.invalid(
+            f"the batch holds a number of more than {_MOST_BITS} bits", "send it as a string"
+        )
     diffs = [item["diff"] for item in items if isinstance(item, dict) and isinstance(item.get("diff"), str)]
     return _over(
         ("characters of payload", sum(map(len, texts)), limits.payload_characters, "--max-payload"),
@@ -103,7 +107,7 @@ def _read_file(entry: object, where: str, first_index: int, wishes: ReferenceWis
     """Edits of one file. `where` names the entry in the list of files; it is empty for a batch of one."""
     entry = decoded_json(entry)
     if not isinstance(entry, dict):
-        return (_invalid(f"{where} is not an object", 'send {"file": …, "edits": […]}'),)
+        return (Diagnostic.invalid(f"{where} is not an object", 'send {"file": …, "edits": […]}'),)
     fields = fold_names(entry, FILE_SYNONYMS)
     problems = list(unknown_fields(fields, wire_names(FileEdits), where))
     fields = {name: value for name, value in fields.items() if name in wire_names(FileEdits)}
@@ -133,7 +137,7 @@ def _read_file(entry: object, where: str, first_index: int, wishes: ReferenceWis
 def _read_edit(edit: object, index: int, wishes: ReferenceWishes) -> Operation | Problems:
     edit = decoded_json(edit)
     if not isinstance(edit, dict):
-        return (_invalid("the edit is not an object", 'send {"op": …}').at(edit_index=index),)
+        return (Diagnostic.invalid("the edit is not an object", 'send {"op": …}').at(edit_index=index),)
     op = edit.get("op")
     model = OPERATIONS.get(op) if isinstance(op, str) else None
     if model is None:
@@ -192,10 +196,12 @@ _ALL_OPERATIONS: Final = "md_apply and `mdplan help` list them all"
 
 def _unknown_operation(op: object) -> Diagnostic:
     if not isinstance(op, str):
-        return _invalid("the edit has no op", f'name one, such as "replace_section"; {_ALL_OPERATIONS}')
+        return Diagnostic.invalid(
+            "the edit has no op", f'name one, such as "replace_section"; {_ALL_OPERATIONS}'
+        )
     near = difflib.get_close_matches(op, OPERATIONS, n=3)
     hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else _ALL_OPERATIONS
-    return _invalid(f"there is no operation `{short_name(op)}`", hint)
+    return Diagnostic.invalid(f"there is no operation `{short_name(op)}`", hint)
 
 
 _SEE_SCHEMA: Final = "see `mdplan schema batch` for what is allowed"
@@ -222,11 +228,13 @@ def value_problem(error: Mapping[str, Any], model: type[Any], where: str, hint: 
         return next(unknown_fields({str(unknown): None}, wire_names(_model_at(model, parents)), inside))
     if error["type"] == "value_error":
         about = f"{name}: " if error["loc"] else ""
-        return _invalid(about + str(error["msg"]).removeprefix("Value error, "), hint)
+        return Diagnostic.invalid(about + str(error["msg"]).removeprefix("Value error, "), hint)
     if error["type"] == "missing":
-        return _invalid(f"{name} is missing", f"give {name}{_meaning(model, error['loc'])}")
+        return Diagnostic.invalid(f"{name} is missing", f"give {name}{_meaning(model, error['loc'])}")
     is_what, advice = _in_words(str(error["type"]), error.get("ctx", {}), str(error["msg"]))
-    return _invalid(f"{name} {is_what}", advice + _as_wanted(str(error["type"]), error.get("input")))
+    return Diagnostic.invalid(
+        f"{name} {is_what}", advice + _as_wanted(str(error["type"]), error.get("input"))
+    )
 
 
 def _meaning(model: type[Any], location: Sequence[str | int]) -> str:
@@ -374,8 +382,4 @@ def _items(value: object) -> list[Any]:
     return items
 
 
-def _invalid(message: str, hint: str) -> Diagnostic:
-    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)
-
-
-_NO_LIST: Final = _invalid("files is not a list", 'send "files": [{"file": …, "edits": […]}]')
+_NO_LIST: Final = Diagnostic.invalid("files is not a list", 'send "files": [{"file": …, "edits": […]}]')

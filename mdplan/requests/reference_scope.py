@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Diagnostic
 from mdplan.requests.batch import ReferenceScope
 
 _FIELD: Final = "updateReferences"
@@ -23,10 +23,9 @@ class ReferenceWishes:
             return
         scope = _scope(fields.pop(_FIELD))
         if scope is None:
-            yield Diagnostic(
-                code=Code.INVALID_ARGUMENT,
-                message=f"`{_FIELD}` is not one of 'none', 'file' and 'workspace'",
-                hint="use one of them; true means file, false means none",
+            yield Diagnostic.invalid(
+                f"`{_FIELD}` is not one of 'none', 'file' and 'workspace'",
+                "use one of them; true means file, false means none",
             )
         else:
             self._wishes.setdefault(scope, edit_index)
@@ -40,10 +39,9 @@ class ReferenceWishes:
         """INVALID_ARGUMENT where different things were said: links are updated once, for the whole batch."""
         if len(self._wishes) > 1:
             said = " and ".join(f"`{scope}`" for scope in sorted(self._wishes))
-            yield Diagnostic(
-                code=Code.INVALID_ARGUMENT,
-                message=f"{_FIELD} is {said} in one batch, and all links are updated at once",
-                hint="say it once, beside the edits",
+            yield Diagnostic.invalid(
+                f"{_FIELD} is {said} in one batch, and all links are updated at once",
+                "say it once, beside the edits",
                 edit_index=list(self._wishes.values())[-1],
             )
 

@@ -52,7 +52,7 @@ class Workspace:
             if len(named) > 1 and not re.fullmatch(_ROOT_NAME, name):
                 message = f"`{visible(name)}` cannot name a root"
                 hint = "use two or more letters, digits, `.`, `_`, `-`; give it with `NAME=FOLDER`"
-                raise StorageRefused((Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint),))
+                raise StorageRefused((Diagnostic.invalid(message, hint),))
         scope = Scope.of(allow, deny)
         filesystem = filesystem or FileSystem()
         opened: list[Root] = []
@@ -200,7 +200,7 @@ def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, 
         if name in named:
             message = f"two roots are named `{visible(name)}`"
             hint = "give one of them another name with `NAME=FOLDER`"
-            raise StorageRefused((Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint),))
+            raise StorageRefused((Diagnostic.invalid(message, hint),))
         named[name] = folder
     return named
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.engine.reviews import OpenPlan, Reviewing
 from mdplan.storage.user.decisions import MOST_COMMENT_CHARACTERS, Decision, DecisionStore, Verdict
 from mdplan.web.labels import counted, short
@@ -98,13 +98,7 @@ class Desk:
 
 def no_such_edit(index: int) -> Problems:
     """For an edit that the plan does not have."""
-    return (
-        Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message=f"the plan has no edit {index}",
-            hint="go back to the plan and choose one",
-        ),
-    )
+    return (Diagnostic.invalid(f"the plan has no edit {index}", "go back to the plan and choose one"),)
 
 
 def _outcome(decision: Decision) -> str:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.engine.engine import Engine, plan_cache
+from mdplan.engine import plan_cache
+from mdplan.engine.engine import Engine
 from mdplan.engine.plan_cache import PlanCache
 from mdplan.engine.plan_library import PlanLibrary
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft7Validator
 
-from mdplan.diagnostics import Code, Diagnostic, warning
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.review.sarif import sarif_log
 from mdplan.text.span import Position
 
 PROBLEMS = [
-    warning(Code.BROKEN_LINK, "the link resolves to nothing", "mend it", Position(3, 7)).at(
+    Diagnostic.warning(Code.BROKEN_LINK, "the link resolves to nothing", "mend it", place=Position(3, 7)).at(
         file="docs/a b%é.md", edit_index=2
     ),
     Diagnostic(code=Code.STALE_BASE, message="moved on", file="name:b.md"),

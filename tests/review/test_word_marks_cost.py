@@ -5,7 +5,7 @@ from difflib import SequenceMatcher
 import pytest
 
 from mdplan.review.word_marks import WordMarks
-from mdplan.text.diff.diff import line_blocks
+from mdplan.text.diff import line_blocks
 
 
 def test_repeated_words_are_compared_within_an_allowance(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import unidiff
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.diagnostics import Candidate, Code, Diagnostic, warning
+from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.mcp.report_text import plan_text, refusal_text
 from mdplan.mcp.result import cut_diff, plan_answer
 from mdplan.plan import EditResult, MatchResult, Range
@@ -98,7 +98,7 @@ RESULT = EditResult(
     section_id="sha256-old",
     new_section_id="sha256-new",
     line_ends_normalized=True,
-    warnings=(warning(Code.BROKEN_LINK, "a link breaks"),),
+    warnings=(Diagnostic.warning(Code.BROKEN_LINK, "a link breaks"),),
 )
 PLAN = PlanReport(
     ok=True,
@@ -108,7 +108,7 @@ PLAN = PlanReport(
     files=(FILE,),
     diff="diff --git a/a.md b/a.md\n",
     edit_results=(RESULT,),
-    warnings=(warning(Code.BROKEN_LINK, "a link breaks"),),
+    warnings=(Diagnostic.warning(Code.BROKEN_LINK, "a link breaks"),),
 )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.diagnostics import Candidate, Code, Diagnostic, warning
+from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.mcp.result import MOST_CHARACTERS, answer, plan_answer, with_short_diff
 from mdplan.mcp.short_report import size_of, within
 from mdplan.plan import EditResult
@@ -64,7 +64,7 @@ def test_report_of_a_huge_batch_is_cut_to_fit(report: PlanReport, cut: set[str])
 
 
 def test_short_lists_stay_whole_beside_a_long_one() -> None:
-    notice = warning(Code.BROKEN_LINK, "a link breaks")
+    notice = Diagnostic.warning(Code.BROKEN_LINK, "a link breaks")
     report = replace(PLAN, files=(FILE,), warnings=(notice,) * 20)
 
     structured = plan_answer(report).structured

@@ -107,7 +107,7 @@ def test_messages_are_read_from_the_code(tmp_path: Path) -> None:
     (tmp_path / "module.py").write_text(
         "def f(name):\n"
         "    message = f'no {name}'\n"
-        "    weak = warning(Code.WEAK_CAS, 'weak')\n"
+        "    weak = Diagnostic.warning(Code.WEAK_CAS, 'weak')\n"
         "    return weak, Diagnostic(code=Code.IO_ERROR, message=message, hint='again')\n"
     )
 

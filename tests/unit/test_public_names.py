@@ -22,8 +22,8 @@ from tests.conftest import REPOSITORY
 
 NAMES = [name for name in mdplan.__all__ if name != "__version__"]
 SNAPSHOT = REPOSITORY / "tests" / "snapshots" / "public_names.txt"
-# Of `Engine`, for mdplan's own surfaces. Its docstring says so.
-INNER = {"draft", "source", "keep", "commit"}
+# For mdplan's own modules, as the docstrings of their classes say.
+INNER = {"draft", "source", "keep", "commit", "invalid", "warning", "file_exists", "of"}
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 OPTIONS = doctest.REPORT_NDIFF | doctest.NORMALIZE_WHITESPACE

@@ -9,7 +9,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, Literal
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Diagnostic
 from mdplan.storage.fs.file_name import visible
 
 if TYPE_CHECKING:
@@ -49,11 +49,13 @@ def signature(
     when = _moment(environment.get(f"{variables}DATE"), now)
     if when is None:
         message = f"`{variables}DATE` is no time"
-        return _invalid(message, "write it as 2026-01-31T12:00:00+01:00, or as seconds since the epoch")
+        return Diagnostic.invalid(
+            message, "write it as 2026-01-31T12:00:00+01:00, or as seconds since the epoch"
+        )
     if given is not None:
         written = _GIVEN.fullmatch(given.strip())
         if written is None:
-            return _invalid(f"`{visible(given)}` is no author", "write it as `Name <address>`")
+            return Diagnostic.invalid(f"`{visible(given)}` is no author", "write it as `Name <address>`")
         name, address = _clean(written[1]), _clean(written[2])
     else:
         name = _clean(environment.get(f"{variables}NAME") or _configured(config, role, "name"))
@@ -65,7 +67,7 @@ def signature(
     if not name or not address:
         missing = "email" if name else "name"
         hint = f"set {variables}{missing.upper()}, or `git config user.{missing}`"
-        return _invalid(f"nobody knows the {missing} of the {role}", hint)
+        return Diagnostic.invalid(f"nobody knows the {missing} of the {role}", hint)
     return Signature(f"{name} <{address}>".encode("utf-8", "surrogateescape"), *when)
 
 
@@ -119,7 +121,3 @@ def _moment(given: str | None, now: float) -> tuple[int, int] | None:
 
 def _local_offset(seconds: int) -> int:
     return time.localtime(seconds).tm_gmtoff
-
-
-def _invalid(message: str, hint: str) -> Diagnostic:
-    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)

@@ -11,7 +11,7 @@ from mdplan.bot.manifest.loading import LoadedManifest, checked, read_manifest
 from mdplan.bot.manifest.model import Manifest
 from mdplan.bot.manifest.placeholders import Values
 from mdplan.bot.manifest.source_map import Located, read_located
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic, Problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ def _values(path: str, manifest: Manifest, located: Located, given: Given) -> Va
             environment[name] = os.environ[name]
         else:
             problems.append(
-                _refused(f"the environment has no variable `{name}`", "set it, or leave --env out")
+                Diagnostic.invalid(f"the environment has no variable `{name}`", "set it, or leave --env out")
             )
     data: dict[str, Any] = {}
     for name, file in {**manifest.data, **given.data}.items():
@@ -80,17 +80,13 @@ def _json_of(path: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
         reason = f"{error.msg} at line {error.lineno}, column {error.colno}"
     except (RecursionError, ValueError):
         reason = "it is too deep, or a number in it too long"
-    return _refused(f"`{path}` is not JSON: {reason}", "data files are JSON")
+    return Diagnostic.invalid(f"`{path}` is not JSON: {reason}", "data files are JSON")
 
 
 def _text_of(path: str) -> str | Diagnostic:
     try:
         return Path(path).read_bytes().decode("utf-8-sig")
     except OSError as error:
-        return _refused(f"`{path}` cannot be read: {error.strerror}", "name a file that is there")
+        return Diagnostic.invalid(f"`{path}` cannot be read: {error.strerror}", "name a file that is there")
     except ValueError:
-        return _refused(f"`{path}` is not UTF-8", "write it in UTF-8")
-
-
-def _refused(message: str, hint: str) -> Diagnostic:
-    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)
+        return Diagnostic.invalid(f"`{path}` is not UTF-8", "write it in UTF-8")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Diagnostic
 from mdplan.text.search.similar_names import NameIndex
 
 _OPENING: Final = "{{"
@@ -123,7 +123,7 @@ def text_of(value: float) -> str:
 
 def misuse(reason: str, hint: str) -> Diagnostic:
     """INVALID_ARGUMENT for something in a manifest."""
-    return Diagnostic(code=Code.INVALID_ARGUMENT, message=reason, hint=hint)
+    return Diagnostic.invalid(reason, hint)
 
 
 def _as_text(name: Name, values: Values) -> str | Diagnostic:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Diagnostic
 from mdplan.text.span import Position
 
 if TYPE_CHECKING:
@@ -160,10 +160,9 @@ def _start(node: "Node") -> Position:
 
 
 def _refused(name: str, reason: str, place: Position | None) -> Diagnostic:
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message=f"the manifest {reason}",
-        hint="see `mdplan schema manifest` for what belongs there",
+    return Diagnostic.invalid(
+        f"the manifest {reason}",
+        "see `mdplan schema manifest` for what belongs there",
         file=name,
         place=place,
     )

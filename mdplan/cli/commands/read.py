@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from mdplan.cli.session import Session, engine_command
-from mdplan.diagnostics import Code, Diagnostic, Exit
+from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.field_names import holds_surrogate
 from mdplan.limit_options import FILES, PATTERNS
 from mdplan.markdown.section_id import section_id_digits
@@ -106,16 +106,18 @@ def _target(file: str, wishes: Mapping[str, Any]) -> ReadTarget | Diagnostic:
         lines = _LINES.fullmatch(wishes["lines"])
         first, last = (int(lines[1]), int(lines[2] or lines[1])) if lines else (0, 0)
         if not 1 <= first <= last:
-            return _invalid("--lines is no range of lines", "write --lines 12-25")
+            return Diagnostic.invalid("--lines is no range of lines", "write --lines 12-25")
         fields["lines"] = Lines(start=first, end=last)
     target = ReadTarget(file=file, **fields)
     for name in ("match", "until"):
         if fields.get(name) == "":
-            return _invalid(f"`{name}` is empty", "give at least one character")
+            return Diagnostic.invalid(f"`{name}` is empty", "give at least one character")
     if any(map(holds_surrogate, fields.values())):
-        return _invalid("an option holds bytes that are no text", "write it in the encoding of the terminal")
+        return Diagnostic.invalid(
+            "an option holds bytes that are no text", "write it in the encoding of the terminal"
+        )
     fault = next(target.faults(), None)
-    return target if fault is None else _invalid(fault, ONE_PLACE)
+    return target if fault is None else Diagnostic.invalid(fault, ONE_PLACE)
 
 
 def _section(wishes: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,10 +129,6 @@ def _section(wishes: Mapping[str, Any]) -> dict[str, Any]:
     elif names:
         fields["heading_path"] = names
     return fields
-
-
-def _invalid(message: str, hint: str) -> Diagnostic:
-    return Diagnostic(code=Code.INVALID_ARGUMENT, message=message, hint=hint)
 
 
 _LINES: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")

@@ -17,7 +17,7 @@ from mdplan.cli.page_review import (
 )
 from mdplan.cli.report_view import counted
 from mdplan.cli.session import Session, engine_command
-from mdplan.diagnostics import Code, Diagnostic, Exit
+from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
@@ -213,8 +213,6 @@ def _ask(question: str) -> str | None:
     return line.rstrip("\n") if line else None
 
 
-_APPLIED = Diagnostic(
-    code=Code.INVALID_ARGUMENT,
-    message="the plan is applied: there is nothing to decide",
-    hint="`mdplan undo` takes it back",
+_APPLIED = Diagnostic.invalid(
+    "the plan is applied: there is nothing to decide", "`mdplan undo` takes it back"
 )

@@ -5,7 +5,7 @@ from typing import Any, Final
 import click
 
 from mdplan.cli.session import Session, engine_command
-from mdplan.diagnostics import Code, Diagnostic, Exit
+from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.field_names import holds_surrogate
 from mdplan.limit_options import FILES, PATTERNS
 from mdplan.markdown.elements.node_kind import NodeKind
@@ -14,10 +14,8 @@ from mdplan.reports.read import SearchReport
 from mdplan.text.search.pattern import MatchType
 from mdplan.text.visible_text import escaped
 
-_NO_TEXT: Final = Diagnostic(
-    code=Code.INVALID_ARGUMENT,
-    message="`pattern` is no text",
-    hint="give at least one character, in the encoding of the terminal",
+_NO_TEXT: Final = Diagnostic.invalid(
+    "`pattern` is no text", "give at least one character, in the encoding of the terminal"
 )
 
 

@@ -70,20 +70,17 @@ def key_not_found(content: FrontMatterContent, key: Key, *, hint: str = "") -> D
 def two_meanings(keys: Sequence[Key]) -> Diagnostic:
     """INVALID_ARGUMENT for a dotted key that could mean any of `keys`."""
     spelled = (f'`"key": {json.dumps(list(key), ensure_ascii=False)}`' for key in keys)
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message="the dots of this key could be part of a name, as in others here, or stand between maps",
-        hint=f"send an array: {' or '.join(spelled)}",
+    return Diagnostic.invalid(
+        "the dots of this key could be part of a name, as in others here, or stand between maps",
+        f"send an array: {' or '.join(spelled)}",
     )
 
 
 def null_in_toml(content: FrontMatterContent, value: object) -> Iterator[Diagnostic]:
     """INVALID_ARGUMENT where `value` is null, or holds one, and the block is TOML."""
     if content.format is FrontMatterFormat.TOML and _holds_null(value):
-        yield Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message="TOML has no null",
-            hint="delete the key with delete_front_matter, or give another value",
+        yield Diagnostic.invalid(
+            "TOML has no null", "delete the key with delete_front_matter, or give another value"
         )
 
 
@@ -91,10 +88,9 @@ def not_of_kind(outline: Outline, content: FrontMatterContent, key: Key, wanted:
     """INVALID_ARGUMENT for the value of `key`, which is not `wanted`."""
     place = place_of(outline, content, key)
     at = f" at line {place.line}" if place else ""
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message=f"{shown(key)}{at} is {kind_of(value_at(content.values, key))}, not {wanted}",
-        hint="name another key, or give this one a new value with set_front_matter",
+    return Diagnostic.invalid(
+        f"{shown(key)}{at} is {kind_of(value_at(content.values, key))}, not {wanted}",
+        "name another key, or give this one a new value with set_front_matter",
         place=place,
     )
 

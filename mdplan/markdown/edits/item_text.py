@@ -68,10 +68,9 @@ def check_item(item: ItemText, marker: Marker) -> Diagnostic | None:
     lists = Lists(tree, text, lines).all
     is_one = len(tree.roots) == 1 and len(lists) > 0 and len(lists[0].items) == 1
     if not is_one or lists[0].block.markup != marker.text[-1] or lists[0].last_line != lines.count:
-        return Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message=f"behind the marker `{marker.text}` this text would not be one item",
-            hint="put a backslash before the character that makes it another block",
+        return Diagnostic.invalid(
+            f"behind the marker `{marker.text}` this text would not be one item",
+            "put a backslash before the character that makes it another block",
         )
     left_open = next((block for block in lists[0].items[0].children if is_left_open(block, text)), None)
     if left_open is None:
@@ -95,10 +94,9 @@ def _without_marker(text: str) -> str | Diagnostic:
     listing: MarkdownList = lists.all[0]
     marker = lists.marker(listing, 0)
     if len(tree.roots) > 1 or len(listing.items) > 1 or marker is None:
-        return Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message="item holds a list, and it is the text of one item",
-            hint="send one edit an item, with the text that stands behind its marker",
+        return Diagnostic.invalid(
+            "item holds a list, and it is the text of one item",
+            "send one edit an item, with the text that stands behind its marker",
         )
     first, *more = text[marker.span.end :].split("\n")
     width = len(marker.indentation)

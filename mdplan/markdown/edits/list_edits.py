@@ -203,10 +203,9 @@ def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagn
     if problem is not None:
         return problem
     if containers.share_line(first):
-        return Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message=f"the item at line {first} is all that the item around it begins with",
-            hint="remove the outer item, or give it other text with replace_match or replace_lines",
+        return Diagnostic.invalid(
+            f"the item at line {first} is all that the item around it begins with",
+            "remove the outer item, or give it other text with replace_match or replace_lines",
         )
     claimed = lines.span(first, last)
     if containers.block is None:
@@ -320,8 +319,7 @@ def _interrupts(outline: Outline, block: Block) -> bool:
 
 
 def _unproven(line: int) -> Diagnostic:
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message=f"the marker of the item at line {line} could not be found in the source",
-        hint="use replace_lines or insert_lines there",
+    return Diagnostic.invalid(
+        f"the marker of the item at line {line} could not be found in the source",
+        "use replace_lines or insert_lines there",
     )

@@ -50,10 +50,8 @@ def find_by_id(outline: Outline, reference: str) -> Section | Diagnostic:
     """
     digits = section_id_digits(reference)
     if digits is None:
-        return Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message="sectionId is not `sha256-` and at least 8 hex digits",
-            hint="copy a sectionId from md_stat",
+        return Diagnostic.invalid(
+            "sectionId is not `sha256-` and at least 8 hex digits", "copy a sectionId from md_stat"
         )
     found = outline.with_digits(digits)
     if len(found) == 1:

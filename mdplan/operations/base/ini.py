@@ -136,8 +136,7 @@ def ini_of(outline: Outline) -> IniOutline:
 def if_fault(field: str, fault: str | None) -> Iterator[Diagnostic]:
     """INVALID_ARGUMENT where `fault` says why an INI file cannot hold what stands in `field`."""
     if fault is not None:
-        yield Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message=f"`{field}` {fault}, so that it would not be read back as it is",
-            hint="use replace_lines or replace_match for lines that only your program reads so",
+        yield Diagnostic.invalid(
+            f"`{field}` {fault}, so that it would not be read back as it is",
+            "use replace_lines or replace_match for lines that only your program reads so",
         )

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final
 
 from pydantic import Field, field_validator, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic, Problems, warning
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.matches import (
     EXCLUDED_BY_DEFAULT,
     UNDECIDED,
@@ -288,7 +288,7 @@ def _undecided(count: int) -> Diagnostic:
     which = (
         "1 match was left out because its" if count == 1 else f"{count} matches were left out because their"
     )
-    return warning(
+    return Diagnostic.warning(
         Code.UNDECIDED_NODE,
         f"{which} place in the Markdown could not be proven",
         "use replace_range there",

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Diagnostic
 
 _FLAGS: Final = {"i": ("caseSensitive", False), "m": ("multiline", True), "s": ("dotAll", True)}
 _SCOPE_FIELDS: Final = frozenset({"sectionId", "headingPath", "heading", "anchor", "occurrence", "lines"})
@@ -31,16 +31,11 @@ def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any] | Diagnostic
         _fold_exclusions(folded)
         _fold_scope(folded)
     except _ContradictionError as contradiction:
-        return Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message=str(contradiction),
-            hint="give each option once, in its flat form",
-        )
+        return Diagnostic.invalid(str(contradiction), "give each option once, in its flat form")
     if folded.get("occurrence") is not None and not {"heading", "headingPath"} & folded.keys():
-        return Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message="occurrence picks one of several equal headings, not a match",
-            hint=f'use `"matchSelection": "{folded["occurrence"]}"` for the match',
+        return Diagnostic.invalid(
+            "occurrence picks one of several equal headings, not a match",
+            f'use `"matchSelection": "{folded["occurrence"]}"` for the match',
         )
     return folded
 

@@ -304,16 +304,13 @@ class SectionTargeted(Operation):
         if isinstance(section, Diagnostic):
             return section
         if section.is_root and not self.accepts_root:
-            return Diagnostic(
-                code=Code.INVALID_ARGUMENT,
-                message=f"{self.op} needs a heading, and the preamble has none",
-                hint="name a section that has a heading",
+            return Diagnostic.invalid(
+                f"{self.op} needs a heading, and the preamble has none", "name a section that has a heading"
             )
         if section.nested and not self.accepts_nested:
-            return Diagnostic(
-                code=Code.INVALID_ARGUMENT,
-                message=f"the heading at line {section.first_line} is in a quote or list: it has no section",
-                hint="nested headings can be renamed; for other text use replace_match or replace_range",
+            return Diagnostic.invalid(
+                f"the heading at line {section.first_line} is in a quote or list: it has no section",
+                "nested headings can be renamed; for other text use replace_match or replace_range",
             )
         if self.section_sha256 and outline.hashed_part(section, self.section_sha256) is None:
             return Diagnostic(

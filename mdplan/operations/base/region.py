@@ -40,10 +40,9 @@ def claim_of_region(outline: Outline, region: Region) -> Claim:
 
 def inside_of_a_line(region: Region, why: str, advice: str) -> Diagnostic:
     """INVALID_ARGUMENT for a `region` inside of a line, which `why` cannot stay so."""
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message=f"the region stands inside of line {region.start.line}, and {why}",
-        hint=f"{advice}, or put the markers on lines of their own first",
+    return Diagnostic.invalid(
+        f"the region stands inside of line {region.start.line}, and {why}",
+        f"{advice}, or put the markers on lines of their own first",
     )
 
 

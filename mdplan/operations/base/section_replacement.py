@@ -114,10 +114,9 @@ def _other_heading(section: Section, payload: Payload, *, has_heading: bool) -> 
         return None
     if payload.headings[0].level > section.level:
         return None
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message="the payload has another heading at or above the level of the section",
-        hint="to change the heading use rename_heading; to add a section beside it use insert_section; "
+    return Diagnostic.invalid(
+        "the payload has another heading at or above the level of the section",
+        "to change the heading use rename_heading; to add a section beside it use insert_section; "
         "subsections need a deeper level",
     )
 

@@ -161,9 +161,8 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def _unproven(table: TableSource) -> Diagnostic:
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message=f"the cells of the table at line {table.block.first_line} could not be found in the source",
-        hint="use replace_lines there",
+    return Diagnostic.invalid(
+        f"the cells of the table at line {table.block.first_line} could not be found in the source",
+        "use replace_lines there",
         place=table.lines.position(table.block.span.start),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from mdplan.diagnostics import Code, Diagnostic, Problems, warning
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.links.link_target import FileTree
 from mdplan.markdown.links.targets import resolvable_targets
 from mdplan.markdown.outline.outline import Outline
@@ -105,7 +105,9 @@ def _warning(updated: BuiltFile, link: BrokenLink, edits: EditList) -> Diagnosti
     """BROKEN_LINK for `link`, which `edits` moved to its place in the result."""
     offset = edits.map_offset(link.offset)
     place = updated.result.source.lines.position(link.offset if offset is None else offset)
-    return warning(Code.BROKEN_LINK, f"the link at line {place.line} resolves to nothing", link.hint, place)
+    return Diagnostic.warning(
+        Code.BROKEN_LINK, f"the link at line {place.line} resolves to nothing", link.hint, place=place
+    )
 
 
 def _headings(outline: Outline) -> list[tuple[int, bool, str | None]]:

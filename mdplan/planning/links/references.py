@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from mdplan.diagnostics import Code, Diagnostic, Problems, warning
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.blocks.blocks import BlockKind
 from mdplan.markdown.links.links import LocalLink, footnote_links, reference_labels, reference_uses
 from mdplan.markdown.outline.outline import Outline
@@ -82,11 +82,11 @@ def _labels(built: BuiltFile) -> Iterator[Diagnostic]:
         start = built.edits.map_offset(use.span.start, after=True)
         if use.label in lost and start is not None:
             place = built.result.source.lines.position(start)
-            yield warning(
+            yield Diagnostic.warning(
                 Code.BROKEN_LINK,
                 f"the link at line {place.line} uses the label of a definition that is gone",
                 "keep the definition, or change the link too",
-                place,
+                place=place,
             )
 
 
@@ -113,9 +113,9 @@ def _definitions(outline: Outline, areas: Sequence[Span] | None = None) -> set[s
 
 def _footnote_warning(built: BuiltFile, link: LocalLink) -> Diagnostic:
     place = built.result.source.lines.position(link.span.start)
-    return warning(
+    return Diagnostic.warning(
         Code.BROKEN_LINK,
         f"the link at line {place.line} resolves to nothing",
         "correct the link in the same batch",
-        place,
+        place=place,
     )

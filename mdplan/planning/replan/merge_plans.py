@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.plan import EditResult, Effect, FileChange, Plan
 
 
@@ -85,9 +85,8 @@ def _repeated(parts: Sequence[_Part]) -> list[str]:
 
 
 def _twice(path: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.INVALID_ARGUMENT,
-        message=f"`{path}` would be changed twice, by edits of different files",
-        hint="let one file write into it; a new name must be free",
+    return Diagnostic.invalid(
+        f"`{path}` would be changed twice, by edits of different files",
+        "let one file write into it; a new name must be free",
         file=path,
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, overload
 
-from mdplan.diagnostics import Code, Diagnostic, Problems, file_exists
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.outline import Outline
 from mdplan.plan import FileChange, Plan
@@ -182,7 +182,7 @@ def _is_result(change: FileChange, file: FoundFile) -> bool:
 def stale_file(change: FileChange, file: FoundFile) -> Diagnostic | None:
     """What is not as the plan of `change` saw it; None when `file` is its base. Errors: as `stale_files`."""
     if file.renamed_sha256 is not None:
-        return file_exists(change.new_path or change.path)
+        return Diagnostic.file_exists(change.new_path or change.path)
     if file.sha256 == change.base_sha256:
         return None
     source = file.read()
@@ -193,7 +193,7 @@ def stale_file(change: FileChange, file: FoundFile) -> Diagnostic | None:
             hint="plan again on the files that are there",
             file=change.path,
         )
-    return file_exists(change.path) if change.base_sha256 is None else _moved_on(change, source)
+    return Diagnostic.file_exists(change.path) if change.base_sha256 is None else _moved_on(change, source)
 
 
 def _moved_on(change: FileChange, source: Source) -> Diagnostic:

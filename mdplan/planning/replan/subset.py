@@ -15,10 +15,8 @@ def accepted_batch(batch: Batch) -> Batch | Diagnostic:
     """`batch` with its accepted edits only. Errors: INVALID_ARGUMENT for an index that it does not have."""
     accept = frozenset(batch.accept or ())
     if not accept or max(accept) >= batch.edit_count:
-        return Diagnostic(
-            code=Code.INVALID_ARGUMENT,
-            message=f"accept must name edits from 0 to {batch.edit_count - 1}",
-            hint="leave accept out to take all edits",
+        return Diagnostic.invalid(
+            f"accept must name edits from 0 to {batch.edit_count - 1}", "leave accept out to take all edits"
         )
     files = []
     index = 0

@@ -25,10 +25,9 @@ from mdplan.text.span import Lines, Span
 OP: Final = "undo"
 _LISTED: Final = 5
 
-UNDO_IS_WHOLE: Final = Diagnostic(
-    code=Code.INVALID_ARGUMENT,
-    message="accept stands beside the plan of an undo, which has no parts",
-    hint="apply it whole, or write the old text that you want with a batch of its own",
+UNDO_IS_WHOLE: Final = Diagnostic.invalid(
+    "accept stands beside the plan of an undo, which has no parts",
+    "apply it whole, or write the old text that you want with a batch of its own",
 )
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from mdplan.diagnostics import Code, Problems, warning
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.planning.build import BuiltFile
 from mdplan.text.diff.changed_lines import changed_lines
 from mdplan.text.lines import LineIndex
@@ -25,7 +25,7 @@ def large_deletions(built: BuiltFile) -> Problems:
     if not _is_large(gone, lines.count):
         return ()
     return (
-        warning(
+        Diagnostic.warning(
             Code.LARGE_DELETION,
             f"the file loses {gone} of its {lines.count} lines",
             "look through the diff: all that it removes should be meant to go",

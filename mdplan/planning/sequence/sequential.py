@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from mdplan.diagnostics import Code, Diagnostic, Problems, warning
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.operations.base.operation import Operation
 from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.resolve import ResolvedEdit, has_run_long, resolve_edits
@@ -99,7 +99,7 @@ def _with_overlaps(built: BuiltFile, written: Mapping[int, tuple[Span, ...]]) ->
     ]
     if not touched:
         return [item]
-    notice = warning(
+    notice = Diagnostic.warning(
         Code.OVERLAPPING_EDIT,
         f"edit {item.index} changes text that edit {', '.join(map(str, touched))} wrote",
         "that is how sequential works; make one edit of them if it was not meant",

@@ -28,6 +28,8 @@ _CODES: Final = {
 class StorageRefused(Exception):  # noqa: N818 - It is an answer of the environment, not a bug.
     """A commit or the opening of a root was refused; `problems` says why, errors before warnings.
 
+    The constructor `of` is for mdplan itself.
+
     >>> try:
     ...     Engine.open(["missing"])
     ... except StorageRefused as refused:
@@ -38,6 +40,11 @@ class StorageRefused(Exception):  # noqa: N818 - It is an answer of the environm
     def __init__(self, problems: Problems) -> None:
         super().__init__("; ".join(problem.message for problem in problems))
         self.problems = problems
+
+    @classmethod
+    def of(cls, code: Code, message: str, hint: str, *, file: str | None = None) -> "StorageRefused":
+        """The exception with one problem."""
+        return cls((Diagnostic(code=code, message=message, hint=hint, file=file),))
 
 
 def of_error(error: OSError, shown: str, doing: str) -> Diagnostic:

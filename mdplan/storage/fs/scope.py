@@ -92,7 +92,7 @@ def cost_problem(glob: str) -> Diagnostic | None:
 
 
 def _invalid(glob: str, reason: str, hint: str = _AS_GIT) -> Diagnostic:
-    return Diagnostic(code=Code.INVALID_ARGUMENT, message=f"`{visible(glob)}` {reason}", hint=hint)
+    return Diagnostic.invalid(f"`{visible(glob)}` {reason}", hint)
 
 
 def _refused(shown: str, reason: str) -> Diagnostic:

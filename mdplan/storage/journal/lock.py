@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code
 from mdplan.storage.fs.errors import StorageRefused, refusing
 from mdplan.storage.fs.file_name import visible
 from mdplan.storage.fs.root import STATE_FOLDER, Root
@@ -129,18 +129,14 @@ def _check_same_folder(root: Root) -> None:
         same = os.path.samestat(filesystem.status_at(root.path), filesystem.status(root.descriptor))
     if not same:
         message = "the root folder was replaced by another one since it was opened"
-        raise StorageRefused((Diagnostic(code=Code.IO_ERROR, message=message, hint="start mdplan again"),))
+        raise StorageRefused.of(Code.IO_ERROR, message, "start mdplan again")
 
 
 def _timed_out(root: Root, state_folder: int, timeout: float) -> StorageRefused:
     found = holder(root, state_folder)
     who = f" ({found} holds it)" if found else ""
-    return StorageRefused(
-        (
-            Diagnostic(
-                code=Code.LOCK_TIMEOUT,
-                message=f"another mdplan has been committing below `{visible(root.given)}` for {timeout:g} s",
-                hint=f"try again, or wait longer with the option for the lock's timeout{who}",
-            ),
-        )
+    return StorageRefused.of(
+        Code.LOCK_TIMEOUT,
+        f"another mdplan has been committing below `{visible(root.given)}` for {timeout:g} s",
+        f"try again, or wait longer with the option for the lock's timeout{who}",
     )

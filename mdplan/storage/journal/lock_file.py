@@ -80,7 +80,7 @@ def _take(root: Root, descriptor: int) -> bool:
             raise StorageRefused((of_error(error, root.show(STATE_FOLDER), "locking"),)) from error
         message = "the file system of the root has no file locks"
         hint = "work on a copy on a local disk"
-        raise StorageRefused((Diagnostic(code=Code.LOCK_UNSUPPORTED, message=message, hint=hint),)) from error
+        raise StorageRefused.of(Code.LOCK_UNSUPPORTED, message, hint) from error
 
 
 def _release(descriptor: int) -> None:

@@ -10,7 +10,7 @@ import stat
 from contextlib import suppress
 from typing import Final
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code
 from mdplan.storage.fs.errors import StorageRefused, refusing
 from mdplan.storage.fs.root import STATE_FOLDER, Root
 from mdplan.text.value import value
@@ -177,13 +177,9 @@ def _write_once(root: Root, folder: int, name: str, data: bytes) -> None:
 def unsafe(root: Root, reason: str) -> StorageRefused:
     """The refusal of a state folder that is a trap."""
     shown = root.show(STATE_FOLDER)
-    return StorageRefused(
-        (
-            Diagnostic(
-                code=Code.STATE_DIR_UNSAFE,
-                message=f"the state folder `{shown}` {reason}",
-                hint="look at it, then remove it or make it a folder of your own with mode 0700",
-                file=shown,
-            ),
-        )
+    return StorageRefused.of(
+        Code.STATE_DIR_UNSAFE,
+        f"the state folder `{shown}` {reason}",
+        "look at it, then remove it or make it a folder of your own with mode 0700",
+        file=shown,
     )

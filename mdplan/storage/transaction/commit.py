@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mdplan.diagnostics import Code, Diagnostic, Problems, Severity, warning
+from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage.durability import Durability
 from mdplan.storage.fs.errors import StorageRefused, refusing
 from mdplan.storage.fs.regular_file import KnownContent
@@ -194,7 +194,7 @@ def _write_record(staged: Staged, record: Record) -> None:
     if len(record.note) > MAX_RECORD_BYTES // 2:
         message = "the plan is too large for the journal"
         hint = "send the edits in several batches"
-        raise StorageRefused((Diagnostic(code=Code.BATCH_TOO_LARGE, message=message, hint=hint),))
+        raise StorageRefused.of(Code.BATCH_TOO_LARGE, message, hint)
     state = staged.state
     if state.syncs:
         staged.durable &= make_lasting(state.root, staged.lock.state_folder)
@@ -281,7 +281,7 @@ def _in_doubt() -> Diagnostic:
 
 
 def _not_undoable() -> Diagnostic:
-    return warning(
+    return Diagnostic.warning(
         Code.NOT_UNDOABLE,
         "the old content of a file could not be put into the history, so this commit cannot be undone",
         "keep a copy elsewhere if you need it",
@@ -289,7 +289,7 @@ def _not_undoable() -> Diagnostic:
 
 
 def _weak() -> Diagnostic:
-    return warning(
+    return Diagnostic.warning(
         Code.WEAK_CAS,
         "two files cannot change places on this file system: a write of another program in the moment of the"
         " commit could have been lost",

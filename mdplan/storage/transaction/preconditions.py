@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mdplan.diagnostics import Code, Diagnostic, file_exists
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.errors import StorageRefused, of_error
 from mdplan.storage.fs.folders import Folders, folder_of
 from mdplan.storage.fs.regular_file import read_leaf, write_refusal
@@ -97,7 +97,7 @@ def _find_created(
         return Base(file, _entry(file, path))
     except OSError as error:
         return of_error(error, shown, "looking at")
-    return file_exists(shown)
+    return Diagnostic.file_exists(shown)
 
 
 def _find_based(
@@ -155,7 +155,7 @@ def _changed_since(target: Target) -> Diagnostic | None:
             return None
         return of_error(error, place.shown, "looking at")
     if target.status is None:
-        return file_exists(place.shown)
+        return Diagnostic.file_exists(place.shown)
     if _traits(status) == _traits(target.status):
         return None
     read = read_leaf(disk, place.folder, place.leaf, place.shown, place.entry.at_most)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Literal
 
-from mdplan.diagnostics import Code, Diagnostic, file_exists
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.durability import Durability
 from mdplan.storage.fs.errors import StorageRefused, refusing
 from mdplan.storage.fs.filesystem import NO_LINK, FileSystem
@@ -78,7 +78,7 @@ def _create(disk: FileSystem, target: Target) -> None:
     try:
         disk.rename_new(place.folder, place.temporary, place.folder, place.leaf)
     except FileExistsError as error:
-        raise StorageRefused((file_exists(place.shown),)) from error
+        raise StorageRefused((Diagnostic.file_exists(place.shown),)) from error
 
 
 def _delete(disk: FileSystem, target: Target) -> None:
@@ -133,13 +133,9 @@ def _rename_over(disk: FileSystem, target: Target) -> None:
 
 
 def _late_write(target: Target) -> StorageRefused:
-    return StorageRefused(
-        (
-            Diagnostic(
-                code=Code.CONFLICT_LATE_WRITE,
-                message=f"another program wrote `{target.place.shown}` during the commit",
-                hint="plan again on its new content",
-                file=target.place.shown,
-            ),
-        )
+    return StorageRefused.of(
+        Code.CONFLICT_LATE_WRITE,
+        f"another program wrote `{target.place.shown}` during the commit",
+        "plan again on its new content",
+        file=target.place.shown,
     )
