@@ -94,6 +94,10 @@ class Workspace:
             return replace(checked, file=visible(path))
         return FileName(root.name, checked)
 
+    def contains(self, path: str) -> bool:
+        """Whether the absolute `path` lies inside a root, by its name; it need not exist or be allowed."""
+        return not isinstance(self._split_absolute(path), Diagnostic)
+
     def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
         """Read a file, once. Errors: those of `Root.read`."""
         return self.root_of(name).read(name.path, max_bytes)

@@ -1,17 +1,18 @@
-"""What a manifest and its values are read from: the manifest's file, JSON files, options, the environment."""
+"""Inputs of a manifest: its own file, JSON data files, options, and environment variables."""
 
 import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
+from mdplan.bot.manifest.input_files import InputFiles
 from mdplan.bot.manifest.loading import LoadedManifest, checked, read_manifest
 from mdplan.bot.manifest.model import Manifest
 from mdplan.bot.manifest.placeholders import Values
 from mdplan.bot.manifest.source_map import Located, read_located
 from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.storage.fs.file_name import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,23 +28,27 @@ class Given:
     data: Mapping[str, str] = field(default_factory=dict)
 
 
-def load_manifest(path: str, given: Given) -> LoadedManifest | Problems:
-    """The manifest in the file `path`, with its values; or all that is wrong with it, by line and column.
+def load_manifest(path: str, given: Given, files: InputFiles | None = None) -> LoadedManifest | Problems:
+    """The manifest in the file `path`, with its values; or all its problems, by line and column.
 
-    Errors: INVALID_ARGUMENT, UNKNOWN_FIELD, and what the door says of edits without placeholders.
+    `files` reads it and its data; without it, they are read below the folder of the manifest. Errors:
+    INVALID_ARGUMENT, UNKNOWN_FIELD, and those of `read_batch` for edits without placeholders.
     """
-    text = _text_of(path)
+    files = files or InputFiles()
+    text = files.read(path)
     located = text if isinstance(text, Diagnostic) else read_located(text, path)
     if not isinstance(located, Located):
         return (located,)
     manifest = read_manifest(path, located)
     if not isinstance(manifest, Manifest):
         return manifest
-    values = _values(path, manifest, located, given)
+    values = _values(path, manifest, located, given, files)
     return checked(path, manifest, located, values) if isinstance(values, Values) else values
 
 
-def _values(path: str, manifest: Manifest, located: Located, given: Given) -> Values | Problems:
+def _values(
+    path: str, manifest: Manifest, located: Located, given: Given, files: InputFiles
+) -> Values | Problems:
     problems: list[Diagnostic] = []
     environment: dict[str, str] = {}
     for name in given.environment:
@@ -56,7 +61,7 @@ def _values(path: str, manifest: Manifest, located: Located, given: Given) -> Va
     data: dict[str, Any] = {}
     for name, file in {**manifest.data, **given.data}.items():
         is_given = name in given.data
-        found = _json_of(file if is_given else str(Path(path).parent / file))
+        found = _json_of(files.read(file) if is_given else files.beside(path, file), file)
         data[name] = found
         if isinstance(found, Diagnostic) and not is_given:
             problems.append(_placed(found, path, located, name))
@@ -70,8 +75,7 @@ def _placed(problem: Diagnostic, path: str, located: Located, name: str) -> Diag
     return replace(problem, file=path, place=located.place(("data", name)))
 
 
-def _json_of(path: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
-    text = _text_of(path)
+def _json_of(text: str | Diagnostic, file: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
     if isinstance(text, Diagnostic):
         return text
     try:
@@ -79,14 +83,5 @@ def _json_of(path: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
     except json.JSONDecodeError as error:
         reason = f"{error.msg} at line {error.lineno}, column {error.colno}"
     except (RecursionError, ValueError):
-        reason = "it is too deep, or a number in it too long"
-    return Diagnostic.invalid(f"`{path}` is not JSON: {reason}", "data files are JSON")
-
-
-def _text_of(path: str) -> str | Diagnostic:
-    try:
-        return Path(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        return Diagnostic.invalid(f"`{path}` cannot be read: {error.strerror}", "name a file that is there")
-    except ValueError:
-        return Diagnostic.invalid(f"`{path}` is not UTF-8", "write it in UTF-8")
+        reason = "it is nested too deeply, or contains a number that is too long"
+    return Diagnostic.invalid(f"`{visible(file)}` is not JSON: {reason}", "data files are JSON")

@@ -120,7 +120,7 @@ def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noq
 
     The diff goes to standard output, in a form that `git apply` takes, and everything else to standard error.
     """
-    loaded, how = _loaded(given), _how(session, given)
+    loaded, how = _loaded(session, given), _how(session, given)
     if isinstance(loaded, tuple):
         return session.refuse(*loaded)
     with _proposed(session, loaded, how, given["ref"], keeps=True) as proposal:
@@ -154,7 +154,7 @@ def check(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 
     Nothing is written, and no plan is saved.
     """
-    loaded, how = _loaded(given), _how(session, given)
+    loaded, how = _loaded(session, given), _how(session, given)
     if isinstance(loaded, tuple):
         return session.refuse(*loaded)
     with _proposed(session, loaded, how, given["ref"], keeps=False) as proposal:
@@ -190,7 +190,7 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     idle = [name.replace("_", "-") for name, value in wanted.items() if value is not None]
     if given["ref"] is None and idle:
         raise click.UsageError(f"`--{idle[0]}` needs `--git`.")
-    loaded, how = _loaded(given), _how(session, given)
+    loaded, how = _loaded(session, given), _how(session, given)
     if isinstance(loaded, tuple):
         return session.refuse(*loaded)
     report = _applied(session, loaded, how, given["ref"], wanted)
@@ -230,11 +230,14 @@ def _applied(
     return apply_to_branch(session.open_engine(), loaded, how, ref, GitCommit(**wanted, rebases=rebases))
 
 
-def _loaded(given: dict[str, Any]) -> "LoadedManifest | Problems":
+def _loaded(session: Session, given: dict[str, Any]) -> "LoadedManifest | Problems":
+    from mdplan.bot.manifest.input_files import InputFiles
     from mdplan.bot.manifest.inputs import Given, load_manifest
 
     values = Given(variables=given["variables"], environment=tuple(given["environment"]), data=given["data"])
-    return load_manifest(given["manifest"], values)
+    documents = session.open_files()
+    with documents.workspace as workspace:
+        return load_manifest(given["manifest"], values, InputFiles(workspace, documents.max_file_bytes))
 
 
 def _how(session: Session, given: dict[str, Any]) -> "How":

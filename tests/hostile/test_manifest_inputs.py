@@ -1,0 +1,143 @@
+"""S3: a manifest, and the data that it names, never lead to a file outside of the manifest's root."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from mdplan.bot.manifest.input_files import InputFiles
+from mdplan.bot.manifest.inputs import Given, load_manifest
+from mdplan.diagnostics import Code
+from tests.surfaces.command_line import Run, mdplan
+
+SECRET = "sesame-4711"
+MANIFEST = """\
+data: {{stolen: {path}}}
+files:
+  - file: guide.md
+    edits: [{{op: replace_match, pattern: nightly, replacement: "{{{{data.stolen.key}}}}"}}]
+"""
+SECONDS = 10
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with a guide, beside a file with a secret."""
+    (tmp_path / "secret.json").write_text(json.dumps({"key": SECRET}), encoding="utf-8")
+    checkout = tmp_path / "checkout"
+    (checkout / "bot").mkdir(parents=True)
+    (checkout / ".git").mkdir()
+    (checkout / "guide.md").write_text("# Guide\n\nnightly\n", encoding="utf-8")
+    (checkout / "data.json").write_text('{"key": "stable"}', encoding="utf-8")
+    monkeypatch.chdir(checkout)
+    return checkout
+
+
+def planned(data: str, *options: str) -> Run:
+    """`mdplan bot plan` of a manifest with the data file `data`."""
+    Path("bot/bot.yml").write_text(MANIFEST.format(path=json.dumps(data)), encoding="utf-8")
+    start = time.monotonic()
+    run = mdplan("bot", "plan", "bot/bot.yml", *options)
+    assert time.monotonic() - start < SECONDS
+    return run
+
+
+def refused(run: Run) -> None:
+    assert (run.code, run.out) == (2, b"")
+    assert run.err.startswith("error: INVALID_ARGUMENT")
+    assert SECRET not in run.err
+
+
+def test_data_below_the_root_of_the_manifest_are_read(checkout: Path) -> None:
+    run = planned("../data.json")
+
+    assert (run.code, b"+stable" in run.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../../secret.json",
+        "{outside}/secret.json",
+        "{inside}/data.json",
+        "x/../../../secret.json",
+        "/dev/zero",
+    ],
+)
+def test_data_of_a_manifest_never_come_from_outside_its_root(checkout: Path, path: str) -> None:
+    refused(planned(path.format(outside=checkout.parent, inside=checkout)))
+
+
+@pytest.mark.parametrize("roots", [(), ("--root", ".."), ("--root", "bot")], ids=["none", "above", "below"])
+@pytest.mark.parametrize("link", ["file", "folder"])
+def test_data_of_a_manifest_never_come_through_a_link(
+    checkout: Path, link: str, roots: tuple[str, ...]
+) -> None:
+    target = "../../secret.json" if link == "file" else "../.."
+    (checkout / "bot" / "link").symlink_to(target)
+
+    refused(planned("link" if link == "file" else "link/secret.json", *roots))
+
+
+def test_data_of_a_manifest_are_never_a_fifo_or_a_device(checkout: Path) -> None:
+    os.mkfifo(checkout / "bot" / "fifo")
+
+    refused(planned("fifo"))
+    refused(planned(".."))
+
+
+def test_data_of_a_manifest_are_never_larger_than_a_document(checkout: Path) -> None:
+    with (checkout / "bot" / "huge.json").open("wb") as file:
+        file.truncate(1 << 40)
+
+    refused(planned("huge.json"))
+
+
+def test_data_of_a_manifest_never_come_from_a_denied_file(checkout: Path) -> None:
+    refused(planned("../data.json", "--deny", "data.json"))
+    assert planned("../data.json", "--deny", "data.json").err == (
+        planned("../gone.json", "--deny", "gone.json").err.replace("gone", "data")
+    )
+
+
+@pytest.mark.parametrize("kind", ["link", "folder of a link", "fifo"])
+def test_manifest_itself_is_never_a_link_or_a_fifo(checkout: Path, kind: str) -> None:
+    (checkout.parent / "outside").mkdir()
+    (checkout.parent / "outside" / "bot.yml").write_text(f"{SECRET}: 1\n", encoding="utf-8")
+    if kind == "fifo":
+        os.mkfifo(checkout / "m.yml")
+    elif kind == "link":
+        (checkout / "m.yml").symlink_to("../outside/bot.yml")
+    else:
+        (checkout / "m").symlink_to("../outside")
+
+    for roots in ((), ("--root", "bot")):
+        refused(mdplan("bot", "plan", "m/bot.yml" if kind.startswith("folder") else "m.yml", *roots))
+
+
+@pytest.mark.parametrize("path", ["link.json", "fifo", "/dev/zero"])
+def test_data_of_an_option_are_never_a_link_of_the_checkout_or_endless(checkout: Path, path: str) -> None:
+    (checkout / "link.json").symlink_to("../secret.json")
+    os.mkfifo(checkout / "fifo")
+
+    refused(planned("../data.json", "--data", f"stolen={path}"))
+
+
+def test_data_of_an_option_may_lie_anywhere(checkout: Path) -> None:
+    run = planned("../data.json", "--data", "stolen=../secret.json")
+
+    assert (run.code, f"+{SECRET}".encode() in run.out) == (0, True)
+
+
+def test_manifest_outside_of_every_root_reads_data_of_its_own_folder(checkout: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "values.json").write_text('{"key": "mine"}', encoding="utf-8")
+    for data, is_read in (("values.json", True), ("../secret.json", False)):
+        (elsewhere / "bot.yml").write_text(MANIFEST.format(path=data), encoding="utf-8")
+        loaded = load_manifest(str(elsewhere / "bot.yml"), Given(), InputFiles())
+        assert (not isinstance(loaded, tuple)) is is_read
+        if isinstance(loaded, tuple):
+            assert [problem.code for problem in loaded] == [Code.INVALID_ARGUMENT]
