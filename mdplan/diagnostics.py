@@ -3,12 +3,12 @@
 A diagnostic has a code, a message with its place, and a hint: the next step.
 """
 
+from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from typing import Final, Self
 
 from mdplan.text.search.near_miss import NearMiss
 from mdplan.text.span import Position
-from mdplan.text.value import replace, value
 
 
 class Exit(IntEnum):
@@ -128,7 +128,7 @@ class Code(StrEnum):
     WEAK_CAS = "WEAK_CAS", Exit.DONE
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """One place that an address could mean. Lines are 1-based and inclusive.
 
@@ -141,7 +141,7 @@ class Candidate:
     end_line: int
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
     """One problem, or one warning.
 

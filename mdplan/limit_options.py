@@ -4,12 +4,11 @@ Their names, also in the environment, and their help texts. The module has no de
 given is left to `Settings`. It imports nothing of the engine, so that a command starts fast.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
-from mdplan.text.value import value
 
-
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class LimitOption:
     """One limit: `--max-lines NUMBER`, or MDPLAN_MAX_LINES.
 

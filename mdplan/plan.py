@@ -14,7 +14,6 @@ from mdplan import __version__
 from mdplan.diagnostics import Diagnostic
 from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.span import Lines, Position, Span
-from mdplan.text.value import value
 
 PlanId = NewType("PlanId", str)
 PREFIX: Final = "sha256-"
@@ -22,7 +21,7 @@ _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
     """Half-open range of 1-based positions."""
 
@@ -30,7 +29,7 @@ class Range:
     end: Position
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MatchResult:
     """One match in the base; `text` is cut at 200 characters."""
 
@@ -40,7 +39,7 @@ class MatchResult:
     range: Range
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EditResult:
     """What one edit of the batch does. `edit_index` is 0-based through the whole batch.
 
@@ -74,7 +73,7 @@ class EditResult:
     warnings: tuple[Diagnostic, ...] = ()
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
     """What one text edit of an edit removes and inserts, and in which section.
 

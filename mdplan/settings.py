@@ -1,6 +1,7 @@
 """Limits and choices of one engine."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mdplan.limit_options import LimitOption
@@ -12,10 +13,9 @@ from mdplan.text.document_limits import (
     PATTERN_SECONDS,
     DocumentLimits,
 )
-from mdplan.text.value import replace, value
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Limits and choices of one engine. Times are in seconds, sizes in bytes.
 

@@ -1,10 +1,11 @@
 """What the bot hands back."""
 
+from dataclasses import dataclass
+
 from mdplan.reports.plan import ApplyReport
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BotReport(ApplyReport):
     """Of `bot plan`, `bot apply` and `bot check`.
 

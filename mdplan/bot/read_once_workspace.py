@@ -1,18 +1,18 @@
 """A workspace in which a file is read once, whoever asks for it, until it is forgotten."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.regular_file import FileBytes
 from mdplan.storage.workspace import Workspace
-from mdplan.text.value import field, value
 
 _MOST_KEPT: Final = 16
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class OnceRead(Workspace):
     """The roots of another workspace; what was read stays in `kept`.
 

@@ -3,13 +3,13 @@
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, TextIO
 
-from mdplan.text.value import value
 from mdplan.text.visible_text import escaped, escaped_but_for_colours, escaped_json
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Ink:
     """Colours for one stream, or none."""
 
@@ -31,7 +31,7 @@ class Ink:
 NO_INK: Final = Ink(on=False)
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Console:
     """Where a command writes: data to standard output, everything else to standard error.
 

@@ -3,6 +3,7 @@
 import io
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -10,10 +11,9 @@ import click
 from mdplan.cli.console import tell
 from mdplan.cli.exit_codes import exit_code
 from mdplan.diagnostics import Exit
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class LazyCommand:
     """A command that is imported by `load` when it runs; `summary` is its line in the list of commands."""
 

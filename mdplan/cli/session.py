@@ -4,6 +4,7 @@ import functools
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.cli.console import Console
@@ -11,7 +12,6 @@ from mdplan.cli.options import session_options
 from mdplan.diagnostics import Diagnostic, Exit, Problems
 from mdplan.limit_options import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
-from mdplan.text.value import value
 
 if TYPE_CHECKING:
     from mdplan.documents.files import OutlinedFiles
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _OF_SESSIONS: Final = ("roots", "allow", "deny")
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """One run of a command: which files it may touch, where it writes, and the shape of its report.
 

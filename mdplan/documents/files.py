@@ -1,6 +1,7 @@
 """The files of a workspace, read and parsed: what looking needs, and all else is built on."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from time import thread_time
 from typing import Self, TypeVar
 
@@ -16,12 +17,11 @@ from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.workspace import Workspace
 from mdplan.text.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.text.source import Source
-from mdplan.text.value import field, value
 
 _Found = TypeVar("_Found")
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class OutlinedFiles:
     """Files of `workspace` as text, up to `max_file_bytes` and `max_lines` each; it keeps some `outlines`.
 

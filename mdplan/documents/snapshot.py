@@ -1,7 +1,7 @@
 """The documents of a workspace, as what batches and plans are made of."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeVar
 
@@ -21,13 +21,12 @@ from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root
 from mdplan.text.source import Source, sha256_hex
-from mdplan.text.value import value
 
 BACKUP_SUFFIX: Final = ".bak"
 _Found = TypeVar("_Found")
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Documents(OutlinedFiles):
     """The same files, as batches and plans need them."""
 

@@ -1,11 +1,12 @@
 """Commits that were cut off, as those see them who only look."""
 
+from dataclasses import replace
+
 from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.state_folder import has_journal
 from mdplan.storage.workspace import Workspace
-from mdplan.text.value import replace
 
 
 def cut_off(workspace: Workspace) -> list[Diagnostic]:

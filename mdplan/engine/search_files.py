@@ -1,6 +1,7 @@
 """`search`: where a pattern stands in files."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -16,7 +17,6 @@ from mdplan.storage.fs.file_name import FileName
 from mdplan.text.line_end_view import LineEndView
 from mdplan.text.search.pattern import PatternProblem
 from mdplan.text.span import Span
-from mdplan.text.value import replace
 
 _PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE})
 _BOMS: Final = (b"\xff\xfe", b"\xfe\xff")

@@ -1,6 +1,7 @@
 """`stat`: the structure of files, which is looked at and not changed."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from mdplan.diagnostics import Diagnostic
@@ -13,7 +14,6 @@ from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, StatReport
 from mdplan.storage.fs.root import Root
 from mdplan.text.span import Span
-from mdplan.text.value import replace
 
 
 def stat_files(files: OutlinedFiles, request: StatRequest | Mapping[str, Any]) -> StatReport:

@@ -1,5 +1,6 @@
 """add_list_item: add an item to a list."""
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -12,7 +13,6 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.list import ListOperation, Scope
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 
 class AddListItem(ListOperation):
@@ -137,7 +137,7 @@ class AddListItem(ListOperation):
         )
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Place:
     """The 0-based position in a list that the new item gets."""
 

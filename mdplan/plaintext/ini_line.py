@@ -5,17 +5,17 @@ Comments start at ``;`` or ``#``, at the start of a line or behind white space. 
 """
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _COMMENT: Final = re.compile(r"(?:\A|(?<=\s))[;#]")
 _HEADER: Final = re.compile(r"\[(.+)\]")
 _SEPARATOR: Final = re.compile(r"[=:]")
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IniLine:
     """What stands in one line; spans are offsets in the whole text.
 
@@ -38,7 +38,7 @@ class IniLine:
         return not len(self.text) and self.comment is not None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
     """A key and its value. `separator` is the sign with the white space around it; None without one."""
 

@@ -1,12 +1,13 @@
 """Text that is to become the body of an INI section."""
 
+from dataclasses import dataclass
+
 from mdplan.plaintext.ini_reader import read_sections
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.source import Source
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IniPayload:
     """Lines without blank ones at their edges. `header` is the name of the section that they begin with.
 

@@ -1,11 +1,12 @@
 """One section of an INI file, and one key."""
 
+from dataclasses import dataclass
+
 from mdplan.plaintext.ini_line import Assignment
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IniKey:
     """One key. `index` counts through all sections, `section` is the index of its own.
 
@@ -36,7 +37,7 @@ class IniKey:
         return self.lines[-1]
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IniSection:
     """One section. The first of a file has no name: it is what stands before the first header.
 

@@ -11,10 +11,9 @@ from mdplan.operations.base.operation import BlockInsertion
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Part:
     """A text edit, and where the new text of which batch edits stands in it."""
 

@@ -1,6 +1,7 @@
 """Every edit against the base: its text edits, or what is wrong with it."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
@@ -8,10 +9,9 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Operation, Resolution, SectionTargeted
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.text.document_format import DocumentFormat
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedEdit:
     """One edit with its text edits, against `outline`. `index` counts through the whole batch, from 0.
 

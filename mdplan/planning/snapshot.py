@@ -1,13 +1,13 @@
 """The files of one batch as the planner saw them."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from mdplan.markdown.outline.outline import Outline
 from mdplan.requests.batch import FileEdits
-from mdplan.text.value import field, value
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotFile:
     """One file: what the caller asked of it, and its base.
 

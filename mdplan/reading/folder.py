@@ -1,6 +1,7 @@
 """Folders and globs: one row a file, so that an agent can find its way in a tree."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
@@ -10,7 +11,6 @@ from mdplan.reading.shown import shown
 from mdplan.reading.stat_request import StatRequest
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, FileRow, StatReport
-from mdplan.text.value import replace
 
 _LIMIT: Final = 200
 _MOST_BROKEN: Final = 100

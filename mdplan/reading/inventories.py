@@ -1,6 +1,7 @@
 """Inventories of a document as entries of a report."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from mdplan.markdown.links.targets import find_anchors
@@ -17,7 +18,6 @@ from mdplan.reports.stat import (
     TaskCounts,
 )
 from mdplan.text.span import Span
-from mdplan.text.value import field_names
 
 if TYPE_CHECKING:
     from mdplan.reading.broken_links import FindBroken
@@ -154,5 +154,4 @@ def _links(
     from mdplan.reading.broken_links import broken_in_document
 
     count = count_links(outline, area)
-    counts = {name: getattr(count, name) for name in field_names(type(count)) or ()}
-    return counts, (find_broken or broken_in_document)(outline, area)
+    return asdict(count), (find_broken or broken_in_document)(outline, area)

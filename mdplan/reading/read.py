@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_right
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -13,14 +14,13 @@ from mdplan.reading.shown import shown, shown_names
 from mdplan.reports.read import OutlineRow, ReadResult
 from mdplan.text.source import visible
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _CURSOR: Final = re.compile(r"(?P<line>[0-9]{1,9})(?:\+(?P<col>[0-9]{1,9}))?-(?P<base>[0-9a-f]{16})")
 _BASE_DIGITS: Final = 16
 _MOST_LEFT_OUT: Final = 100
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Start:
     """Where a reading goes on: `offset` in the text, in the line `line`."""
 

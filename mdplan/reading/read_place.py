@@ -1,6 +1,7 @@
 """Where in a document a target of `read` is."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -14,12 +15,11 @@ from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.reading.read_target import ReadTarget
 from mdplan.text.search.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _MOST_LISTED: Final = 10
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """Whole lines `first` to `last` (1-based, inclusive; `last` is ``first - 1`` where there is none).
 

@@ -1,12 +1,12 @@
 """What `read` is asked for, as values, whoever asks."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.field_names import camel_case
 from mdplan.text.search.pattern import MatchType
 from mdplan.text.span import Lines
-from mdplan.text.value import value
 
 # The hint for what does not go together.
 ONE_PLACE: Final = "name one place, and beside it only what belongs to it"
@@ -27,7 +27,7 @@ TARGET_NAMES: Final = (
 )
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CodeBlockName:
     """A fenced code block, by its 0-based index or by its language."""
 
@@ -35,7 +35,7 @@ class CodeBlockName:
     language: str | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadTarget:
     """One place of one file; the whole file where no place is named. See `ReadTargetFields`."""
 
@@ -78,7 +78,7 @@ class ReadTarget:
             yield "occurrence goes with heading or headingPath"
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRequest:
     """Places to read, in the order in which they come back, and how much of them."""
 

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
@@ -17,13 +18,12 @@ from mdplan.reports.read import SearchedFile, SearchGroup, SearchHit
 from mdplan.text.search.pattern import Pattern, PatternProblem
 from mdplan.text.source import visible
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _MOST_TEXT: Final = 200
 _EVERY_KIND: Final = frozenset(NodeKind)
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Window:
     """Which matches of a search are listed: `count` of them, behind the first `skipped`."""
 
@@ -55,7 +55,7 @@ def search_document(
     )
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _SectionEnds:
     """The lines that patterns of section starts match, by pattern, in the order of their preference."""
 

@@ -1,17 +1,17 @@
 """What `search` is asked for, as a value, whoever asks."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.text.search.pattern import MatchType, Pattern
-from mdplan.text.value import value
 
 DEFAULT_LIMIT: Final = 50
 MOST_MATCHES: Final = 10_000
 MOST_CONTEXT: Final = 50
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
     """A pattern and where to look for it. See `SearchFields`."""
 

@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -16,7 +17,6 @@ from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, FrontMatterEntry, SectionEntry, StatReport
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.span import Lines, Span
-from mdplan.text.value import value
 
 __all__ = ["LIMITS", "StatRequest", "read_stat_request", "stat_report"]
 
@@ -142,7 +142,7 @@ def _depth_below(outline: Outline, section: Section, top: Section) -> int:
     return steps
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Page:
     """One page of the list. `area` is the text from its first section to the next page."""
 

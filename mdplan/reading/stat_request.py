@@ -1,12 +1,12 @@
 """What a caller may ask of `stat`, read strictly."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeGuard
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.field_names import fold_names, holds_surrogate, unknown_fields
 from mdplan.text.document_format import DocumentFormat
-from mdplan.text.value import value
 
 Detail = Literal["auto", "brief", "full"]
 DETAILS: Final = ("auto", "brief", "full")
@@ -16,7 +16,7 @@ _SYNONYMS: Final = {"path": "file", "filePath": "file"}
 _LISTS: Final = ("under", "include")
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatRequest:
     """The structure of one file, or one row for each file of a folder or glob.
 

@@ -5,6 +5,7 @@ values are left out, and every string is valid Unicode.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar
@@ -12,10 +13,9 @@ from typing import Any, TypeVar
 from mdplan.diagnostics import Diagnostic, Severity
 from mdplan.field_names import camel_case
 from mdplan.text.source import visible
-from mdplan.text.value import field_names, value
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """The part that all reports share. `error` is the first of the `diagnostics` that are errors.
 
@@ -70,5 +70,6 @@ def to_wire(value: object) -> Any:  # noqa: ANN401 (any JSON)
 @cache
 def _names(shape: type) -> tuple[tuple[str, str], ...] | None:
     """Names of the fields of a dataclass, and what they are called on the wire; None for what is none."""
-    names = field_names(shape)
-    return None if names is None else tuple((name, camel_case(name)) for name in names)
+    if not is_dataclass(shape):
+        return None
+    return tuple((each.name, camel_case(each.name)) for each in fields(shape))

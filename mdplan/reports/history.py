@@ -1,14 +1,14 @@
 """What the verbs about past transactions hand back: `history`, `recover`, `doctor`."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.reports.base import Report
 from mdplan.reports.plan import FileReport, RecoveredTransactions
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionEntry:
     """One transaction. `committed_at` is in seconds since the epoch.
 
@@ -30,7 +30,7 @@ class TransactionEntry:
     undoes: str | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryReport(Report):
     """Of `history`: transactions, the newest first. `more` says that there are older ones.
 
@@ -49,7 +49,7 @@ class HistoryReport(Report):
     warnings: tuple[Diagnostic, ...] = ()
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecoverReport(Report):
     """Of `recover`: what was done now, None for nothing. Errors are what still needs a person.
 
@@ -62,7 +62,7 @@ class RecoverReport(Report):
     warnings: tuple[Diagnostic, ...] = ()
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """One thing that `doctor` looked at: its name, what was found, and what to do about it.
 
@@ -77,7 +77,7 @@ class Check:
     root: str | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorReport(Report):
     """Of `doctor`: every check of every root. Problems are errors of the report as well.
 

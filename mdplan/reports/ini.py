@@ -1,9 +1,9 @@
 """What a report says of the parts of INI files and plain text; lines are 1-based and inclusive."""
 
-from mdplan.text.value import value
+from dataclasses import dataclass
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IniKeyEntry:
     """One key of an INI file and its line; `end_line` where its value goes on in other lines."""
 
@@ -12,7 +12,7 @@ class IniKeyEntry:
     end_line: int | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IniSectionEntry:
     """One section of an INI file, from its header on; the one before the first header has no `name`.
 
@@ -26,7 +26,7 @@ class IniSectionEntry:
     keys: tuple[IniKeyEntry, ...] | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TextSectionEntry:
     """One section of plain text: from a line that is its `marker`, a name in brackets, to the next one."""
 
@@ -35,7 +35,7 @@ class TextSectionEntry:
     end_line: int
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommentBlockEntry:
     """Successive lines that begin with the comment sign `prefix`."""
 

@@ -1,15 +1,14 @@
 """What `validate`, `plan`, `apply` and `undo` hand back."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import EditResult
 from mdplan.reports.base import Report
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
     """One file of a plan. Line counts are those of the diff.
 
@@ -28,7 +27,7 @@ class FileReport:
     references_updated: int | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanReport(Report):
     """Of `validate` and `plan`. Nothing was written.
 
@@ -63,7 +62,7 @@ class PlanReport(Report):
     applied: bool = False
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """What one transaction committed. `committed_at` is in seconds since the epoch.
 
@@ -78,7 +77,7 @@ class Receipt:
     cas: str | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveredTransactions:
     """What recovery did about commits that were cut off.
 
@@ -91,7 +90,7 @@ class RecoveredTransactions:
     files: tuple[str, ...] = ()
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LineShift:
     """Lines of a base that are still there: what was line n is now line n + `shift`.
 
@@ -103,7 +102,7 @@ class LineShift:
     shift: int
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextBlock:
     """Text of whole lines of a result; their numbers are 1-based and inclusive.
 
@@ -115,7 +114,7 @@ class ContextBlock:
     text: str
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenFile:
     """One file that was just written: what the next edit of it needs to know.
 
@@ -132,7 +131,7 @@ class WrittenFile:
     context_truncated: bool | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Approved:
     """Who approved a plan, when (in seconds since the epoch), and what they said."""
 
@@ -141,7 +140,7 @@ class Approved:
     comment: str = ""
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyReport(PlanReport):
     """Of `apply`. `applied` says whether the files now have their result; `receipt` is of the transaction.
 

@@ -1,11 +1,12 @@
 """What `read` and `search` hand back: content with what pins an edit of it."""
 
+from dataclasses import dataclass
+
 from mdplan.diagnostics import Diagnostic
 from mdplan.reports.base import Report
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutlineRow:
     """One section of what was left out. Lines are 1-based and inclusive."""
 
@@ -15,7 +16,7 @@ class OutlineRow:
     end_line: int
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadResult:
     """One place that was read: `content` is the text of the lines `start_line` to `end_line`, inclusive.
 
@@ -44,7 +45,7 @@ class ReadResult:
     problem: Diagnostic | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadReport(Report):
     """Of `read`: one result a target, in their order. `ok` says that all of them were read.
 
@@ -56,7 +57,7 @@ class ReadReport(Report):
     results: tuple[ReadResult, ...] = ()
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
     """One match: its first line and column (1-based, code points) and that line, cut at 200 characters.
 
@@ -76,7 +77,7 @@ class SearchHit:
     section_pattern: str | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchGroup:
     """Matches in the own body of one section; `end_line` is where that section ends, subsections included.
 
@@ -91,7 +92,7 @@ class SearchGroup:
     hits: tuple[SearchHit, ...]
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedFile:
     """One file with matches. `matches` is their exact number; `groups` may hold less of them."""
 
@@ -102,7 +103,7 @@ class SearchedFile:
     undecided: int | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchReport(Report):
     """Of `search`. The totals are exact, also where `truncated` says that hits are left out.
 

@@ -1,15 +1,15 @@
 """What `stat` hands back: the structure of a document, or of a folder."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.reports.base import Report
 from mdplan.reports.ini import CommentBlockEntry, IniSectionEntry, TextSectionEntry
 from mdplan.text.span import Lines
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SectionEntry:
     """One section. Lines are 1-based and inclusive; `tokens` is an estimate: characters / 4.
 
@@ -32,7 +32,7 @@ class SectionEntry:
     nested: bool | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CodeBlockEntry:
     """One code block. `index` is 0-based over fenced blocks of every depth; indented ones have none."""
 
@@ -44,7 +44,7 @@ class CodeBlockEntry:
     section_id: str | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableEntry:
     """One table: its index (0-based), lines, header cells as inline Markdown, and number of body rows."""
 
@@ -56,7 +56,7 @@ class TableEntry:
     section_id: str | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskCounts:
     """Task list items."""
 
@@ -64,7 +64,7 @@ class TaskCounts:
     done: int
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorEntry:
     """A place that ``#id`` links to: made from a heading, or explicit in HTML."""
 
@@ -73,7 +73,7 @@ class AnchorEntry:
     explicit: bool
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegionEntry:
     """Text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``; the lines are those of the markers.
 
@@ -85,7 +85,7 @@ class RegionEntry:
     end_line: int | None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenLink:
     """A link of a file that leads to nothing: ``#fragment``, ``[^footnote]``, or a path as it is written."""
 
@@ -93,7 +93,7 @@ class BrokenLink:
     target: str
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkCounts:
     """Links by kind, and those that resolve to nothing: in the same file, or if asked in any."""
 
@@ -107,7 +107,7 @@ class LinkCounts:
     broken: tuple[BrokenLink, ...]
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FrontMatterEntry:
     """Front matter: its format (yaml, toml), lines with fences, and top-level keys where they can be read."""
 
@@ -117,7 +117,7 @@ class FrontMatterEntry:
     keys: tuple[str, ...] | None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileRow:
     """One file of a folder: enough to find one's way. `problem` is why it could not be read.
 
@@ -135,7 +135,7 @@ class FileRow:
     total_broken_links: int | None = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatReport(Report):
     """Of `stat`: the structure of one file, or one row a file of a folder or glob; never content.
 

@@ -1,11 +1,10 @@
 """How much one batch may hold."""
 
+from dataclasses import dataclass
 from typing import Final
 
-from mdplan.text.value import value
 
-
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How much one batch may hold; `glob_files` is how many files one glob of it may stand for.
 

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -12,7 +13,6 @@ from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.fs.regular_file import FileBytes
 from mdplan.storage.fs.root import Root
 from mdplan.storage.fs.scope import Scope, compiled, cost_problem, glob_problem
-from mdplan.text.value import replace, value
 
 # One letter before a colon is a drive.
 _ROOT_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]+"
@@ -21,7 +21,7 @@ _GLOB_CHARACTERS: Final = frozenset("*?[")
 _ROOTS_SHOWN: Final = 10
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Workspace:
     """The roots that this process may touch, held open.
 

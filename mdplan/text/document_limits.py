@@ -1,8 +1,7 @@
 """How much work one document may make."""
 
+from dataclasses import dataclass
 from typing import Final
-
-from mdplan.text.value import value
 
 FRONT_MATTER_CHARACTERS: Final = 64 * 1024
 PATTERN_SECONDS: Final = 1.0
@@ -11,7 +10,7 @@ RESULT_LINES: Final = 400_000
 PARSE_SECONDS: Final = 5.0
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentLimits:
     """Limits of one document: what is read of it, looked for in it, and written into it.
 

@@ -8,10 +8,9 @@ from itertools import accumulate, pairwise
 from typing import Self
 
 from mdplan.text.span import BY_PLACE, Span
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True, order=True)
 class TextEdit:
     """Replace `span` of the base text by `new_text`."""
 
@@ -29,7 +28,7 @@ class TextEdit:
         return cls(span, "")
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Overlap:
     """Two edits that want the same code points; indexes into the sequence that was given."""
 

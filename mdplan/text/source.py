@@ -7,6 +7,7 @@ import codecs
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
-from mdplan.text.value import field, value
 
 if TYPE_CHECKING:
     from hashlib import sha256
@@ -57,7 +57,7 @@ class DecodeFailure(StrEnum):
     DOES_NOT_DECODE = "does-not-decode"
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class DecodeProblem:
     """Bytes that could not become a `Source`, and the reason in words."""
 
@@ -65,7 +65,7 @@ class DecodeProblem:
     reason: str
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class EncodeProblem:
     """New text that the encoding of its file cannot hold.
 
@@ -77,7 +77,7 @@ class EncodeProblem:
     character: str | None
 
 
-@value(frozen=True)
+@dataclass(frozen=True)
 class Source:
     """Decoded text of one file and its bytes.
 
@@ -187,7 +187,7 @@ class Source:
         )
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class ByteEdit:
     """Replace the bytes ``[start, end)`` of a base by `new`."""
 

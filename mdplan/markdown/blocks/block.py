@@ -1,11 +1,11 @@
 """One block of a document."""
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 
 class BlockKind(StrEnum):
@@ -39,7 +39,8 @@ WITH_CONTENT: Final = INLINE_KINDS - {BlockKind.TABLE}
 TASK_BOX: Final = re.compile(r"\[([ xX])\][ \t\n]")
 
 
-@value(frozen=True, slots=True, kw_only=True)
+# Not frozen: an outline makes thousands, and freezing makes each one take three times as long.
+@dataclass(slots=True, unsafe_hash=True, kw_only=True)
 class Block:
     """One block. Lines are 1-based and inclusive; `span` holds those lines with their line ends.
 

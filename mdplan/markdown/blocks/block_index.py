@@ -2,14 +2,14 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 
-@value(frozen=True)
+@dataclass(frozen=True)
 class BlockIndex:
     """Blocks in document order, containers before what they hold; the first one is at the root."""
 

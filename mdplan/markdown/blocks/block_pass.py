@@ -4,13 +4,13 @@ Only line numbers, headings' raw inline text and, to be compared with, the code 
 parser; what is written is cut from the source by its span.
 """
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.blocks.parse_time import timed
 from mdplan.markdown.blocks.parser import MAX_NESTING, block_parser
 from mdplan.text.lines import LineIndex, LinesOfPart
-from mdplan.text.value import value
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -36,7 +36,7 @@ _KINDS: Final = {
 }
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class PassedBlocks:
     """Blocks in document order, containers before what they hold.
 

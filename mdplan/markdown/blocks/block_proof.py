@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks.block import CONTAINERS, ENDED_BY_BLANK_LINES, Block, BlockKind
@@ -13,7 +14,6 @@ from mdplan.markdown.blocks.scanned_blocks import ScannedBlocks
 from mdplan.markdown.blocks.scanner import Form
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _HEADING: Final = BlockKind.HEADING
 _FENCE: Final = BlockKind.FENCE
@@ -24,7 +24,7 @@ _ENDED_BY_BLANK_LINES: Final = frozenset({Form.ATX, Form.SETEXT, Form.RULE, Form
 _MAY_BE_CONTAINERS: Final = frozenset({None, Form.CONTAINERS, Form.UNKNOWN})
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Root:
     """One root block with all that it holds; or lists and quotes of a `part` that nobody has looked into."""
 
@@ -38,7 +38,7 @@ class _Root:
         return self.part is not None or self.blocks[0].kind in CONTAINERS
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Neighbourhood:
     """Root blocks beside each other, and where the block behind them starts; None where there is none."""
 

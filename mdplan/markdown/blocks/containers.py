@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree
 from mdplan.text.diff.common_edges import common_start
 from mdplan.text.lines import LineIndex
-from mdplan.text.value import value
 
 MARKER: Final = re.compile(r"[-+*]|\d{1,9}[.)]")
 _WHITE: Final = re.compile(r"[ \t]*")
@@ -16,7 +16,7 @@ _MARK_OF_ITEM: Final = re.compile(r"[^ \t>]")
 _TAB_STOP: Final = 4
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Walk:
     """How far the marks of containers go in a line: `at` is behind them, `prefix` repeats them."""
 
@@ -24,7 +24,7 @@ class _Walk:
     prefix: str
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Containers:
     """The quotes and list items around a block: the innermost `block`, and those `outer` of it.
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks.blocks import Block
@@ -11,12 +12,11 @@ from mdplan.text.diff.common_edges import common_edges
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around, lines_of
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _FENCE_ALONE: Final = re.compile(r"[ \t]*(`+|~+)[ \t]*")
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FencedCode:
     """A closed fenced code block (CommonMark 0.31.2, section 4.5).
 

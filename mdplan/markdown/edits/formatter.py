@@ -6,12 +6,12 @@ Only the text of single root blocks comes back from it: those with definitions a
 import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.markdown.blocks.parser import new_formatting_parser
-from mdplan.text.value import value
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -24,7 +24,7 @@ _KEPT: Final = frozenset({"definition", "footnote_reference"})
 NOT_INSTALLED: Final = "mdformat is not installed"
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class FormattedBlock:
     """One root block: its lines, 1-based and inclusive, without blank ones at its end, and its new lines.
 

@@ -1,7 +1,7 @@
 """The text of a list item that a caller gives: to write it, or to find the item that has it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks.blocks import Block, BlockKind, is_left_open, parse_blocks
@@ -9,10 +9,9 @@ from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.edits.payload import read_payload
 from mdplan.markdown.elements.lists import Lists, MarkdownList, Marker, text_without_box
 from mdplan.text.lines import LineIndex
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class ItemText:
     """What one item holds, without its marker: `lines` without line ends.
 

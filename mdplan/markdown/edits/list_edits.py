@@ -1,7 +1,7 @@
 """Edits of one list: items that come and go, in the form that the list has."""
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -13,14 +13,13 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _HIGHEST_NUMBER: Final = 999_999_999
 _INTERRUPTING: Final = frozenset({BlockKind.FENCE, BlockKind.QUOTE, BlockKind.LIST_ITEM, BlockKind.RULE})
 _INTERRUPTING_ITEM: Final = re.compile(r"[ \t>]*(?:[-+*]|1[.)])[ \t]+[^ \t\r\n]")
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class ItemInsertion:
     """The edit that adds an item. `leads` says that the item before which it stands is of its own list."""
 
@@ -28,7 +27,7 @@ class ItemInsertion:
     leads: bool = False
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ItemRemoval:
     """What removes an item: whole lines that go, and edits; `claimed` is the text that is asked for."""
 

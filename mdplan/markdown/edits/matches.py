@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -11,7 +12,6 @@ from mdplan.markdown.inline.inline_nodes import InlineKind, InlineNode
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.search.pattern import Found, Pattern, PatternProblem
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 EXCLUDED_BY_DEFAULT: Final = frozenset(NodeKind) - {NodeKind.TABLES, NodeKind.HEADINGS}
 UNDECIDED: Final = "undecided"
@@ -30,7 +30,7 @@ _INLINE: Final = {
 _INLINE_KINDS: Final = frozenset({*_INLINE.values(), NodeKind.LINK_DESTINATIONS, NodeKind.IMAGES})
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Eligible:
     """A match in no excluded node. `span` is in the source, `found` in the view with LF line ends."""
 
@@ -38,7 +38,7 @@ class Eligible:
     found: Found
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
     """All matches of a pattern. `excluded` counts the others by node kind, or as ``undecided``."""
 
@@ -85,7 +85,7 @@ def kept_out_by(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> st
     return found.kind if found else None
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Protected:
     """Text that a kind of exclusion covers.
 

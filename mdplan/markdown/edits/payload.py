@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree, is_left_open, parse_blocks
@@ -9,13 +10,12 @@ from mdplan.markdown.blocks.heading_source import atx_heading
 from mdplan.markdown.outline.heading_path import MAX_LEVEL
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import LineIndex
-from mdplan.text.value import value
 
 _BLANK: Final = " \t\n"
 _ATX_MARKS: Final = re.compile(r"( {0,3})#+")
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Payload:
     """Text with LF line ends and no blank lines around it, and its blocks (spans are in `text`)."""
 

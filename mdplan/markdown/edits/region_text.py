@@ -4,6 +4,7 @@ DESIGN section 6: a region is what stands between its two marker comments, which
 """
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks.blocks import Block, BlockKind, ends_at_blank_line
@@ -15,14 +16,13 @@ from mdplan.text.diff.common_edges import common_edges
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around, lines_of, to_lf
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _BLANKS: Final = " \t"
 _MARKS: Final = re.compile(r"[ \t>]*")
 _BEFORE_BLOCK: Final = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*")
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegionText:
     """The text of `region`, which stands in the `container` (a quote or list item), if in one.
 

@@ -5,6 +5,7 @@ What is missing between an inserted block and its neighbours is added, nothing i
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -15,7 +16,6 @@ from mdplan.markdown.outline.section import Section
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import with_line_ends
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _TABLE_ROWS: Final = re.compile(r"(?: {0,3}\|.*(?:\n|\Z))+")
 
@@ -43,7 +43,7 @@ def end_of_subtree(outline: Outline, section: Section) -> int:
     return _behind_text(outline, Span(section.body.start, section.span.end))
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class PlacedBlocks:
     """One edit that writes several blocks; `spans` are the places of the blocks in its new text."""
 

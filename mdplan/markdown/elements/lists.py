@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Final
@@ -15,13 +16,12 @@ from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.text.lines import LineIndex
 from mdplan.text.search.similar_names import CaselessNames
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _WHITE: Final = re.compile(r"[ \t]*")
 _MOST_SPACES: Final = 4
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListItem:
     """One item. `children` are the blocks directly in it; `lists` those of them that are lists.
 
@@ -53,7 +53,7 @@ class ListItem:
         return text_without_box(self.children[0]) if self.children else ""
 
 
-@value(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MarkdownList:
     """One list. `index` (0-based) counts the lists that stand in no other list; nested ones have none.
 
@@ -95,7 +95,7 @@ class MarkdownList:
         return "X" if marks.count("X") > marks.count("x") else "x"
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class PlacedItem:
     """The item at the 0-based `position` of a list."""
 
@@ -108,7 +108,7 @@ class PlacedItem:
         return self.listing.items[self.position]
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
     """The marker of an item: `span` is its bullet or number with delimiter, in `column` (0-based).
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
@@ -17,7 +18,6 @@ from mdplan.text.display_width import display_width
 from mdplan.text.lines import LineIndex
 from mdplan.text.search.similar_names import CaselessNames
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _CELL_END: Final = re.compile(r"(?<!\\)\|")
 
@@ -31,7 +31,7 @@ class Alignment(Enum):
     RIGHT = auto()
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
     """One row. `line` is 1-based; `span` is its text without the white space around it.
 
@@ -46,7 +46,7 @@ class TableRow:
     trails: bool
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Keys:
     """Rows by the texts of their cells in one column, white space collapsed: as written, and as rendered."""
 

@@ -5,11 +5,11 @@ byte order mark cannot shift it; whether the block is valid YAML or TOML plays n
 """
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _OPEN: Final = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?![ \t]*[\r\n])")
 _CLOSE: Final = {
@@ -25,7 +25,7 @@ class FrontMatterFormat(StrEnum):
     TOML = "toml"
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class FrontMatter:
     """`span` is the block with both fences, `content` what stands between them."""
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-from mdplan.text.value import value
-
 Key = tuple[str, ...]
 
 
@@ -24,7 +22,7 @@ class Gone(Enum):
 GONE: Final = Gone.GONE
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class DateText:
     """A date or time that is to be written as `text`, which reads as `value`."""
 
@@ -32,7 +30,7 @@ class DateText:
     value: object
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class KeyChange:
     """`key` gets `value`: JSON, a `DateText`, or `GONE`. What is missing on its way is made."""
 

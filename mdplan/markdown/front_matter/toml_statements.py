@@ -7,13 +7,13 @@ comes of an edit is read by it again. TOML 1.0, sections "Keys", "String", "Arra
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.front_matter.change import Key
 from mdplan.markdown.front_matter.error import FrontMatterError
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _STRING: Final = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}|' + r"'''.*?'{3,5}" + r'|"(?:[^"\\\r\n]|\\.)*"' + r"|'[^'\r\n]*'", re.DOTALL
@@ -24,7 +24,7 @@ _LINE_END: Final = re.compile(r"[\r\n]|\Z")
 _IN_VALUE: Final = re.compile(r"[^\"'#\[\]{}\r\n]+")
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Header:
     """A line ``[path]`` or ``[[path]]``; `span` is the whole line."""
 
@@ -33,7 +33,7 @@ class Header:
     span: Span
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Assignment:
     """``key = value`` below a header of the path `table`; `path` is from the outermost map.
 

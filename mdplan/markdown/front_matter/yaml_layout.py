@@ -2,17 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import yaml
 
 from mdplan.markdown.front_matter.yaml_scalars import can_be_literal, scalar_text, string_text
-from mdplan.text.value import value
 
 _INDENT: Final = 2
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Written:
     """A value: what stands behind the colon, and the whole lines below it, without line ends."""
 
@@ -20,7 +20,7 @@ class Written:
     lines: tuple[str, ...] = ()
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Layout:
     """How a block is laid out. Columns are those of a map in a map, and of a list in a map, beyond the map's.
 

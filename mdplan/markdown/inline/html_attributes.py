@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 # The groups are atomic, so that a tag without an end costs no more than its length.
 _OPENING: Final = re.compile(
@@ -29,7 +29,7 @@ _RAW_TEXT_ENDS: Final = {
 }
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HtmlAttribute:
     """One attribute with a value. `tag` and `name` are in lower case, `value` is without entities.
 

@@ -4,12 +4,12 @@ Footnote definitions are containers here, as they are on GitHub.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 from mdplan.markdown.blocks.parse_time import timed
 from mdplan.markdown.blocks.parser import MAX_NESTING, SAFE_NESTING, column_parser
-from mdplan.text.value import value
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -25,7 +25,7 @@ class BlockShape(Enum):
     FOOTNOTE_DEFINITION = auto()
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InlineBlock:
     """Lines with inline content or a definition. Lines are 1-based and inclusive.
 
@@ -42,7 +42,7 @@ class InlineBlock:
     columns: tuple[int, ...] = ()
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class InlineBlocks:
     """All such blocks in document order, and the labels that inline parsing needs.
 

@@ -8,6 +8,7 @@ them into the source. What cannot be proven is undecided, never guessed.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import Final
@@ -36,7 +37,6 @@ from mdplan.markdown.inline.inline_recorder import MARKUP, Recording, record_nod
 from mdplan.markdown.inline.wiki_links import wiki_links
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 __all__ = ["InlineKind", "InlineMap", "InlineNode"]
 
@@ -49,7 +49,7 @@ _WORD: Final = re.compile(r"\S{0,2000}+(?!\S)")
 _WITH_COLUMNS: Final = frozenset({BlockKind.TABLE, BlockKind.DEFINITION})
 
 
-@value(frozen=True)
+@dataclass(frozen=True)
 class _Found:
     """What one block holds; spans in the source. `nodes` are in document order."""
 

@@ -6,6 +6,7 @@ has a scheme and never names a file, so it is none of them.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
@@ -15,7 +16,6 @@ from mdplan.markdown.inline.inline_node import InlineKind, InlineNode
 from mdplan.markdown.links.targets import attributes_in, nodes_near, percent_decoded
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 ANY_LINK: Final = re.compile(r"\]\(|\]:|\[\[")
 
@@ -37,7 +37,7 @@ class Form(Enum):
     WIKI = auto()
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
     """One destination that names a place of this root, or might: it has no scheme and no host.
 

@@ -6,6 +6,7 @@ by the end of its path, wherever it is: without suffix, without case, with hyphe
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
@@ -21,7 +22,6 @@ from mdplan.markdown.links.link_path import (
 )
 from mdplan.markdown.links.targets import is_resolved
 from mdplan.markdown.outline.anchors import heading_slug
-from mdplan.text.value import value
 
 
 class Held(Enum):
@@ -42,7 +42,7 @@ class FileTree(Protocol):
         """Markdown files whose `page_key` is `key`, sorted."""
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Target:
     """What a destination names: `path` from the root. `as_page` says that it names the page made of it."""
 

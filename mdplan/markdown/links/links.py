@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from itertools import groupby
 from typing import Final
 
@@ -13,7 +14,6 @@ from mdplan.markdown.links.targets import attributes_in, is_resolved, nodes_near
 from mdplan.markdown.outline.anchors import heading_slug
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.span import Span
-from mdplan.text.value import field_names, value
 
 __all__ = [
     "Definition",
@@ -39,7 +39,7 @@ _LINE_BREAK: Final = re.compile(r"[\r\n]+[ \t>]*")
 _LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LocalLink:
     """A link from a document into itself: to an anchor, or to a footnote.
 
@@ -53,7 +53,7 @@ class LocalLink:
     resolves: bool
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceUse:
     """A link or image by label. `label` is normalized, `span` is the label as written without brackets."""
 
@@ -62,7 +62,7 @@ class ReferenceUse:
     span: Span
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkCount:
     """Links by kind. An image counts as an image alone, however its destination is written.
 
@@ -82,10 +82,8 @@ def count_links(outline: Outline, span: Span | None = None) -> LinkCount:
     """Links that share a code point with `span`, or all."""
     area = whole(outline) if span is None else span
     kinds = Counter(_kind_of(node) for node in nodes_near(outline, area, _LINK_SIGN))
-    return LinkCount(
-        **{name: kinds[name] for name in field_names(LinkCount) or () if name != "html"},
-        html=sum(1 for each in attributes_in(outline, area) if (each.tag, each.name) == ("a", "href")),
-    )
+    kinds["html"] = sum((each.tag, each.name) == ("a", "href") for each in attributes_in(outline, area))
+    return LinkCount(**{kind.name: kinds[kind.name] for kind in fields(LinkCount)})
 
 
 def local_links(outline: Outline, spans: Sequence[Span] | None = None) -> tuple[LocalLink, ...]:
@@ -121,7 +119,7 @@ def reference_labels(outline: Outline) -> frozenset[str]:
     return _labels(outline, InlineKind.DEFINITION)
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """A link reference definition. `text` is one line of Markdown, `href` the destination as understood."""
 

@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
-
-from mdplan.text.value import value
 
 # What GitHub puts before all anchors, and takes off what links to them.
 GITHUB_PREFIX: Final = "user-content-"
@@ -14,7 +13,7 @@ _DROPPED_ASCII: Final = re.compile(r"[^A-Za-z0-9_\- ]")
 _DROPPED: Final = r"[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\- ]"
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Anchor:
     """A place that ``#id`` links to. `line` is 1-based; `explicit` when HTML names it."""
 

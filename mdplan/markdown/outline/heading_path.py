@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic
@@ -9,7 +10,6 @@ from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import canonical_heading, section_id_digits
-from mdplan.text.value import value
 
 MAX_LEVEL: Final = 6
 _QUALIFIED: Final = r"(?s:(#{1,6})[ \t]+(.*))"
@@ -94,7 +94,7 @@ def candidate(section: Section) -> Candidate:
     )
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Reading:
     """One way to read an element of a heading path: rendered text, and a level where one was given.
 

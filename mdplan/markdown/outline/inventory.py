@@ -1,18 +1,18 @@
 """What a document holds beside its sections: code blocks, tables and tasks."""
 
 import re
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from mdplan.markdown.blocks.block import TASK_BOX, Block, BlockKind
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.value import value
 
 _SPACES: Final = re.compile(r"[ \t]+")
 _BOX: Final = re.compile(r"\[[ xX]\]")
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class CodeBlock:
     """One code block, fenced or indented; the lines of `block` include the fences.
 
@@ -25,7 +25,7 @@ class CodeBlock:
     language: str | None
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Table:
     """One GFM table. `index` (0-based) counts the tables of every depth.
 
@@ -38,7 +38,7 @@ class Table:
     rows: int
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Task:
     """One task list item (GFM, section 5.3): the list item `block`, and whether its box is checked."""
 

@@ -1,12 +1,12 @@
 """A region as a value: text between a pair of marker comments."""
 
+from dataclasses import dataclass
 from functools import cached_property
 
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
     """One marker comment. `line` is 1-based, `is_start` tells the two edges of a region apart."""
 
@@ -16,7 +16,7 @@ class Marker:
     line: int
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
     """A pair of markers of one name."""
 
@@ -30,7 +30,7 @@ class Region:
         return Span(self.start.span.end, self.end.span.start)
 
 
-@value(frozen=True)
+@dataclass(frozen=True)
 class Regions:
     """All pairs in the order of their start, and the markers that miss the other half, in order."""
 

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -27,7 +28,6 @@ from mdplan.markdown.front_matter.values import MAX_DEPTH, FrontMatterContent, U
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Claim, FrontMatterChanges, Operation, Resolution
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 # What the claims of all operations on front matter are parts of.
 PART: Final = "front matter"
@@ -35,7 +35,7 @@ PART: Final = "front matter"
 KeyElement = Annotated[str, Field(min_length=1)]
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Block:
     """What the block of a document says; or that it is empty, because it is yet to be created."""
 

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from pydantic import Field
@@ -14,7 +15,6 @@ from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.operation import Count, Ordinal, SectionTargeted, Wire
 from mdplan.text.source import visible
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _MOST_LISTED: Final = 10
 _LONGEST_NAME: Final = 60
@@ -26,7 +26,7 @@ class ListField(Wire):
     index: Count
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Scope:
     """Where an edit looks for items: in `area`, which is a list, a section, or the file.
 
@@ -45,7 +45,7 @@ class Scope:
         return "the section" if self.section is not None else "the file"
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class FoundItem:
     """The one item that a text names; `is_exact` says that it stands there just so, and nowhere else."""
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Final
 
 from pydantic import Field, field_validator, model_validator
@@ -33,14 +33,13 @@ from mdplan.text.search.near_miss import NearMiss
 from mdplan.text.search.near_misses import find_near_misses, told
 from mdplan.text.search.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _SELECTION: Final = re.compile(r"all|([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
 _LISTED: Final = 10
 _ONE: Final = "exactly one is required"
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Selection:
     """Matches of one operation, and the indexes (0-based) of those it selects; `section` is the scope."""
 

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, ClassVar, Literal
 
@@ -17,7 +18,6 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Position, Span
-from mdplan.text.value import value
 
 
 class Wire(BaseModel):
@@ -79,7 +79,7 @@ class LinesField(Wire):
         return self
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
     """One match of a pattern in the base text. `span` is half-open, in code points."""
 
@@ -87,7 +87,7 @@ class Match:
     selected: bool
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MatchReport:
     """What a pattern matched. `excluded` counts matches by the node kind that kept them out."""
 
@@ -109,7 +109,7 @@ class InsertRank(IntEnum):
     BEFORE = 5
 
 
-@value(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True, order=True)
 class InsertOrder:
     """Order of insertions at one place, by structure; batch order decides between equals.
 
@@ -126,7 +126,7 @@ class InsertOrder:
         return cls(rank > InsertRank.BODY_END, -len(parent.path), rank)
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BlockInsertion:
     """Whole blocks to be inserted at the line start or text end `offset`; the planner owns the spacing."""
 
@@ -135,7 +135,7 @@ class BlockInsertion:
     order: InsertOrder
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """What an edit asks for, beyond the bytes that it changes: its declared `span`.
 
@@ -154,7 +154,7 @@ class Claim:
     part: tuple[int | str, ...] = ()
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FrontMatterChanges:
     """Changes of keys of the front matter. The planner makes those of all edits in one go.
 
@@ -166,7 +166,7 @@ class FrontMatterChanges:
     removes: bool = False
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
     """Text edits of one operation against one outline.
 

@@ -1,6 +1,6 @@
 """What operations that write sections share: the payload, its levels, and the place it goes to."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import Field
@@ -19,13 +19,12 @@ from mdplan.operations.base.operation import (
     SectionTargeted,
 )
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 SectionPosition = Literal["before", "after", "firstChild", "lastChild"]
 BodyEdge = Literal["start", "end", "very end"]
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """Where blocks go: an offset, the section that they become part of, and the level of a section there."""
 
@@ -40,7 +39,7 @@ class Place:
         return InsertOrder.into(self.parent, self.rank)
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Addressed:
     """A section and the payload for it."""
 

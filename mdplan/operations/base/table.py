@@ -1,6 +1,7 @@
 """What operations on tables share: finding the table, its columns, and the row of a key."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from pydantic import Field, field_validator
@@ -12,7 +13,6 @@ from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.operation import Count, SectionTargeted, Wire
 from mdplan.text.search.similar_names import CaselessNames
 from mdplan.text.source import visible
-from mdplan.text.value import value
 
 _MOST_LISTED: Final = 10
 _MOST_COLUMNS: Final = 8
@@ -26,7 +26,7 @@ class TableField(Wire):
     index: Count
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class AddressedTable:
     """A table, and the 0-based column of its keys.
 

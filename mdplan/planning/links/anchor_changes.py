@@ -4,6 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 
 from mdplan.markdown.links.targets import explicit_anchors, target_key, with_anchor
 from mdplan.markdown.outline.section import Section
@@ -13,10 +14,9 @@ from mdplan.planning.links.link_names import keys_in_html
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Place:
     """A place of the result that has an anchor. `path` is from the root, `title` that of its heading."""
 

@@ -20,7 +20,6 @@ from mdplan.planning.links.link_changes import LinkChanges, Now
 from mdplan.planning.links.link_names import may_name, places_of_fragments, possible_links
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import BY_PLACE, Span
-from mdplan.text.value import value
 
 _LINK_OR_ATTRIBUTE: Final = re.compile(rf"{ANY_LINK.pattern}|=")
 
@@ -43,7 +42,7 @@ class Document:
     may_rewrite: bool
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class BrokenLink:
     """A destination of the result that names nothing: the `offset` at which it starts, and what to do."""
 
@@ -79,7 +78,7 @@ def update_links(document: Document, changes: LinkChanges, anchors: Anchors) -> 
     return LinkUpdates(tuple(edits), rewritten, tuple(broken))
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Outcome:
     edits: tuple[TextEdit, ...] = ()
     is_broken: bool = False

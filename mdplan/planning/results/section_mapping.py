@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import SectionId
@@ -9,10 +10,9 @@ from mdplan.planning.build import BuiltFile
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.edit import EditList
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class SectionAfter:
     """The section that an edit made, else the one that it addressed, in the result.
 

@@ -5,11 +5,11 @@ The rules are those of every system at once, so that a batch that is accepted he
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.text.value import value
 
 MAX_PATH_BYTES: Final = 4096
 MAX_COMPONENT_BYTES: Final = 255
@@ -28,7 +28,7 @@ _SHOWN_CHARACTERS: Final = 200
 _REMEMBERED_CHARACTERS: Final = 200
 
 
-@value(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True, order=True)
 class FileName:
     """A file below a root, by names that passed the rules; `str()` of it is what a caller writes.
 

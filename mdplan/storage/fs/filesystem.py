@@ -10,10 +10,9 @@ import stat
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
-
-from mdplan.text.value import value
 
 FAILPOINT_VARIABLE: Final = "MDPLAN_FAILPOINT"
 
@@ -61,7 +60,7 @@ class Step(StrEnum):
     CLOSE = "close"
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A name in a directory; what is neither a directory nor a regular file is `other`, links included."""
 

@@ -4,13 +4,13 @@ import errno
 import os
 import stat
 import sys
+from dataclasses import dataclass, field
 from typing import Final, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.errors import of_error
 from mdplan.storage.fs.file_name import is_temporary_name
 from mdplan.storage.fs.filesystem import FileSystem
-from mdplan.text.value import field, value
 
 _KINDS: Final = (
     (stat.S_ISDIR, "a folder"),
@@ -29,7 +29,7 @@ _HASHED_AT_ONCE: Final = 1 << 20
 MAX_IMAGE_BYTES: Final = 1 << 30
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class FileBytes:
     """What one reading of a file found: its bytes, and its status just before them."""
 
@@ -83,7 +83,7 @@ def read_leaf(
     return _size_problem(len(data), shown, max_bytes) or FileBytes(data, status)
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class KnownContent:
     """Bytes that are held, and their SHA-256: to compare a file with them costs less than to hash it."""
 
@@ -91,7 +91,7 @@ class KnownContent:
     sha256: str
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Seen:
     """What is at a name, as `content_of` tells it; and its status, if anything was there to be looked at."""
 

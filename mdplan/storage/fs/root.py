@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -11,13 +12,12 @@ from mdplan.storage.fs.file_name import canonical_path, visible
 from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.fs.regular_file import FileBytes, look_at, read_leaf, write_refusal
 from mdplan.storage.fs.scope import Scope
-from mdplan.text.value import field, replace, value
 
 STATE_FOLDER: Final = ".mdplan"
 Found = TypeVar("Found")
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Root:
     """An open root. `path` is absolute and without links, `given` what the user called it, made absolute.
 

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import visible
-from mdplan.text.value import value
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -20,7 +20,7 @@ _ONE_EACH: Final = "give a glob for each, for example `*.md` and `*.txt`"
 _BRACES: Final = r"\{[^{}/]*,[^{}/]*\}"
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Scope:
     """The globs of `--allow` and `--deny`: a file must match one that allows, if any, and none that denies.
 

@@ -7,7 +7,7 @@ The one from `pending` to `done` is the commit point. What is settled stays as t
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
 from typing import Final
@@ -18,7 +18,6 @@ from mdplan.storage.fs.regular_file import read_leaf
 from mdplan.storage.fs.root import STATE_FOLDER, Root
 from mdplan.storage.journal.journal_record import MAX_RECORD_BYTES, Record, decode_record, encode_record
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER
-from mdplan.text.value import value
 
 _NAME: Final = re.compile(r"(\d{8,15})-([0-9a-f]{8,32})\.([a-z]+)")
 _LAST_SEQUENCE: Final = 10**15 - 1
@@ -50,7 +49,7 @@ _KEPT: Final = f".{State.KEPT}"
 _DIGITS: Final = 8
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class RecordName:
     """The name of a record's file. The sequence tells in which order transactions began."""
 

@@ -8,12 +8,12 @@ import errno
 import os
 import stat
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code
 from mdplan.storage.fs.errors import StorageRefused, refusing
 from mdplan.storage.fs.root import STATE_FOLDER, Root
-from mdplan.text.value import value
 
 LOCK_FILE: Final = "lock"
 JOURNAL_FOLDER: Final = "tx"
@@ -26,7 +26,7 @@ NO_LOCK_FILE: Final = "holds a lock that is a link or no file"
 _FORMAT: Final = b"1\n"
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class StateFolders:
     """The open folders of the journal and of the before-images; the caller's to release."""
 

@@ -11,7 +11,6 @@ from typing import Final, Self
 
 from mdplan.text.diff.line_changes import LineChange, line_changes, split_lines
 from mdplan.text.source import ByteEdit
-from mdplan.text.value import value
 
 _NO_NEWLINE: Final = b"\n\\ No newline at end of file\n"
 _NOWHERE: Final = b"/dev/null"
@@ -21,7 +20,7 @@ _SPECIAL_OR_BLANK: Final = re.compile(rb'[\x00-\x20"\\\x7f]')
 _ESCAPES: Final = dict(zip(b'\a\b\t\n\v\f\r"\\', b'abtnvfr"\\', strict=True))
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Hunk:
     """Changed lines with the unchanged ones around them.
 

@@ -7,6 +7,7 @@ another one, if there is just one, and line ends may be others.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Final
@@ -15,13 +16,12 @@ from mdplan.text.diff.unified_diff import DiffHunk
 from mdplan.text.line_end_view import LineEndView, to_lf
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _MOST_PLACES: Final = 5
 _LF: Final = re.compile("\n")
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedHunk:
     """A hunk and the `span` of the base that it shows, in the view; `moved_by` lines from where it says.
 
@@ -35,7 +35,7 @@ class PlacedHunk:
     lacks_newline: bool
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Misplaced:
     """A hunk that does not stand where it says, at the offset `stated` of the view (None: no such line).
 

@@ -11,8 +11,6 @@ from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from mdplan.text.value import value
-
 if TYPE_CHECKING:
     from unidiff.patch import Hunk, PatchedFile
 
@@ -28,7 +26,7 @@ _ESCAPE: Final = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
 _ESCAPED: Final = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class NotADiff:
     """Why a text cannot be read as a unified diff, and what to do about it."""
 
@@ -36,7 +34,7 @@ class NotADiff:
     hint: str
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class DiffLine:
     """One line of a hunk: `sign` is a blank, ``-`` or ``+``; `text` has its line end, if it has one."""
 
@@ -78,7 +76,7 @@ class DiffHunk:
         return self.lines[-1].sign == " "
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileDiff:
     """What a diff does to one file. Names are without their prefix; None where the side is no file.
 

@@ -2,12 +2,12 @@
 
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from mdplan.text.diff.common_edges import common_edges, common_start
 from mdplan.text.search.folded_text import Dropped, Folding, dropped_kind
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _CODES_SHOWN: Final = 3
 _CHUNK: Final = 64
@@ -19,7 +19,7 @@ _IN_LINE: Final = frozenset(" \t")
 _PLAIN_BLANKS: Final = _IN_LINE | {"\n"}
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Difference:
     """One difference, at `offset` of the text. `detail` says what stands there, and what does not."""
 

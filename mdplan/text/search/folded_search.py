@@ -1,6 +1,7 @@
 """Searching a text once more for what was not found: without what folding drops, or for similar text."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 from typing import Final
@@ -9,7 +10,6 @@ from mdplan.text.diff.common_edges import common_start
 from mdplan.text.search.differences import Difference, accents_end, find_differences
 from mdplan.text.search.folded_text import Dropped, FoldedText, dropped_kind
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 # A text that folds to less than this stands in many words, of which only whole ones are near.
 _SHORT: Final = 8
@@ -20,7 +20,7 @@ _FARTHEST: Final = 200
 _MARKS: Final = frozenset({Dropped.DASH, Dropped.MARKUP})
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """A `text` with LF line ends that was not found.
 
@@ -36,7 +36,7 @@ class Wanted:
     or_exact: bool = True
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class SimilarSpan:
     """A `span` of which about `errors` characters of what was wanted differ, the first at `offset`."""
 

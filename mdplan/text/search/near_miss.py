@@ -1,9 +1,9 @@
 """A place that is nearly what was asked for, as a value."""
 
-from mdplan.text.value import value
+from dataclasses import dataclass
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NearMiss:
     """A place that is nearly what was asked for. Lines and columns are 1-based, `end_line` is inclusive.
 

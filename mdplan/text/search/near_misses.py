@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from mdplan.text.lines import LineIndex
@@ -11,7 +11,6 @@ from mdplan.text.search.folded_search import FoldedSearch, Wanted
 from mdplan.text.search.folded_text import FoldedText
 from mdplan.text.search.near_miss import NearMiss
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 _MOST_TOLD: Final = 3
 _KINDS_TOLD: Final = 4
@@ -44,7 +43,7 @@ def told(near: Sequence[NearMiss]) -> str:
     return f"nearest: {'; '.join(map(_told_one, near))}" if near else ""
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Place:
     """A place, what differs there in words, and in how many places or characters."""
 

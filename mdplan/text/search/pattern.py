@@ -5,12 +5,12 @@ Regular expressions are those of the `regex` package with V0 semantics, which ar
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from mdplan.text.span import Span
-from mdplan.text.value import value
 
 if TYPE_CHECKING:
     import regex
@@ -33,7 +33,7 @@ class PatternFailure(StrEnum):
     TOO_MANY = "too many"
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class PatternProblem:
     """A pattern that cannot be used, and the reason in words."""
 
@@ -41,7 +41,7 @@ class PatternProblem:
     reason: str
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Found:
     """One match; `match` is None for a literal pattern."""
 
@@ -49,7 +49,7 @@ class Found:
     match: "regex.Match[str] | None" = None
 
 
-@value(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
     """A pattern. With `multiline`, ``^`` and ``$`` match at lines; with `dot_all`, a dot matches LF."""
 

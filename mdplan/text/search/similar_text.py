@@ -9,8 +9,6 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Final
 
-from mdplan.text.value import value
-
 _RUN: Final = 4
 _SHORTEST: Final = 8
 _LONGEST: Final = 4_000
@@ -26,7 +24,7 @@ _MOST_STEPS: Final = 20_000
 _CHUNK: Final = 32
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Similar:
     """A part ``[start, end)`` of a text, and the fewest characters to change, add or drop in it."""
 
@@ -39,7 +37,7 @@ class Similar:
         return self.start < other.end and other.start < self.end
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Seed:
     """A run that stands at `at` in what is wanted and at `place` in the text."""
 
