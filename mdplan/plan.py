@@ -3,14 +3,12 @@
 A plan has the text edits of each file, the hash of the bytes that it changes, and an ID of its content.
 """
 
-import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NewType
 
-from mdplan import __version__
 from mdplan.diagnostics import Diagnostic
 from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.span import Lines, Position, Span
@@ -134,46 +132,10 @@ class Plan:
     results: tuple[EditResult, ...]
     warnings: tuple[Diagnostic, ...]
 
-    @classmethod
-    def of(
-        cls,
-        files: Sequence[FileChange],
-        requested: Sequence[Sequence[Mapping[str, Any]]],
-        **facts: Any,  # noqa: ANN401 (the other fields)
-    ) -> "Plan":
-        """Plan of `files`, under the ID that its content gives it."""
-        frozen = tuple(tuple(edits) for edits in requested)
-        return cls(
-            plan_id=plan_id_of(__version__, files, frozen),
-            engine=__version__,
-            files=tuple(files),
-            requested=frozen,
-            **facts,
-        )
-
     @property
     def is_no_op(self) -> bool:
         """Whether every file stays as it is."""
         return all(change.is_no_op for change in self.files)
-
-
-def plan_id_of(
-    engine: str, files: Sequence[FileChange], requested: Sequence[Sequence[Mapping[str, Any]]]
-) -> PlanId:
-    """``sha256-`` and SHA-256 over canonical JSON of what the plan changes and was asked for (DESIGN 7)."""
-    # Piece by piece: the whole of it would be as large as the plan.
-    digest = hashlib.sha256(b'{"engine":' + canonical_json(engine) + b',"files":[')
-    for index, (change, edits) in enumerate(zip(files, requested, strict=True)):
-        body = {
-            "path": change.path,
-            "baseSha256": change.base_sha256,
-            "resultSha256": change.result_sha256,
-            "edits": list(edits),
-            **({} if change.new_path is None else {"newPath": change.new_path}),
-        }
-        digest.update(b"," * (index > 0) + canonical_json(body))
-    digest.update(b"]}")
-    return PlanId(PREFIX + digest.hexdigest())
 
 
 def canonical_json(value: object) -> bytes:

@@ -13,7 +13,7 @@ from mdplan.diagnostics import Problems, Severity
 from mdplan.engine.engine import Engine
 from mdplan.engine.recovery import with_recovered
 from mdplan.plan import Plan
-from mdplan.planning.replan.document import write_document
+from mdplan.planning.document import write_document
 from mdplan.planning.results.summary import report_fields
 from mdplan.reports.plan import ApplyReport
 

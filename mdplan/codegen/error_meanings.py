@@ -95,12 +95,17 @@ The new text has a character that the encoding of the file does not have.""",
     Code.PLAN_NOT_FOUND: """\
 No plan of that ID is kept for this root: it is of another root or user, or older than plans are kept.""",
     Code.PLAN_TAMPERED: """\
-A plan proves itself by its ID, and this one does not: it was changed, is damaged, or is of another version.""",
+The plan ID is the hash of the plan, and it does not match; or planning the edits of a plan document again gives \
+another plan. The plan was changed, is damaged, or was made by another version.""",
+    Code.PLAN_OUTDATED: """\
+mdplan 0.1 made this plan. Its plan ID leaves out options such as `backup`, so an approval of it says too little. Plan \
+the same batch again. Transactions that mdplan 0.1 committed can still be shown and undone.""",
     Code.APPROVAL_REQUIRED: """\
 A person has to approve the plan before it is committed, and has not yet. See how to \
 [review plans](../../how-to/review-plans.md).""",
     Code.PLAN_REJECTED: """\
-A person has rejected the plan, and the message has their comments. Make another plan that heeds them.""",
+A person has rejected the plan, or one that it was derived from; the message has their comments. It is refused \
+everywhere, also where no approval is required. Make another plan that heeds them.""",
     Code.FILE_NOT_FOUND: """\
 There is no such file in the root. Files are named relative to it, with `/`. The nearest name is in the hint.""",
     Code.FILE_EXISTS: """\

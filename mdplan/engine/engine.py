@@ -1,6 +1,5 @@
-"""The line, written once: decode, parse, resolve, check, build, verify, stage, publish.
+"""All verbs: decode, parse, resolve, check, build, verify, stage, publish.
 
-`stat` stops after parse; `plan`, which is also validate and the dry run, after verify; `apply` runs through.
 Every surface is a thin adapter onto this class; none of them edits text by itself.
 """
 
@@ -16,6 +15,7 @@ from mdplan.documents.glob_batches import read_globbed
 from mdplan.documents.snapshot import Documents
 from mdplan.engine.commit import Approval, Committing, nobody_is_asked
 from mdplan.engine.doctor import examine
+from mdplan.engine.document_check import DocumentCheck
 from mdplan.engine.history import History, PastTransaction
 from mdplan.engine.history_list import HistoryList
 from mdplan.engine.plan_library import PlanLibrary
@@ -29,7 +29,7 @@ from mdplan.engine.stored_plans import StoredPlans
 from mdplan.engine.undo import PlannedUndo, Undoing
 from mdplan.gc_tuning import collector_paused
 from mdplan.plan import Plan
-from mdplan.planning.replan.document import is_document, write_document
+from mdplan.planning.document import is_document, write_document
 from mdplan.planning.replan.plan_result import Chosen, Draft, Planned
 from mdplan.planning.replan.replanning import plan_on_new_base, plan_part, plan_pinned
 from mdplan.planning.replan.replay import bases_of, is_applied
@@ -53,14 +53,13 @@ from mdplan.text.source import Source
 
 
 class Engine:
-    """All verbs, over the roots of one workspace. It keeps no state of a call, so threads may share it.
+    """All verbs, over the roots of one workspace. Threads may share it.
 
     >>> with Engine.open(["."]) as engine:
     ...     engine.stat({"file": "guide.md"}).sections[1].heading_path
     ('Kettle guide', 'Install')
 
-    `draft`, `source`, `keep` and `commit` are for the surfaces of mdplan, as are its attributes: they may
-    change with any version.
+    `draft`, `source`, `keep`, `commit` and the attributes are for the surfaces of mdplan: they may change.
     """
 
     def __init__(
@@ -82,6 +81,13 @@ class Engine:
         self.planner = Planner(self.documents, settings.batch)
         self.stored = StoredPlans(self.documents, self.library)
         self.undoing = Undoing(self.documents, self.past)
+        self.document_check = DocumentCheck(
+            documents=self.documents,
+            library=self.library,
+            planner=self.planner.plan,
+            undoing=self.undoing,
+            limits=settings.batch,
+        )
         self.past_list = HistoryList(workspace, self.past, self.undoing)
         self.recovery = Recovery(workspace, settings.lock_timeout)
         self.committing = Committing(
@@ -111,7 +117,7 @@ class Engine:
         return cls(Workspace.open(roots, allow, deny), settings, approval=approval)
 
     def close(self) -> None:
-        """Let go of the roots, as the end of a `with` block does."""
+        """Close the roots, as the end of a `with` block does."""
         self.workspace.close()
 
     def __enter__(self) -> Self:
@@ -150,7 +156,6 @@ class Engine:
         planned = self.planner.plan(batch, tick) if isinstance(batch, Batch) else batch
         if not isinstance(planned, Planned):
             return Draft(self.recovery.beside(refusal(PlanReport, planned)))
-        # A collection while the document is written would look through the whole plan.
         with collector_paused():
             document = write_document(planned.plan)
         stored = self._save(planned.plan, document)
@@ -320,7 +325,7 @@ class Engine:
         request = read_plan_request(data, is_document=is_document(data))
         if not isinstance(request, PlanRequest):
             return refusal(ApplyReport, request)
-        loaded = self.stored.given(request, data)
+        loaded = self.document_check.named(request, data)
         if isinstance(loaded, Diagnostic):
             return refusal(ApplyReport, (loaded,))
         chosen = self._chosen(loaded[0], request)

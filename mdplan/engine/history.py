@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import PREFIX, FileChange, Plan, canonical_json
-from mdplan.planning.replan.document import document_parts, read_document
+from mdplan.planning.document import document_parts, read_document
 from mdplan.planning.replan.undo import undone_transaction
 from mdplan.planning.results.summary import file_report
 from mdplan.reports.plan import Receipt
@@ -85,7 +85,7 @@ class PastTransaction:
     def plan(self) -> Plan | None:
         """The plan that it committed, with the paths of then; None where the record holds none."""
         document = self.stored.note.get("plan")
-        plan = read_document(document) if isinstance(document, Mapping) else None
+        plan = read_document(document, is_sealed=True) if isinstance(document, Mapping) else None
         return plan if isinstance(plan, Plan) and plan.plan_id == self.plan_id else None
 
     def plan_now(self) -> Plan | None:

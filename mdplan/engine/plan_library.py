@@ -7,7 +7,12 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.history import History, PastTransaction
 from mdplan.gc_tuning import collector_paused
 from mdplan.plan import PREFIX, Plan
-from mdplan.planning.replan.document import read_document, write_document
+from mdplan.planning.document import (
+    PLAN_OUTDATED,
+    plan_id_of,
+    read_document,
+    write_document,
+)
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root
 from mdplan.storage.user.plan_store import PlanStore, StoredPlan
@@ -35,7 +40,7 @@ class PlanLibrary:
         return store.save_plan(plan.plan_id, document or write_document(plan), now)
 
     def load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
-        """The plan `plan_id`, and its root. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
+        """The plan `plan_id`, and its root. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, PLAN_OUTDATED."""
         for root, store in self._stores:
             document = store.load_plan(plan_id)
             if document is not None:
@@ -46,7 +51,10 @@ class PlanLibrary:
                 return (plan, root) if _is_named(plan, plan_id) else _FOREIGN
         past = self._history.of_plan(plan_id)
         committed = past.plan() if past is not None else None
-        return (committed, past.root) if past is not None and committed is not None else _NOT_FOUND
+        if past is None or committed is None:
+            return _NOT_FOUND
+        # The ID of a plan of mdplan 0.1 cannot be approved: it does not cover all that it does.
+        return (committed, past.root) if plan_id_of(committed) == committed.plan_id else PLAN_OUTDATED
 
     def waiting(self) -> list[tuple[StoredPlan, Root]]:
         """The plans in the stores, with their roots, the last saved first."""

@@ -1,22 +1,16 @@
-"""Plans that exist already, as callers ask for them: by ID, or handed back as a document."""
-
-from collections.abc import Mapping
-from typing import Any
+"""Plans that exist already, as callers ask for them by ID."""
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.snapshot import Documents
 from mdplan.engine.plan_library import PlanLibrary
-from mdplan.engine.plan_request import PlanRequest
 from mdplan.plan import Plan
-from mdplan.planning.replan.document import is_document, read_document, write_document
-from mdplan.planning.replan.guards import other_base
+from mdplan.planning.document import write_document
 from mdplan.planning.replan.idempotency import is_same_request, may_repeat, result_id, state_id
 from mdplan.planning.replan.replay import Replay, bases_of, is_applied
 from mdplan.planning.results.summary import report_fields
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import PlanReport
 from mdplan.requests.batch import Batch
-from mdplan.storage.fs.root import Root
 
 
 class StoredPlans:
@@ -85,19 +79,3 @@ class StoredPlans:
         # Files that no edit names are not in that state.
         found = self._documents.found_of(plan)
         return plan if isinstance(found, list) and is_applied(plan, found) else None
-
-    def given(self, request: PlanRequest, data: Mapping[str, Any]) -> tuple[Plan, Root] | Diagnostic:
-        """The plan that `request` names, or that `data` is the document of, and its root.
-
-        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_BASE where another base stands beside its ID.
-        """
-        if not is_document(data):
-            loaded = self._library.load(request.plan_id or "")
-            if isinstance(loaded, Diagnostic):
-                return loaded
-            return other_base(loaded[0], request.base_sha256) or loaded
-        plan = read_document(data)
-        if isinstance(plan, Diagnostic):
-            return plan
-        root = self._documents.root_of(plan)
-        return root if isinstance(root, Diagnostic) else (plan, root)

@@ -1,10 +1,12 @@
 """Every golden folder: planned, applied, true from then on, and undone to the byte."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.bot.golden import CASES, BotCase, applied, open_engine, planned, problems_of
+from mdplan.bot.verbs import proposed
+from tests.bot.golden import CASES, HERE, BotCase, applied, load, open_engine, planned, problems_of
 from tests.golden_case import read_tree
 from tests.patch_tools import git_apply
 
@@ -14,6 +16,23 @@ FOLDERS = sorted(CASES.iterdir())
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_case(folder: Path, tmp_path: Path) -> None:
     check(BotCase(folder), tmp_path / "root")
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_document_of_a_manifest_is_applied_where_no_plan_is_stored(folder: Path, tmp_path: Path) -> None:
+    case = BotCase(folder)
+    if case.after is None:
+        pytest.skip("the manifest is refused")
+    root = tmp_path / "root"
+    case.lay_out(root)
+    engine = open_engine(root)
+    with proposed(engine, load(case.manifest), HERE, keeps=False) as proposal:
+        document = json.loads(proposal.document())
+
+    report = engine.apply(document)
+
+    assert report.ok, report.error
+    assert read_tree(root) == case.after
 
 
 def check(case: BotCase, root: Path) -> None:

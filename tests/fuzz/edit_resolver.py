@@ -16,7 +16,7 @@ from mdplan.engine.engine import Engine
 from mdplan.markdown.outline.outline import Outline
 from mdplan.plan import FileChange
 from mdplan.planning.build import BuiltFile
-from mdplan.planning.replan.document import read_document, write_document
+from mdplan.planning.document import read_document, write_document
 from mdplan.planning.replan.plan_result import Planned
 from mdplan.requests.batch import Batch
 from mdplan.requests.reader import read_batch

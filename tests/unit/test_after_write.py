@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
 from mdplan.engine.engine import Engine
-from mdplan.plan import FileChange, Plan
+from mdplan.plan import FileChange
+from mdplan.planning.document import new_plan
 from mdplan.planning.results.after_write import written_files
 from mdplan.reports.plan import WrittenFile
 from mdplan.text.diff.changed_lines import changed_lines
@@ -40,7 +41,7 @@ def written(*files: tuple[str, EditList]) -> tuple[WrittenFile, ...]:
         )
         for number, (base, (_, edits)) in enumerate(zip(bases, files, strict=True))
     ]
-    plan = Plan.of(
+    plan = new_plan(
         files=changes, requested=[() for _ in files], options={}, effects=(), results=(), warnings=()
     )
     return written_files(plan, bases)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.plan import FileChange
-from mdplan.planning.replan.document import read_document, write_document
+from mdplan.planning.document import read_document, write_document
 from mdplan.planning.replan.replay import FoundFile, Replay, bases_of, replay
 from mdplan.planning.replan.undo import UndoneFile, carry_undone, undo_file, undo_plan, undone_transaction
 from mdplan.text.diff.line_drift import LineDrift

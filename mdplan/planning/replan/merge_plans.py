@@ -7,6 +7,7 @@ from typing import Any
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.plan import EditResult, Effect, FileChange, Plan
+from mdplan.planning.document import new_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def _plan_of(
     results: list[EditResult] = []
     for part in parts:
         results += (_at(result, index) for index, result in enumerate(part.results, start=len(results)))
-    return Plan.of(
+    return new_plan(
         files=[part.change for part in parts],
         requested=[part.requested for part in parts],
         options=options,

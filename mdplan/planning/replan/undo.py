@@ -13,6 +13,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.outline import Outline
 from mdplan.plan import EditResult, FileChange, Plan, Range
+from mdplan.planning.document import new_plan
 from mdplan.planning.replan.replay import no_text
 from mdplan.planning.results.results import MOST_MATCHES
 from mdplan.text.diff.diff import DiffStat, find_hunks
@@ -103,7 +104,7 @@ def undo_plan(transaction: str, files: Iterable[UndoneFile]) -> Plan:
     for index, file in enumerate(files):
         changes.append(_counted(file.change, file.source))
         results.append(_result(index, file))
-    return Plan.of(
+    return new_plan(
         files=changes,
         requested=[({"op": OP, "transaction": transaction},) for _ in changes],
         options={},

@@ -6,6 +6,7 @@ from typing import Any
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.build import Built, BuiltFile
+from mdplan.planning.document import new_plan
 from mdplan.planning.results.fingerprints import effects_of
 from mdplan.planning.results.large_deletion import large_deletions
 from mdplan.planning.results.results import edit_results
@@ -21,7 +22,7 @@ def plan_of(made: Built, batch: Batch) -> Plan:
     warnings: list[Diagnostic] = []
     for built in built_files:
         warnings += (*large_deletions(built), *built.warnings)
-    return Plan.of(
+    return new_plan(
         files=[_change(built) for built in built_files],
         requested=[normalized_edits(built.file.requested) for built in built_files],
         options=batch.options,

@@ -1,16 +1,21 @@
-"""A plan as a file: JSON that proves itself.
+"""A plan as a file: canonical JSON under a plan ID that is the hash of that JSON.
 
-The plan ID is hashed again from what the document says, and the text edits must turn the base into the
-bytes whose hash the plan names, so that a document that was changed cannot change what is applied.
+The ID covers every member but two: the ID itself, and `baseSections`, which only helps to word a refusal.
+So two plans of one ID do the same and look the same to a reviewer. The ID does not prove that planning the
+edits gives this plan: whoever writes a document can hash it. So the engine plans again before it trusts one.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
+from mdplan import __version__
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.plan import (
+    PREFIX,
     EditResult,
     Effect,
     FileChange,
@@ -21,17 +26,50 @@ from mdplan.plan import (
     canonical_json,
     edit_list_from_json,
     edit_list_to_json,
-    plan_id_of,
 )
 from mdplan.reports.base import to_wire
 from mdplan.text.source import visible
 from mdplan.text.span import Lines, Position
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+# Plans of mdplan 0.1: their ID leaves out options, results and warnings.
+_FORMAT_1: Final = 1
 _HEX: Final = frozenset("0123456789abcdef")
 _HASH_LENGTH: Final = 64
 # Entries of lists that are written at once.
 _TOGETHER: Final = 64
+
+
+def new_plan(
+    files: Sequence[FileChange],
+    requested: Sequence[Sequence[Mapping[str, Any]]],
+    *,
+    options: Mapping[str, bool | str],
+    effects: tuple[tuple[Effect, ...], ...],
+    results: tuple[EditResult, ...],
+    warnings: tuple[Diagnostic, ...],
+) -> Plan:
+    """A plan of this engine, with the ID of its content."""
+    plan = Plan(
+        plan_id=PlanId(""),
+        engine=__version__,
+        files=tuple(files),
+        requested=tuple(map(tuple, requested)),
+        options=options,
+        effects=effects,
+        results=results,
+        warnings=warnings,
+    )
+    return replace(plan, plan_id=plan_id_of(plan))
+
+
+def plan_id_of(plan: Plan) -> PlanId:
+    """``sha256-`` and the SHA-256 of the document of `plan` without its `planId` and `baseSections`."""
+    digest = hashlib.sha256()
+    for part in _content(plan):
+        digest.update(part)
+    digest.update(_warnings(plan))
+    return PlanId(PREFIX + digest.hexdigest())
 
 
 def write_document(plan: Plan) -> bytes:
@@ -40,11 +78,17 @@ def write_document(plan: Plan) -> bytes:
 
 
 def document_parts(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
-    """The same in parts; all of it as decoded JSON would take many times the memory of the plan.
+    """The document of `plan` in parts; as one decoded JSON value it takes many times the memory of the plan.
 
-    Without the hashes of sections, which only tell what made a base stale, it is much smaller. The members
-    are in the order of their names.
+    Without the hashes of sections it is much smaller. The members are in the order of their names.
     """
+    yield from _content(plan, with_sections=with_sections)
+    yield b',"planId":' + canonical_json(plan.plan_id)
+    yield _warnings(plan)
+
+
+def _content(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
+    """The members before `planId`."""
     files = (
         _file_to_json(change, edits, with_sections=with_sections)
         for change, edits in zip(plan.files, plan.requested, strict=True)
@@ -57,8 +101,11 @@ def document_parts(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes
     yield from _entries(files)
     yield b'],"mdplanPlan":' + canonical_json(FORMAT)
     yield b',"options":' + canonical_json(dict(plan.options))
-    yield b',"planId":' + canonical_json(plan.plan_id)
-    yield b',"warnings":' + canonical_json(to_wire(plan.warnings)) + b"}"
+
+
+def _warnings(plan: Plan) -> bytes:
+    """The last member, and the end of the document."""
+    return b',"warnings":' + canonical_json(to_wire(plan.warnings)) + b"}"
 
 
 def _entries(entries: Iterable[object]) -> Iterator[bytes]:
@@ -75,25 +122,30 @@ def is_document(data: object) -> bool:
     return isinstance(data, Mapping) and "mdplanPlan" in data
 
 
-def read_document(data: bytes | Mapping[str, Any]) -> Plan | Diagnostic:
-    """The plan that `data` holds. Errors: PLAN_TAMPERED."""
+def read_document(data: bytes | Mapping[str, Any], *, is_sealed: bool = False) -> Plan | Diagnostic:
+    """The plan that `data` holds.
+
+    Plans of mdplan 0.1 are read only where the data `is_sealed` by this user, as the history is: their ID
+    leaves out what they would do besides. Errors: PLAN_OUTDATED for them; PLAN_TAMPERED.
+    """
     try:
         body = json.loads(data) if isinstance(data, bytes) else data
-        return _read(body)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return _read(body, is_sealed=is_sealed)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return _tampered("it is not a plan document of this version")
 
 
-def _read(body: Mapping[str, Any]) -> Plan | Diagnostic:
-    if body["mdplanPlan"] != FORMAT:
+def _read(body: Mapping[str, Any], *, is_sealed: bool) -> Plan | Diagnostic:
+    if body["mdplanPlan"] == _FORMAT_1 and not is_sealed:
+        return PLAN_OUTDATED
+    if body["mdplanPlan"] not in (FORMAT, _FORMAT_1):
         return _tampered("it is not a plan document of this version")
     files = tuple(_file_of_json(entry) for entry in body["files"])
-    requested = tuple(tuple(entry["requested"]) for entry in body["files"])
     plan = Plan(
         plan_id=PlanId(body["planId"]),
         engine=str(body["engine"]),
         files=files,
-        requested=requested,
+        requested=tuple(tuple(entry["requested"]) for entry in body["files"]),
         options={
             str(name): value if isinstance(value, str) else bool(value)
             for name, value in body["options"].items()
@@ -102,9 +154,31 @@ def _read(body: Mapping[str, Any]) -> Plan | Diagnostic:
         results=tuple(_result_of_json(entry) for entry in body["editResults"]),
         warnings=tuple(_diagnostic_of_json(entry) for entry in body["warnings"]),
     )
-    if not files or plan_id_of(plan.engine, files, requested) != plan.plan_id:
+    # What was read is hashed, not what was written: a value that was converted on the way changes the ID.
+    expected = _plan_id_of_format_1(plan) if body["mdplanPlan"] == _FORMAT_1 else plan_id_of(plan)
+    if expected != plan.plan_id:
         return _tampered("its content does not hash to its plan ID")
+    edits = [edit for edits in plan.requested for edit in edits]
+    is_whole = len(edits) == len(plan.results) == len(plan.effects)
+    if not files or not is_whole or not all(isinstance(edit, Mapping) for edit in edits):
+        return _tampered("its parts do not fit together")
     return plan
+
+
+def _plan_id_of_format_1(plan: Plan) -> PlanId:
+    """The ID that mdplan 0.1 gave `plan`: of its edits, paths and hashes alone."""
+    files = [
+        {
+            "path": change.path,
+            "baseSha256": change.base_sha256,
+            "resultSha256": change.result_sha256,
+            "edits": list(edits),
+            **({} if change.new_path is None else {"newPath": change.new_path}),
+        }
+        for change, edits in zip(plan.files, plan.requested, strict=True)
+    ]
+    body = [b'{"engine":', canonical_json(plan.engine), b',"files":', canonical_json(files), b"}"]
+    return PlanId(PREFIX + hashlib.sha256(b"".join(body)).hexdigest())
 
 
 def _file_to_json(
@@ -265,3 +339,10 @@ def _tampered(reason: str) -> Diagnostic:
         message=f"the plan cannot be trusted: {reason}",
         hint="plan the batch again",
     )
+
+
+PLAN_OUTDATED: Final = Diagnostic(
+    code=Code.PLAN_OUTDATED,
+    message="mdplan 0.1 made this plan, and its plan ID does not cover everything that the plan does",
+    hint="plan the batch again: `mdplan plan BATCH`, or md_validate with the same edits",
+)
