@@ -1,21 +1,23 @@
-"""Golden cases: folders of `tests/cases/` as values. Their format is told in `tests/cases/README.md`."""
+"""Golden cases of `tests/cases` as values. `docs/contributing/testing.md` describes their format."""
 
 import hashlib
-import json
 import re
-import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from mdplan.engine.engine import Engine, Settings
+from mdplan.codegen.case_file import Block, CaseText, case_files, read_cases
+from mdplan.engine.engine import Engine
 from mdplan.markdown.outline.heading_path import find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.requests.limits import Limits
-from mdplan.storage.transaction.commit import Durability
+from mdplan.settings import Settings
+from mdplan.storage.durability import Durability
 from mdplan.text.source import Source, sha256_hex
+from tests.case_writer import file_block, json_block, replace_blocks
 
 CASES = Path(__file__).parent / "cases"
 
@@ -26,54 +28,47 @@ _HASH = re.compile(
 Tree = dict[str, bytes]
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
 
+# Most diagnostics have these, so that cases do not repeat them.
+_DEFAULTS: dict[str, Json] = {"severity": "error", "candidates": []}
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Case:
-    """One case. Its `folder` holds files before, a request, and what is expected of it."""
+    """One case. `group` is its file below `tests/cases`, without the topic and the suffix."""
 
-    folder: Path
+    group: str
+    text: CaseText
 
     def __str__(self) -> str:
-        return self.folder.relative_to(CASES).as_posix()
+        return f"{self.group}/{self.text.slug}"
 
     @property
-    def before(self) -> Path:
-        """The one file before, or the folder of all files before."""
-        return self._part("before")
+    def settings(self) -> dict[str, Any]:
+        """Limits and globs for the engine of this case."""
+        return self.text.json("settings") or {}
 
     @property
-    def meanwhile(self) -> Path | None:
-        """What others make of the files between plan and apply."""
-        found = [*self.folder.glob("meanwhile"), *self.folder.glob("meanwhile.*")]
-        return found[0] if found else None
+    def needs_mdformat(self) -> bool:
+        """Whether the request formats Markdown, which needs an extra."""
+        return any('"format_section"' in block.text for block in self.text.find("batch", "apply"))
 
     @property
-    def after(self) -> Path:
-        """Where the files after stand; there is none where the request is refused."""
-        return self.before.with_name(self.before.name.replace("before", "after", 1))
+    def is_accepted(self) -> bool:
+        """Whether the request is expected to succeed."""
+        return bool(self.text.find("after"))
 
     @property
-    def settings(self) -> dict[str, Json]:
-        """Limits and globs that the engine of this case is opened with."""
-        path = self.folder / "settings.json"
-        return json.loads(path.read_bytes()) if path.exists() else {}
-
-    def meanwhile_tree(self) -> Tree:
-        """Files that others write between plan and apply."""
-        found = self.meanwhile
-        if found is None:
-            return {}
-        name = found.name.replace("meanwhile", "before", 1)
-        return read_tree(found) if found.is_dir() else {name: found.read_bytes()}
+    def has_expectation(self) -> bool:
+        """Whether any outcome is expected."""
+        return bool(self.text.find("after", "diagnostics"))
 
     def lay_out(self, root: Path) -> None:
-        """Copy the files before, with their modes and links, into the folder `root`."""
-        _copy(self.before, root, "before")
+        """Write the files before, with their modes and links, into the folder `root`."""
+        self._write("before", root)
 
-    def disturb(self, root: Path) -> None:
-        """Do in `root` what others do between plan and apply."""
-        if self.meanwhile is not None:
-            _copy(self.meanwhile, root, "meanwhile")
+    def write_concurrent(self, root: Path) -> None:
+        """Write into `root` what other programs write there between plan and apply."""
+        self._write("concurrent", root)
 
     def open_engine(self, root: Path) -> Engine:
         """Engine on `root` with the settings of this case; it syncs nothing."""
@@ -90,78 +85,106 @@ class Case:
             [root], allow=given.get("allow", ()), deny=given.get("deny", ()), settings=settings
         )
 
-    def request(self, name: str, plan_id: str | None = None) -> Json:
-        """The request `name` (``batch`` or ``apply``), with hashes in place of their ``@`` names.
+    def request(self, role: str, plan_id: str | None = None) -> Any:
+        """The request of the block `role` (``batch`` or ``apply``), with hashes in place of ``@`` names.
 
-        None where there is no such file. `plan_id` is what ``@plan`` stands for.
+        None where there is none. `plan_id` is the value of ``@plan``.
         """
-        path = self.folder / f"{name}.json"
-        return self._with_hashes(json.loads(path.read_bytes()), plan_id) if path.exists() else None
-
-    def expected(self, name: str) -> Json:
-        """Decoded JSON of the expected file `name`, None where there is none."""
-        path = self.folder / name
-        return json.loads(path.read_bytes()) if path.exists() else None
+        return self._with_hashes(self.text.json(role), plan_id)
 
     @property
-    def needs_mdformat(self) -> bool:
-        """Whether the request formats, which an extra does."""
-        requests = [self.folder / name for name in ("batch.json", "apply.json")]
-        return any(b'"format_section"' in path.read_bytes() for path in requests if path.exists())
+    def diagnostics(self) -> list[dict[str, Any]] | None:
+        """All diagnostics of a refused request, complete; None where it is accepted."""
+        found = self.text.json("diagnostics")
+        return None if found is None else [{**_DEFAULTS, **each} for each in found]
 
     @property
-    def is_accepted(self) -> bool:
-        """Whether the request is expected to succeed."""
-        return self.after.exists()
+    def report(self) -> Any:
+        """The expected part of the report; None where there is none."""
+        return self.text.json("report")
 
     @property
-    def has_expectation(self) -> bool:
-        """Whether any outcome is expected."""
-        return self.is_accepted or (self.folder / "diagnostics.json").exists()
+    def diff(self) -> bytes | None:
+        """The diff, where it is not the shortest diff of the files before and after."""
+        found = self.text.find("diff")
+        return found[0].data if found else None
 
-    def before_tree(self) -> Tree:
-        """Files before."""
-        if self.before.is_dir():
-            return read_tree(self.before)
-        return {self.before.name: self.before.read_bytes()}
+    @cached_property
+    def before(self) -> Tree:
+        """Regular files before."""
+        return self._tree("before")
 
-    def after_tree(self) -> Tree:
-        """Files after."""
-        if self.after.is_dir():
-            return read_tree(self.after)
-        return {self.before.name: self.after.read_bytes()}
+    @property
+    def concurrent(self) -> Tree:
+        """Files that other programs write between plan and apply."""
+        return self._tree("concurrent")
 
-    def write_after(self, tree: Tree) -> None:
-        """Make `tree` the files after."""
-        if not self.before.is_dir():
-            self.after.write_bytes(tree[self.before.name])
-            return
-        shutil.rmtree(self.after, ignore_errors=True)
-        for name, data in tree.items():
-            path = self.after / name
+    @cached_property
+    def after(self) -> Tree:
+        """Files after: those before, except for those that a block replaces or deletes."""
+        tree = {**self.before, **self.concurrent}
+        for block in self.text.find("after"):
+            path = self.text.path_of(block)
+            if "deleted" in block.attributes:
+                del tree[path]
+            elif "unchanged" not in block.attributes:
+                tree[path] = block.data
+        return tree
+
+    def write_accepted(self, after: Tree, report: Json, diff: bytes | None) -> None:
+        """Expect `after`, the part `report` and, where it is not None, the `diff`."""
+        blocks = self._after_blocks(after)
+        if report is not None:
+            blocks.append(json_block("report", report))
+        if diff is not None:
+            blocks.append(file_block("diff", ".diff", diff))
+        replace_blocks(
+            self.text, blocks, is_stale=lambda block: block.role in {"after", "diagnostics", "report", "diff"}
+        )
+
+    def write_refused(self, problems: list[dict[str, Any]]) -> None:
+        """Expect a refusal with these diagnostics."""
+        replace_blocks(
+            self.text,
+            [json_block("diagnostics", without_defaults(problems))],
+            is_stale=lambda block: block.role in {"after", "report", "diff"},
+        )
+
+    def _after_blocks(self, after: Tree) -> list[Block]:
+        before = {**self.before, **self.concurrent}
+        paths = {path: None for path in (*after, *before) if after.get(path) != before.get(path)}
+        if not paths:
+            return [self._after_block(self.text.path_of(self.text.find("before")[0]), b"", "unchanged")]
+        return [
+            self._after_block(path, after.get(path, b""), *([] if path in after else ["deleted"]))
+            for path in paths
+        ]
+
+    def _after_block(self, path: str, data: bytes, *flags: str) -> Block:
+        first, *others = self.text.find("before")
+        name = path if others or path != self.text.path_of(first) else ""
+        encodings = [
+            each.attributes["encoding"] for each in self.text.blocks if "encoding" in each.attributes
+        ]
+        block = file_block("after", path, data, name=name, encoding=next(iter(encodings), "utf-8"))
+        return replace(block, attributes={**block.attributes, **dict.fromkeys(flags, "")})
+
+    def _tree(self, role: str) -> Tree:
+        files = (block for block in self.text.find(role) if "link" not in block.attributes)
+        return {self.text.path_of(block): block.data for block in files}
+
+    def _write(self, role: str, root: Path) -> None:
+        for block in self.text.find(role):
+            path = root / self.text.path_of(block)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            if "link" in block.attributes:
+                path.symlink_to(block.attributes["link"])
+                continue
+            path.write_bytes(block.data)
+            if "mode" in block.attributes:
+                path.chmod(int(block.attributes["mode"], 8))
 
-    def write_json(self, name: str, value: Json) -> None:
-        """Make `value` the expected file `name`."""
-        text = json.dumps(value, indent=2, ensure_ascii=False)
-        (self.folder / name).write_text(text + "\n", encoding="utf-8")
-
-    def remove(self, *names: str) -> None:
-        """Remove expected files that expect another outcome."""
-        for name in names:
-            path = self.folder / name
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
-
-    def _part(self, name: str) -> Path:
-        found = [*self.folder.glob(name), *self.folder.glob(f"{name}.*")]
-        assert len(found) == 1, f"{self} has {len(found)} times `{name}` or `{name}.*`"
-        return found[0]
-
-    def _with_hashes(self, value: Json, plan_id: str | None) -> Json:
+    def _with_hashes(self, value: Any, plan_id: str | None) -> Any:
         match value:
             case dict():
                 return {name: self._with_hashes(item, plan_id) for name, item in value.items()}
@@ -176,9 +199,10 @@ class Case:
 
     def _hash(self, named: re.Match[str]) -> str | None:
         if named["file"]:
-            path = self.before / named["file"] if self.before.is_dir() else self.folder / named["file"]
-            return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
-        outline = Outline(_decoded(self.before.read_bytes()))
+            data = self.before.get(named["file"])
+            return None if data is None else hashlib.sha256(data).hexdigest()
+        (data,) = self.before.values()
+        outline = Outline(_decoded(data))
         section = find_by_path(outline, [named["title"]], int(named["occurrence"] or 0) or None)
         assert isinstance(section, Section), f"{self}: {section}"
         match named["what"]:
@@ -190,10 +214,23 @@ class Case:
                 return sha256_hex(outline.text_of(section.body).encode())
 
 
-def find_cases(*below: str) -> list[Case]:
-    """All cases, or those in the folder `below` of `tests/cases/`, sorted by name."""
-    requests = (path for name in ("batch", "apply") for path in CASES.joinpath(*below).rglob(f"{name}.json"))
-    return [Case(path.parent) for path in sorted(requests)]
+@cache
+def _all_cases() -> tuple[Case, ...]:
+    cases = (Case(group, text) for group, path in case_files(CASES) for text in read_cases(path))
+    return tuple(case for case in cases if case.text.find("batch", "apply"))
+
+
+def find_cases(group: str = "") -> list[Case]:
+    """All cases with a batch or an apply request, or those of a `group` such as ``operations/set_task``."""
+    return [case for case in _all_cases() if group in ("", case.group)]
+
+
+def without_defaults(problems: Iterable[Mapping[str, Json]]) -> list[Json]:
+    """Diagnostics without the members that have the value which a case assumes."""
+    return [
+        {name: value for name, value in each.items() if value != _DEFAULTS.get(name, ...)}
+        for each in problems
+    ]
 
 
 def read_tree(root: Path) -> Tree:
@@ -206,7 +243,7 @@ def read_tree(root: Path) -> Tree:
 
 
 def is_part_of(expected: Json, actual: Json) -> bool:
-    """Whether `actual` says all that `expected` says: objects may say more, None stands for nothing."""
+    """Whether `actual` has all of `expected`: objects may have more members, None matches an absent one."""
     match expected, actual:
         case Mapping(), Mapping():
             return all(is_part_of(item, actual.get(name)) for name, item in expected.items())
@@ -217,7 +254,7 @@ def is_part_of(expected: Json, actual: Json) -> bool:
 
 
 def only_of(expected: Json, actual: Json) -> Json:
-    """What `actual` says to the questions that `expected` answers."""
+    """The members of `actual` that `expected` has."""
     match expected, actual:
         case Mapping(), Mapping():
             return {name: only_of(item, actual.get(name)) for name, item in expected.items()}
@@ -231,10 +268,3 @@ def _decoded(data: bytes) -> Source:
     source = Source.decode(data)
     assert isinstance(source, Source), source
     return source
-
-
-def _copy(path: Path, root: Path, name: str) -> None:
-    if path.is_dir():
-        shutil.copytree(path, root, symlinks=True, dirs_exist_ok=True)
-    else:
-        shutil.copy(path, root / path.name.replace(name, "before", 1))

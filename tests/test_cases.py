@@ -1,23 +1,39 @@
-"""Golden cases: what a request makes of files, or why it is refused, to the byte.
+"""Golden cases: the exact result of a request, or the diagnostics that refuse it.
 
-`pytest tests/test_cases.py --update-cases` writes anew what is expected: look at every change of it.
+`pytest tests/test_cases.py --update-cases` writes the actual outcome into the cases: review every change.
 """
 
+import difflib
 import json
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from mdplan.codegen.case_file import read_cases
 from mdplan.engine.engine import Engine
 from mdplan.plan import edit_list_from_json
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import PlanReport
 from mdplan.text.source import Source, sha256_hex
-from tests.golden_case import Case, Json, Tree, find_cases, is_part_of, only_of, read_tree
+from tests.case_writer import compact_json, file_block
+from tests.conftest import REPOSITORY
+from tests.docs.pages import blocks_of
+from tests.expected_diff import expected_diff
+from tests.golden_case import (
+    CASES,
+    Case,
+    Json,
+    Tree,
+    find_cases,
+    is_part_of,
+    only_of,
+    read_tree,
+    without_defaults,
+)
 from tests.patch_tools import git_apply, needs_git
 
 ALL = find_cases()
@@ -44,7 +60,7 @@ def outcome_of(case: Case, root: Path) -> Outcome:
     with engine.workspace:
         batch = case.request("batch")
         outcome = applied(case, engine, root) if batch is None else planned(case, engine, root, batch)
-    names = names_after(outcome.report, case.meanwhile_tree())
+    names = names_after(outcome.report, case.concurrent)
     left = modes_of(root)
     assert {names.get(name, name) for name in before} - {None} | set(names.values()) - {None} >= set(left)
     for name, mode in modes.items():
@@ -75,7 +91,7 @@ def planned(case: Case, engine: Engine, root: Path, batch: Json) -> Outcome:
         return Outcome(report=to_wire(plan), after=before, diff=b"")
     diff = engine.diff_bytes(plan.plan_id)
     check_text_edits(engine, plan, before)
-    case.disturb(root)
+    case.write_concurrent(root)
     before = read_tree(root)
     report = engine.apply(case.request("apply", plan.plan_id) or {"planId": plan.plan_id})
     after = read_tree(root)
@@ -148,39 +164,79 @@ def test_case(case: Case, tmp_path: Path, *, update_cases: bool) -> None:
     if case.needs_mdformat:
         pytest.importorskip("mdformat_gfm", reason="mdformat is not installed: format_section is not tested")
     outcome = outcome_of(case, tmp_path)
-    if update_cases or not case.has_expectation:
-        assert update_cases or not os.environ.get("CI"), "expected files are missing"
+    if update_cases:
         write_expected(case, outcome)
-    if outcome.problems is None:
-        check_accepted(case, outcome)
     else:
-        check_refused(case, outcome)
+        check(case, outcome)
 
 
-def check_accepted(case: Case, outcome: Outcome) -> None:
-    assert case.expected("diagnostics.json") is None, "it is accepted, and a refusal is expected"
-    assert outcome.after == case.after_tree()
-    assert outcome.diff == (case.folder / "plan.diff").read_bytes()
-    expected = case.expected("report.json")
-    assert expected is None or is_part_of(expected, outcome.report), only_of(expected, outcome.report)
+def check(case: Case, outcome: Outcome) -> None:
+    """Fail with a diff of the expected and the actual outcome."""
+    lines = [line for difference in differences(case, outcome) for line in difference]
+    if lines:
+        test = f"tests/test_cases.py::test_case[{case}]"
+        place = f"{case.text.path.relative_to(REPOSITORY)}:{case.text.line + 1}"
+        lines = [
+            f"{place}: the outcome is not the expected one",
+            *lines,
+            f"to expect it: .venv/bin/python -m pytest -n 0 --update-cases '{test}'",
+        ]
+        pytest.fail("\n".join(lines), pytrace=False)
 
 
-def check_refused(case: Case, outcome: Outcome) -> None:
-    assert outcome.problems == case.expected("diagnostics.json")
+def differences(case: Case, outcome: Outcome) -> Iterator[list[str]]:
+    """A unified diff for each file, and for the diagnostics, the report and the diff, where they differ."""
+    expected, actual = case.after if case.is_accepted else {}, outcome.after
+    if case.is_accepted and outcome.problems is None:
+        for path in sorted({**expected, **actual}):
+            yield text_diff(f"after {path}", *(shown_file(path, tree) for tree in (expected, actual)))
+        if case.report is not None and not is_part_of(case.report, outcome.report):
+            yield json_diff("report", case.report, only_of(case.report, outcome.report))
+        yield text_diff("diff", shown_diff(diff_of(case)), shown_diff(outcome.diff))
+    problems = None if outcome.problems is None else without_defaults(outcome.problems)
+    if outcome.problems != case.diagnostics:
+        expected_problems = None if case.diagnostics is None else without_defaults(case.diagnostics)
+        yield json_diff("diagnostics", expected_problems, problems)
+
+
+def text_diff(what: str, expected: str, actual: str) -> list[str]:
+    both = (text.split("\n") for text in (expected, actual))
+    return list(difflib.unified_diff(*both, f"expected {what}", f"actual {what}", lineterm=""))
+
+
+def json_diff(what: str, expected: Json, actual: Json) -> list[str]:
+    return text_diff(what, *("" if value is None else compact_json(value) for value in (expected, actual)))
+
+
+def shown_file(path: str, tree: Tree) -> str:
+    return file_block("after", path, tree[path]).markdown if path in tree else ""
+
+
+def shown_diff(diff: bytes) -> str:
+    return file_block("diff", ".diff", diff).text
+
+
+def diff_of(case: Case) -> bytes:
+    """The expected diff: that of the case, else the shortest one."""
+    return shortest_diff(case.before, case.after) if case.diff is None else case.diff
+
+
+def shortest_diff(before: Tree, after: Tree) -> bytes:
+    """The shortest diff of two trees without backups, which no diff shows."""
+    trees = (
+        {name: data for name, data in tree.items() if not name.endswith(".bak")} for tree in (before, after)
+    )
+    return expected_diff(*trees)
 
 
 def write_expected(case: Case, outcome: Outcome) -> None:
-    """Make the outcome what is expected; `report.json` keeps to the questions that it asks."""
+    """Expect the actual outcome; a report keeps the members that it has."""
     if outcome.problems is not None:
-        case.remove(case.after.name, "plan.diff", "report.json")
-        case.write_json("diagnostics.json", outcome.problems)
+        case.write_refused(outcome.problems)
         return
-    case.remove("diagnostics.json")
-    case.write_after(outcome.after)
-    (case.folder / "plan.diff").write_bytes(outcome.diff)
-    questions = case.expected("report.json")
-    if questions is not None:
-        case.write_json("report.json", only_of(questions, outcome.report))
+    diff = shortest_diff(case.before, outcome.after)
+    report = None if case.report is None else only_of(case.report, outcome.report)
+    case.write_accepted(outcome.after, report, None if diff == outcome.diff else outcome.diff)
 
 
 def in_folder(folder: str, diff: bytes) -> bytes:
@@ -204,8 +260,8 @@ def test_git_applies_the_diffs_of_all_cases() -> None:
     # Backups are part of a commit, and not of what was asked for.
     batches = {case: case.request("batch") for case in ALL if case.is_accepted}
     planned_cases = [case for case, batch in batches.items() if batch and not batch.get("backup")]
-    trees = {case: (case.before_tree(), case.after_tree()) for case in planned_cases}
-    diff = b"".join(in_folder(str(case), (case.folder / "plan.diff").read_bytes()) for case in trees)
+    trees = {case: (case.before, case.after) for case in planned_cases}
+    diff = b"".join(in_folder(str(case), diff_of(case)) for case in trees)
     result = git_apply(
         {f"{case}/{name}": data for case in trees for name, data in trees[case][0].items()}, diff
     )
@@ -215,3 +271,36 @@ def test_git_applies_the_diffs_of_all_cases() -> None:
     assert len(trees) > 1
     assert wrong == []
     assert result.keys() == expected.keys()
+
+
+def test_example_of_the_testing_page_is_a_case(tmp_path: Path) -> None:
+    (block,) = [
+        block for block in blocks_of(REPOSITORY / "docs/contributing/testing.md") if block.info == ("md",)
+    ]
+    path = tmp_path / "cases.md"
+    path.write_text(block.text, encoding="utf-8")
+    (text,) = read_cases(path)
+    case = Case("operations/set_task", text)
+
+    assert list(differences(case, outcome_of(case, tmp_path / "root"))) == [[], []]
+
+
+def test_failing_case_shows_a_diff_and_the_command_that_updates_it(tmp_path: Path) -> None:
+    path = CASES / "operations" / "set_task.md"
+    (text,) = (each for each in read_cases(path) if each.slug == "reference-example")
+    blocks = tuple(
+        replace(block, text=block.text.replace("[x]", "[X]")) if block.role == "after" else block
+        for block in text.blocks
+    )
+    case = Case("operations/set_task", replace(text, blocks=blocks))
+    outcome = outcome_of(case, tmp_path)
+
+    with pytest.raises(pytest.fail.Exception) as failure:
+        check(case, outcome)
+    lines = str(failure.value).split("\n")
+    assert lines[0].startswith("tests/cases/operations/set_task.md:")
+    assert any(line.startswith("-- [X]") for line in lines)
+    assert any(line.startswith("+- [x]") for line in lines)
+    assert lines[-1].endswith(
+        "--update-cases 'tests/test_cases.py::test_case[operations/set_task/reference-example]'"
+    )

@@ -63,11 +63,12 @@ def _error_page(code: Code, golden: GoldenCases, texts: tuple[tuple[str, str], .
 
 
 def _example(code: Code, shown: Mapping[str, Any], golden: GoldenCases) -> Iterator[str]:
-    batch = golden.batch_of("diagnostics", code)
+    case = golden.case_of(code)
+    batch = case.json("batch") if case else None
     yield "## Example"
     if batch is not None:
         yield as_json(batch)
-        yield "is answered with:"
+        yield "Response:"
     yield fenced(_as_told(code, shown["message"], shown.get("hint", "")))
 
 

@@ -1,6 +1,5 @@
-"""What the golden cases of `tests/cases` show, read for the reference pages."""
+"""The golden cases of `tests/cases`, read for the reference pages."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,48 +7,41 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, cast
 
-# The case of each operation whose one edit is the example of its model.
-EXAMPLE: Final = "what-the-reference-shows"
-_REQUESTS: Final = frozenset({"batch.json", "apply.json", "settings.json"})
+from mdplan.codegen.case_file import CaseText, case_files, read_cases
+
+# The case of each operation that shows the example of its model.
+EXAMPLE: Final = "reference-example"
+_DIAGNOSTICS: Final = "diagnostics"
+_OPERATIONS: Final = "operations/"
 
 
 @dataclass(frozen=True)
 class GoldenCases:
-    """The cases in the folder `cases`, which may hold fewer than all."""
+    """The cases in the files below the folder `cases`, which may have only some of them."""
 
     cases: Path
 
-    def batch_of(self, *folder: str) -> object:
-        """The batch of one case; None where there is none."""
-        path = self.cases.joinpath(*folder, "batch.json")
-        return json.loads(path.read_bytes()) if path.is_file() else None
+    def example_of(self, op: str) -> CaseText | None:
+        """The case that shows the example of the operation `op`."""
+        found = (case for group, case in self._all if group == _OPERATIONS + op and case.slug == EXAMPLE)
+        return next(found, None)
 
-    def diff_of(self, *folder: str) -> str:
-        """The diff that one case expects; empty where nothing changes."""
-        path = self.cases.joinpath(*folder, "plan.diff")
-        return path.read_text(encoding="utf-8") if path.is_file() else ""
-
-    def report_of(self, *folder: str) -> object:
-        """The part of the report that one case expects; None where there is none."""
-        path = self.cases.joinpath(*folder, "report.json")
-        return json.loads(path.read_bytes()) if path.is_file() else None
+    def case_of(self, code: str) -> CaseText | None:
+        """The case that shows the diagnostic `code`."""
+        return next((case for group, case in self._all if (group, case.title) == (_DIAGNOSTICS, code)), None)
 
     @cached_property
     def diagnostics(self) -> Mapping[str, Mapping[str, Any]]:
         """By code its first diagnostic: of its own case, else of any."""
-        own = (
-            (diagnostic["code"], diagnostic)
-            for parts, diagnostic in self._shown
-            if parts[:2] == ("diagnostics", diagnostic["code"])
-        )
-        every = ((diagnostic["code"], diagnostic) for _, diagnostic in self._shown)
-        return _firsts(chain(own, every))
+        shown = tuple(self._shown())
+        own = (each for group, case, each in shown if (group, case.title) == (_DIAGNOSTICS, each["code"]))
+        return _first_by_code(chain(own, (each for _, _, each in shown)))
 
     @cached_property
     def refusals(self) -> Mapping[str, Mapping[str, str]]:
         """By operation, and then by code, the first message that carries it."""
         found: dict[str, dict[str, str]] = {}
-        for (_, op, *_), diagnostic in self._of_operations():
+        for op, diagnostic in self._shown_by_operations():
             if diagnostic.get("severity") != "warning":
                 found.setdefault(op, {}).setdefault(diagnostic["code"], diagnostic["message"])
         return {op: dict(sorted(messages.items())) for op, messages in found.items()}
@@ -58,28 +50,31 @@ class GoldenCases:
     def operations(self) -> Mapping[str, tuple[str, ...]]:
         """By code the operations in whose cases it occurs."""
         found: dict[str, dict[str, None]] = {}
-        for (_, op, *_), diagnostic in self._of_operations():
+        for op, diagnostic in self._shown_by_operations():
             found.setdefault(diagnostic["code"], {})[op] = None
         return {code: tuple(operations) for code, operations in found.items()}
 
-    def _of_operations(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-        return (shown for shown in self._shown if shown[0][0] == "operations")
+    def _shown_by_operations(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        for group, _, diagnostic in self._shown():
+            if group.startswith(_OPERATIONS):
+                yield group.removeprefix(_OPERATIONS), diagnostic
+
+    def _shown(self) -> Iterator[tuple[str, CaseText, Mapping[str, Any]]]:
+        """All diagnostics with a message that cases expect, each after its group and its case."""
+        for group, case in self._all:
+            for block in case.find("diagnostics", "report"):
+                for diagnostic in _diagnostics(block.json):
+                    yield group, case, diagnostic
 
     @cached_property
-    def _shown(self) -> tuple[tuple[tuple[str, ...], Mapping[str, Any]], ...]:
-        """All diagnostics with a message that cases expect, each behind the parts of its file's path."""
-        return tuple(
-            (path.relative_to(self.cases).parts, diagnostic)
-            for path in sorted(self.cases.rglob("*.json"))
-            if path.name not in _REQUESTS
-            for diagnostic in _diagnostics(json.loads(path.read_bytes()))
-        )
+    def _all(self) -> tuple[tuple[str, CaseText], ...]:
+        return tuple((group, case) for group, path in case_files(self.cases) for case in read_cases(path))
 
 
-def _firsts(pairs: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Mapping[str, Any]]:
+def _first_by_code(diagnostics: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
-    for code, diagnostic in pairs:
-        found.setdefault(code, diagnostic)
+    for diagnostic in diagnostics:
+        found.setdefault(diagnostic["code"], diagnostic)
     return found
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from mdplan.codegen.golden import EXAMPLE, GoldenCases
+from mdplan.codegen.case_file import CaseText
+from mdplan.codegen.golden import GoldenCases
 from mdplan.codegen.page import as_json, fenced, one_line_json, page, table, with_linked_codes
 from mdplan.field_names import EDIT_SYNONYMS
 from mdplan.operations import OPERATIONS
@@ -52,15 +53,29 @@ def _operation_page(reference: OperationReference, golden: GoldenCases) -> str:
 
 
 def _example(reference: OperationReference, golden: GoldenCases) -> Iterator[str]:
-    folder = ("operations", reference.op, EXAMPLE)
+    """The request of the example between the files before and after it."""
+    case = golden.example_of(reference.op)
     yield "## Example"
+    yield from _files(case, "before")
+    yield "Request:"
     yield as_json({"file": reference.file, "edits": [dict(reference.example)]})
-    diff, report = golden.diff_of(*folder), golden.report_of(*folder)
-    if diff:
-        yield fenced(diff, "diff")
+    yield from _files(case, "after")
+    report = case.json("report") if case else None
     if report is not None:
-        yield "Of its report:"
+        yield "Part of the report:"
         yield as_json(report)
+
+
+def _files(case: CaseText | None, role: str) -> Iterator[str]:
+    for block in case.find(role) if case else ():
+        path = f"`{case.path_of(block)}`" if case else ""
+        if "unchanged" in block.attributes:
+            yield f"{path} does not change."
+        elif "deleted" in block.attributes:
+            yield f"{path} is deleted."
+        else:
+            yield f"{path} {role}:"
+            yield fenced(block.text, block.language)
 
 
 def _remarks(reference: OperationReference) -> Iterator[str]:

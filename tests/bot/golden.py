@@ -1,7 +1,6 @@
-"""Golden folders of the bot: a manifest, the files before, and the files after or what is wrong."""
+"""Golden cases of the bot, in `tests/cases/bot.md`."""
 
 import json
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,42 +10,52 @@ from mdplan.bot.bot_report import BotReport
 from mdplan.bot.manifest.inputs import Given, load_manifest
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.verbs import apply_manifest, proposed
+from mdplan.codegen.case_file import read_cases
 from mdplan.engine.engine import Engine
 from mdplan.reports.base import refusal, to_wire
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
-from tests.golden_case import Tree, read_tree
+from tests.golden_case import CASES as GOLDEN_CASES
+from tests.golden_case import Case, Tree
 
-CASES = Path(__file__).parent / "cases"
 HERE = How(jobs=1)
 
 
 @dataclass(frozen=True)
 class BotCase:
-    """One golden folder."""
+    """A manifest, files before, and the files after or the diagnostics that refuse it."""
 
-    folder: Path
+    case: Case
 
-    @property
-    def manifest(self) -> str:
-        """Path of the manifest."""
-        (found,) = self.folder.glob("bot.*")
-        return str(found)
+    def __str__(self) -> str:
+        return self.case.text.slug
 
     @property
     def after(self) -> Tree | None:
         """The files after; None where the manifest is refused."""
-        return read_tree(self.folder / "after") if (self.folder / "after").exists() else None
+        return self.case.after if self.case.is_accepted else None
+
+    def write_manifest(self, folder: Path) -> str:
+        """Write the manifest and its data files into the new `folder`; the path of the manifest."""
+        folder.mkdir()
+        paths = []
+        for block in self.case.text.find("manifest"):
+            paths.append(folder / self.case.text.path_of(block))
+            paths[-1].write_bytes(block.data)
+        return str(paths[0])
 
     def lay_out(self, root: Path) -> None:
-        """Copy the files before into `root`."""
-        shutil.copytree(self.folder / "before", root, dirs_exist_ok=True)
+        """Write the files before into `root`."""
+        root.mkdir(exist_ok=True)
+        self.case.lay_out(root)
 
     def expected_problems(self) -> list[dict[str, Any]]:
-        """What is wrong."""
-        decoded = json.loads((self.folder / "diagnostics.json").read_bytes())
-        assert isinstance(decoded, list)
-        return decoded
+        """The diagnostics of a refused manifest."""
+        assert self.case.diagnostics is not None
+        return self.case.diagnostics
+
+
+CASES = [BotCase(Case("bot", text)) for text in read_cases(GOLDEN_CASES / "bot.md")]
 
 
 def open_engine(root: Path) -> Engine:
@@ -78,7 +87,7 @@ def planned(engine: Engine, manifest: str, how: How = HERE, *, keeps: bool = Tru
 
 
 def problems_of(report: BotReport, folder: Path) -> list[dict[str, Any]]:
-    """Its diagnostics on the wire, with the paths of a golden folder made relative."""
+    """Its diagnostics on the wire, with paths relative to the `folder` of the manifest."""
     text = json.dumps(to_wire(report.diagnostics))
     decoded = json.loads(text.replace(f"{folder}/", ""))
     assert isinstance(decoded, list)

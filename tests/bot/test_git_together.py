@@ -112,7 +112,7 @@ def test_commit_that_is_packed_while_it_is_looked_for_is_found(
     """Whoever looks into the packs, and then for a loose file, may find it in neither."""
     open_loose = ShaFile.from_path
 
-    def repack_before(path: str, *arguments: object, **options: Any) -> ShaFile:  # noqa: ANN401 (dulwich's)
+    def repack_before(path: str, *arguments: object, **options: Any) -> ShaFile:
         bare.git("repack", "-q", "-a", "-d")
         return open_loose(path, *arguments, **options)
 

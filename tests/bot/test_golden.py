@@ -1,4 +1,4 @@
-"""Every golden folder: planned, applied, true from then on, and undone to the byte."""
+"""Every golden case of the bot is planned, applied, up to date from then on, and undone to the byte."""
 
 import json
 from pathlib import Path
@@ -10,23 +10,16 @@ from tests.bot.golden import CASES, HERE, BotCase, applied, load, open_engine, p
 from tests.golden_case import read_tree
 from tests.patch_tools import git_apply
 
-FOLDERS = sorted(CASES.iterdir())
 
-
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_case(folder: Path, tmp_path: Path) -> None:
-    check(BotCase(folder), tmp_path / "root")
-
-
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_document_of_a_manifest_is_applied_where_no_plan_is_stored(folder: Path, tmp_path: Path) -> None:
-    case = BotCase(folder)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_plan_document_is_applied_where_no_plan_is_stored(case: BotCase, tmp_path: Path) -> None:
     if case.after is None:
         pytest.skip("the manifest is refused")
     root = tmp_path / "root"
     case.lay_out(root)
     engine = open_engine(root)
-    with proposed(engine, load(case.manifest), HERE, keeps=False) as proposal:
+    manifest = case.write_manifest(tmp_path / "manifest")
+    with proposed(engine, load(manifest), HERE, keeps=False) as proposal:
         document = json.loads(proposal.document())
 
     report = engine.apply(document)
@@ -35,21 +28,24 @@ def test_document_of_a_manifest_is_applied_where_no_plan_is_stored(folder: Path,
     assert read_tree(root) == case.after
 
 
-def check(case: BotCase, root: Path) -> None:
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: BotCase, tmp_path: Path) -> None:
+    folder, root = tmp_path / "manifest", tmp_path / "root"
+    manifest = case.write_manifest(folder)
     case.lay_out(root)
     before = read_tree(root)
     engine = open_engine(root)
     if case.after is None:
-        report = applied(engine, case.manifest)
-        assert problems_of(report, case.folder) == case.expected_problems()
+        report = applied(engine, manifest)
+        assert problems_of(report, folder) == case.expected_problems()
         assert (report.ok, report.applied, read_tree(root)) == (False, False, before)
         return
-    proposal, diff = planned(engine, case.manifest)
+    proposal, diff = planned(engine, manifest)
     assert (proposal.ok, proposal.diagnostics, read_tree(root)) == (True, (), before)
-    report = applied(engine, case.manifest)
+    report = applied(engine, manifest)
     assert (report.ok, report.applied, report.plan_id) == (True, True, proposal.plan_id)
     assert read_tree(root) == case.after
-    again, nothing = planned(engine, case.manifest)
+    again, nothing = planned(engine, manifest)
     assert (again.ok, again.no_op, again.plan_id, nothing) == (True, True, None, b"")
     assert engine.undo().ok
     assert read_tree(root) == before

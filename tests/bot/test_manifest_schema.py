@@ -10,25 +10,25 @@ from mdplan.bot.manifest.source_map import Located, read_located
 from tests.bot.golden import CASES, BotCase
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema, which comes with mcp, is missing")
-ACCEPTED = [folder for folder in sorted(CASES.iterdir()) if (folder / "after").exists()]
-REFUSED = ["unknown-names-have-their-place", "unknown-edits-have-their-place"]
+ACCEPTED = [case for case in CASES if case.after is not None]
+REFUSED = [case for case in CASES if str(case).startswith("unknown-")]
 
 
-def errors_of(folder: Path) -> list[object]:
-    manifest = Path(BotCase(folder).manifest)
+def errors_of(case: BotCase, tmp_path: Path) -> list[object]:
+    manifest = Path(case.write_manifest(tmp_path / "manifest"))
     located = read_located(manifest.read_text(encoding="utf-8"), manifest.name)
     assert isinstance(located, Located), located
     return list(jsonschema.Draft202012Validator(manifest_schema()).iter_errors(located.data))
 
 
-@pytest.mark.parametrize("folder", ACCEPTED, ids=lambda folder: folder.name)
-def test_manifest_that_is_accepted_fits(folder: Path) -> None:
-    assert errors_of(folder) == []
+@pytest.mark.parametrize("case", ACCEPTED, ids=str)
+def test_accepted_manifest_fits_the_schema(case: BotCase, tmp_path: Path) -> None:
+    assert errors_of(case, tmp_path) == []
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_manifest_with_unknown_fields_does_not(name: str) -> None:
-    assert errors_of(CASES / name) != []
+@pytest.mark.parametrize("case", REFUSED, ids=str)
+def test_manifest_with_unknown_fields_does_not_fit_the_schema(case: BotCase, tmp_path: Path) -> None:
+    assert errors_of(case, tmp_path) != []
 
 
 def test_schema_is_one_itself() -> None:

@@ -6,6 +6,7 @@ from dataclasses import fields
 from mdplan.operations.base.operation import Resolution
 from tests.conftest import REPOSITORY
 from tests.docs.pages import blocks_of
+from tests.golden_case import find_cases
 
 PATH = REPOSITORY / "docs" / "contributing" / "adding-an-operation.md"
 PAGE = PATH.read_text(encoding="utf-8")
@@ -21,12 +22,12 @@ def test_code_is_that_of_the_operation() -> None:
 
 
 def test_cases_are_there() -> None:
-    folder = REPOSITORY / "tests" / "cases" / "operations" / "append_to_file"
+    cases = {case.text.slug for case in find_cases("operations/append_to_file")}
     step = PAGE[PAGE.index("## 2.") : PAGE.index("## 3.")]
     named = re.findall(r"`([a-z]+(?:-[a-z]+)+)`", step)
 
     assert len(named) > 10
-    assert [name for name in named if not (folder / name).is_dir()] == []
+    assert [name for name in named if name not in cases] == []
 
 
 def test_parts_of_a_resolution_and_paths_are_there() -> None:

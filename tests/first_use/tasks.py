@@ -145,7 +145,7 @@ class Attempt:
         """Run `program`, with every verb of the engine counted."""
         verbs = ("stat", "read", "search", "plan", "apply", "undo")
 
-        def count(frame: Any, event: str, argument: object) -> None:  # noqa: ANN401
+        def count(frame: Any, event: str, argument: object) -> None:
             name = frame.f_code.co_name
             is_verb = (
                 event == "call" and name in verbs and isinstance(frame.f_locals.get("self"), mdplan.Engine)

@@ -146,7 +146,7 @@ def _check_diff(planned: Planned) -> None:
 
 def _seeds() -> Iterator[bytes]:
     for case, batch in cases():
-        tree = case.before_tree()
+        tree = case.before
         if len(tree) <= _MOST_FILES and sum(map(len, tree.values())) < 2_000:
             yield _encoded_case({name: data.decode("latin-1") for name, data in tree.items()}, batch)
 

@@ -136,7 +136,7 @@ def mutated_json(value: Json, dice: Random, known: Sequence[Json]) -> Json:
     return value
 
 
-def _change(parent: Any, key: Any, dice: Random, known: Sequence[Json]) -> None:  # noqa: ANN401 (any JSON)
+def _change(parent: Any, key: Any, dice: Random, known: Sequence[Json]) -> None:
     old = parent[key]
     match dice.randrange(7):
         case 0:

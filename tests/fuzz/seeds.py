@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Final
 
 from tests.conftest import REPOSITORY
+from tests.expected_diff import expected_diff
 from tests.fuzz.mutation import Json
 from tests.golden_case import Case, find_cases
 
@@ -16,17 +17,20 @@ MOST_BYTES: Final = 2_000
 @cache
 def documents() -> tuple[bytes, ...]:
     """Files of Markdown, INI and text that are not long; each once."""
-    cases = (REPOSITORY / "tests" / "cases").rglob("*")
+    trees = chain.from_iterable((case.before, case.after) for case in find_cases())
+    of_cases = (data for tree in trees for data in tree.values())
     ours = chain((REPOSITORY / "docs" / "samples").rglob("*"), (REPOSITORY / "docs").rglob("*.md"))
-    files = (path for path in sorted(chain(cases, ours)) if path.suffix in {".md", ".ini", ".txt"})
-    found = (path.read_bytes() for path in files if path.is_file())
+    files = (path for path in sorted(ours) if path.suffix in {".md", ".ini", ".txt"})
+    found = chain(of_cases, (path.read_bytes() for path in files if path.is_file()))
     return tuple(dict.fromkeys(data[:MOST_BYTES] for data in found if data))
 
 
 @cache
 def diffs() -> tuple[bytes, ...]:
     """Unified diffs of plans."""
-    return tuple(path.read_bytes() for path in sorted((REPOSITORY / "tests" / "cases").rglob("plan.diff")))
+    return tuple(
+        case.diff or expected_diff(case.before, case.after) for case in find_cases() if case.is_accepted
+    )
 
 
 @cache

@@ -146,7 +146,7 @@ def test_catastrophic_pattern_is_answered_within_twice_the_limit(
         )
 
 
-def _read(request: Any) -> Any:  # noqa: ANN401 (of either verb)
+def _read(request: Any) -> Any:
     assert not isinstance(request, tuple), request
     return request
 

@@ -156,7 +156,7 @@ def test_deep_heading_is_found_or_the_limit_is_told(place: Place, record: Record
     text, title = NESTED[case]
     (place.root / "a.md").write_text(text)
 
-    def is_found_or_told(report: Any) -> bool:  # noqa: ANN401 (a stat)
+    def is_found_or_told(report: Any) -> bool:
         titles = [section.heading_path[-1] for section in report.sections if section.heading_path]
         return title in titles or Code.NESTING_LIMIT in [warning.code for warning in report.warnings]
 

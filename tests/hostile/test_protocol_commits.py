@@ -139,7 +139,7 @@ def by_command_line(root: Path) -> Callable[[dict[str, Any]], str | None]:
     return apply
 
 
-def through(server: Any) -> Callable[[dict[str, Any]], str | None]:  # noqa: ANN401 (one of two classes)
+def through(server: Any) -> Callable[[dict[str, Any]], str | None]:
     """Apply a batch through a server; what refused it."""
 
     def apply(batch: dict[str, Any]) -> str | None:

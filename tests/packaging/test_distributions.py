@@ -23,7 +23,7 @@ def tracked(*folders: str) -> set[str]:
         ["git", "ls-files", "-z", "--", *folders], cwd=REPOSITORY, capture_output=True, check=True
     )
     names = listed.stdout.decode().rstrip("\0").split("\0")
-    # A link to a folder is not archived; of a case that has one, the rest is.
+    # Links to folders are not archived.
     return {name for name in names if (REPOSITORY / name).exists() and not (REPOSITORY / name).is_symlink()}
 
 

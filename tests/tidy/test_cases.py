@@ -1,19 +1,19 @@
 """Golden cases are complete: every operation and every code has its own."""
 
-import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from mdplan.codegen.case_file import FILE_ROLES
 from mdplan.diagnostics import Code
 from mdplan.operations import OPERATIONS
-from tests.golden_case import CASES, Case, find_cases
+from tests.golden_case import Case, find_cases
 
 REPOSITORY = Path(__file__).parents[2]
 LEAST_ACCEPTED, LEAST_REFUSED = 5, 3
 
-# What no folder of files can show: a state of the disk, another process or user, or another verb.
+# No golden case can show these: a state of the disk, another process or user, or another verb.
 SHOWN_BY_A_TEST = {
     Code.ALIAS_CONFLICT: "tests/unit/test_storage_commit.py",
     Code.APPROVAL_REQUIRED: "tests/unit/test_history.py",
@@ -40,55 +40,54 @@ SHOWN_BY_A_TEST = {
 
 
 def codes_of(case: Case) -> set[str]:
-    """Codes that the expected files of `case` carry."""
-    problems = case.expected("diagnostics.json")
-    if problems is None:
-        problems = (case.expected("report.json") or {}).get("warnings", [])
-    return {problem["code"] for problem in problems}
+    """Codes that `case` expects."""
+    problems = case.diagnostics if case.report is None else case.report.get("warnings")
+    return {problem["code"] for problem in problems or []}
 
 
 @pytest.mark.parametrize("code", Code)
-def test_code_is_shown(code: Code) -> None:
-    cases = find_cases("diagnostics", code)
+def test_code_has_a_case_or_a_test(code: Code) -> None:
+    cases = [case for case in find_cases("diagnostics") if case.text.title == code]
 
     if code in SHOWN_BY_A_TEST:
         test = REPOSITORY / SHOWN_BY_A_TEST[code]
-        assert cases == [], "it has a case, so it needs no test in its place"
+        assert cases == [], "it has a case, so it needs no test"
         assert f"Code.{code}" in test.read_text(encoding="utf-8"), f"{test.name} does not show it"
     else:
-        assert len(cases) == 1, f"write a case below tests/cases/diagnostics/{code}"
+        assert len(cases) == 1, f"write a case `## {code}` in tests/cases/diagnostics.md"
         assert code in codes_of(cases[0])
 
 
-def test_no_folder_is_named_after_a_code_that_is_gone() -> None:
-    folders = {path.name for path in (CASES / "diagnostics").iterdir()}
-
-    assert folders - set(Code) == set()
+def test_every_case_of_a_diagnostic_has_the_name_of_its_code() -> None:
+    assert {case.text.title for case in find_cases("diagnostics")} - set(Code) == set()
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_operation_has_accepted_and_refused_cases(operation: str) -> None:
-    counts = Counter(case.is_accepted for case in find_cases("operations", operation))
+    counts = Counter(case.is_accepted for case in find_cases(f"operations/{operation}"))
 
     assert counts[True] >= LEAST_ACCEPTED, f"{operation} has {counts[True]} accepted cases"
     assert counts[False] >= LEAST_REFUSED, f"{operation} has {counts[False]} refused cases"
 
 
-def test_cases_are_complete_and_hold_nothing_else() -> None:
-    cases = find_cases()
+def test_names_of_cases_are_unique() -> None:
+    counts = Counter(map(str, find_cases()))
 
-    assert len(cases) > len(OPERATIONS)
-    assert {str(case): problem for case in cases if (problem := problem_of(case))} == {}
+    assert len(counts) > len(OPERATIONS)
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
+def test_every_case_has_the_blocks_of_one_outcome() -> None:
+    assert {str(case): problem for case in find_cases() if (problem := problem_of(case))} == {}
 
 
 def problem_of(case: Case) -> str | None:
-    inputs = {case.before.name, "batch.json", "apply.json", "settings.json"}
-    inputs |= {case.meanwhile.name} if case.meanwhile else set()
-    expected = {case.after.name, "plan.diff"} if case.is_accepted else {"diagnostics.json"}
-    files = {path.name for path in case.folder.iterdir()}
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", case.folder.name) and case.folder.name not in set(Code):
-        return "its name is not in kebab case"
-    if not expected <= files:
-        return f"it lacks {sorted(expected - files)}"
-    stray = files - expected - inputs - ({"report.json"} if case.is_accepted else set())
-    return f"it has no use for {sorted(stray)}" if stray else None
+    roles = Counter(block.role for block in case.text.blocks)
+    outcome = {"after", "report", "diff"} if case.is_accepted else {"diagnostics"}
+    unused = roles.keys() - outcome - {"before", "concurrent", "batch", "apply", "settings"}
+    if unused:
+        return f"it has no use for {sorted(unused)}"
+    if not case.has_expectation:
+        return "it has neither `after` nor `diagnostics`"
+    repeated = [role for role, count in roles.items() if count > 1 and role not in FILE_ROLES]
+    return f"it has several blocks {repeated}" if repeated else None

@@ -9,7 +9,7 @@ import pytest
 from mdplan.codegen import __main__ as program
 from mdplan.codegen import generated as codegen
 from mdplan.codegen.error_meanings import MEANINGS
-from mdplan.codegen.golden import EXAMPLE, GoldenCases
+from mdplan.codegen.golden import GoldenCases
 from mdplan.codegen.messages import messages_in
 from mdplan.diagnostics import Code
 from mdplan.mcp.introductions import INTRODUCTIONS, tool_names
@@ -100,7 +100,9 @@ def test_example_of_an_operation_is_its_golden_case(op: str) -> None:
     reference = operation_reference(op)
     batch = {"file": reference.file, "edits": [dict(reference.example)]}
 
-    assert cases.batch_of("operations", op, EXAMPLE) == batch
+    case = cases.example_of(op)
+    assert case is not None
+    assert case.json("batch") == batch
 
 
 def test_messages_are_read_from_the_code(tmp_path: Path) -> None:
@@ -124,16 +126,23 @@ def test_every_tool_of_every_toolset_has_its_schemas(files: dict[str, str]) -> N
     assert all(tool["inputSchema"] and tool["outputSchema"] for tool in tools)
 
 
-def test_golden_case_illustrates_its_code(copy: Path) -> None:
-    case = copy / "tests" / "cases" / "diagnostics" / "STALE_BASE"
-    case.mkdir(parents=True)
-    (case / "problems.json").write_text(json.dumps([{"code": "KEY", "message": "no"}]))
-    (case / "diagnostics.json").write_text(
-        json.dumps({"error": {"code": "STALE_BASE", "message": "it moved", "hint": "look again"}})
+def test_page_of_a_code_shows_its_golden_case(copy: Path) -> None:
+    cases = copy / "tests" / "cases"
+    (cases / "operations").mkdir(parents=True)
+    (cases / "diagnostics.md").write_text(
+        case_text("STALE_BASE", {"code": "STALE_BASE", "message": "it moved", "hint": "look again"})
+    )
+    (cases / "operations" / "set_task.md").write_text(
+        case_text("Stale", {"code": "STALE_BASE", "message": "another case"})
     )
 
     page = codegen.generated_files(copy)["docs/reference/errors/STALE_BASE.md"]
 
     assert "\n```text\nSTALE_BASE: it moved\n  hint: look again\n```\n" in page
+    assert "[`set_task`]" in page
     shutil.rmtree(copy / "tests")
     assert codegen.problems(copy) == []
+
+
+def case_text(title: str, diagnostic: dict[str, str]) -> str:
+    return f"## {title}\n\n```json diagnostics\n{json.dumps([diagnostic])}\n```\n"

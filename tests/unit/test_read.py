@@ -69,8 +69,8 @@ def read(
     text: str = GUIDE,
     budget: int = 10_000,
     cursor: str | None = None,
-    **target: Any,  # noqa: ANN401 (any field of a target)
-) -> Any:  # noqa: ANN401 (a test says which of both it expects)
+    **target: Any,
+) -> Any:
     request = read_read_request({"file": "a.md", **target})
     assert isinstance(request, ReadRequest), request
     return read_target("a.md", outline(text), request.targets[0], budget, cursor)
