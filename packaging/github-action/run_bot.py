@@ -35,6 +35,7 @@ _MOST_BESIDE_A_PLAN: Final = 500
 _MOST_NAME: Final = 150
 _MOST_ALONE: Final = 30_000
 _BACKTICKS: Final = re.compile("`+")
+_RUN_IN: Final = Path(__file__).with_name("run_in.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +118,9 @@ def run_bot(words: Sequence[str], manifest: str) -> Run:
 
 
 def mdplan(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Run the mdplan beside which this runs."""
-    # Modules come from where mdplan is installed (`-P`), never from the repository that is worked on.
-    command = [sys.executable, "-P", "-m", "mdplan", *arguments]
+    """Run the mdplan of this interpreter on the checkout, which the variable GITHUB_WORKSPACE names."""
+    # Isolated (`-I`), and started outside of the checkout: no module of the checkout is ever imported.
+    command = [sys.executable, "-I", str(_RUN_IN), os.environ["GITHUB_WORKSPACE"], *arguments]
     return subprocess.run(command, check=False, capture_output=True)  # noqa: S603 (the user's own command)
 
 

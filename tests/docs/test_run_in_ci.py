@@ -57,8 +57,71 @@ def test_workflow_names_inputs_and_outputs_that_there_are() -> None:
 
     assert set(step["with"]) <= set(ACTION["inputs"])
     assert {name for name, each in ACTION["inputs"].items() if each.get("required")} <= set(step["with"])
-    assert outputs == {"plan-file", "sarif-file"}
+    assert outputs == {"plan-file", "comment-file"}
     assert outputs <= set(ACTION["outputs"])
+
+
+GH = """\
+#!/bin/sh
+printf '%s\\n' "$*" >> "$GH_LOG"
+case "$*" in
+  *pulls*) printf '%s' "$GH_PULL" ;;
+  *--paginate*) printf '%s' "$GH_FOUND" ;;
+esac
+"""
+
+
+def test_workflow_for_pull_requests_has_no_secret_and_may_not_write() -> None:
+    workflow = yaml.safe_load(FILES[".github/workflows/docs.yml"])
+
+    assert list(workflow[True]) == ["pull_request"]
+    assert (workflow["permissions"], workflow["jobs"]["docs"]["permissions"]) == ({}, {"contents": "read"})
+    assert "secrets." not in FILES[".github/workflows/docs.yml"]
+    assert workflow["jobs"]["docs"]["steps"][0]["with"] == {"persist-credentials": False}
+
+
+@pytest.mark.skipif(shutil.which("iconv") is None, reason="iconv is not installed")
+@pytest.mark.parametrize(
+    ("pull", "found", "call"),
+    [
+        ("7", "", "--method POST repos/kettle/docs/issues/7/comments"),
+        ("7", "41", "--method PATCH repos/kettle/docs/issues/comments/41"),
+        ("", "", None),
+    ],
+    ids=["new", "again", "closed meanwhile"],
+)
+def test_workflow_that_comments_never_runs_or_renders_text_of_pull_requests(
+    tmp_path: Path, pull: str, found: str, call: str | None
+) -> None:
+    """It checks nothing out, and what an artifact contains is text inside of one fence."""
+    text = FILES[".github/workflows/docs-comment.yml"]
+    job = yaml.safe_load(text)["jobs"]["comment"]
+    for name, data in (("bin/gh", GH.encode()), ("mdplan/x/comment.md", b"```\n@all \xff$(id)\n~~~\n")):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    (tmp_path / "bin" / "gh").chmod(0o755)
+    log = tmp_path / "log"
+    given = dict.fromkeys(job["steps"][-1]["env"], "x") | {
+        "GH_REPO": "kettle/docs",
+        "ARTIFACT": str(tmp_path / "mdplan"),
+        "RUNNER_TEMP": str(tmp_path),
+        "GH_PULL": pull,
+        "GH_FOUND": found,
+        "GH_LOG": str(log),
+        "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}",
+    }
+    script = job["steps"][-1]["run"]
+    subprocess.run(["bash", "-e", "-o", "pipefail", "-c", script], env=given, cwd=tmp_path, check=True)
+
+    assert "checkout" not in text
+    assert "${{" not in script
+    assert job["permissions"] == {"actions": "read", "pull-requests": "write"}
+    calls = [line for line in log.read_text(encoding="utf-8").splitlines() if "--silent" in line]
+    assert [re.sub(r".*(--method \w+ \S+).*", r"\1", line) for line in calls] == ([call] if call else [])
+    if call:
+        body = (tmp_path / "body.md").read_text(encoding="utf-8")
+        assert body == "<!-- mdplan -->\n```text\n\n@all $(id)\n~~~\n\n```\n"
 
 
 def test_tables_name_each_input_and_output() -> None:

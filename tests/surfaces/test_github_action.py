@@ -29,6 +29,8 @@ files:
     edits:
       - {op: replace_match, pattern: nightly, replacement: "{{vars.new}}", matchSelection: all}
 """
+REQUIREMENTS = REPOSITORY / "packaging" / "github-action" / "requirements.txt"
+PIP_INSTALL = "-I -m pip install --quiet --disable-pip-version-check"
 # GitHub calls bash so.
 BASH = ("bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c")
 
@@ -53,6 +55,7 @@ class Job:
             "GITHUB_OUTPUT": str(self.runner / "output"),
             "GITHUB_STEP_SUMMARY": str(self.runner / "summary"),
             "GITHUB_REPOSITORY": "kettle/docs",
+            "GITHUB_WORKSPACE": str(self.checkout),
             "RUNNER_TEMP": str(self.runner),
             **environment,
         }
@@ -247,19 +250,13 @@ def test_inputs_that_mean_nothing_fail_the_step(job: Job, command: str, args: st
     assert done.stdout.startswith("::error title=mdplan::")
 
 
-def test_modules_of_the_checkout_are_not_run(job: Job) -> None:
-    for name in ("mdplan", "json", "yaml"):
-        (job.checkout / f"{name}.py").write_text("raise SystemExit(9)\n", encoding="utf-8")
-
-    assert job.bot("plan").outputs["exit-code"] == "0"
-
-
 # Stands for Python: it logs how it is called, and makes an environment of itself.
 PYTHON = """\
 #!/bin/sh
 printf '%s\\n' "$*" >> "$PYTHON_LOG"
 case "$*" in
-  "-m venv "*) mkdir -p "$3/$(dirname "$PYTHON_OF_ENVIRONMENT")" && cp "$0" "$3/$PYTHON_OF_ENVIRONMENT" ;;
+  "-I -m venv "*) mkdir -p "$4/$(dirname "$PYTHON_OF_ENVIRONMENT")" && cp "$0" "$4/$PYTHON_OF_ENVIRONMENT" ;;
+  *sysconfig*) dirname "$PYTHON_LOG" ;;
 esac
 """
 
@@ -283,9 +280,11 @@ def test_mdplan_is_installed_into_an_environment_of_its_own(job: Job, inside: st
     environment = job.runner / "mdplan-environment"
     assert (job.runner / "output").read_text(encoding="utf-8") == f"python={environment / inside}\n"
     assert (job.runner / "calls").read_text(encoding="utf-8").splitlines() == [
-        f"-m venv {environment}",
-        f"-m pip install --quiet --disable-pip-version-check {REPOSITORY}",
+        f"-I -m venv {environment}",
+        f"{PIP_INSTALL} --only-binary=:all: --require-hashes --requirement {REQUIREMENTS}",
+        "-I -c import sysconfig; print(sysconfig.get_path('purelib'))",
     ]
+    assert (job.runner / "mdplan.pth").read_text(encoding="utf-8") == f"{REPOSITORY}\n"
 
 
 GH = """\
