@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from mdplan.storage.fs.filesystem import FileSystem
@@ -52,7 +52,7 @@ def commit(
     root = Root.open(folder, filesystem=disk)
     try:
         with locked(root) as lock:
-            recover(lock, foreign=False)
+            recover(lock, settles=False)
             staged = stage(
                 lock,
                 files,
@@ -69,13 +69,18 @@ def commit(
 
 
 def recovered(
-    folder: Path, disk: FileSystem | None = None, *, foreign: bool = True, keep: Keep | None = None
+    folder: Path,
+    disk: FileSystem | None = None,
+    *,
+    settles: bool = True,
+    foreign: Collection[str] = (),
+    keep: Keep | None = None,
 ) -> Recovered:
-    """What `mdplan recover` does to `folder`, or with `foreign=False` what a committing verb does first."""
+    """What `mdplan recover` does to `folder`, or with `settles=False` what a committing verb does first."""
     root = Root.open(folder, filesystem=disk)
     try:
         with locked(root) as lock:
-            return recover(lock, foreign=foreign, keep=keep)
+            return recover(lock, settles=settles, foreign=foreign, keep=keep)
     finally:
         root.close()
 

@@ -15,11 +15,20 @@ def history_text(report: HistoryReport, file: str | None, ink: Ink) -> str:
         what = (
             f"No commit in the history changed `{shown(file)}`" if file else "Nothing was committed here yet"
         )
-        return f"{what}.\n"
-    lines = [transaction_text(entry, ink) for entry in report.transactions]
+        lines = [f"{what}."]
+    else:
+        lines = [transaction_text(entry, ink) for entry in report.transactions]
     if report.more:
         lines.append(f"There are older ones: --limit {2 * len(lines)} shows more.")
-    return "".join(line + "\n" for line in lines)
+    return "".join(line + "\n" for line in (*lines, *_foreign_lines(report, ink)))
+
+
+def _foreign_lines(report: HistoryReport, ink: Ink) -> list[str]:
+    listed, total = report.foreign or (), report.foreign_total or 0
+    lines = [f"{ink.paint(entry.transaction, 'yellow')}  (foreign: ignored)" for entry in listed]
+    if total > len(lines):
+        lines.append(f"There are {counted(total - len(lines), 'more foreign record')}.")
+    return lines
 
 
 def transaction_text(entry: TransactionEntry, ink: Ink) -> str:

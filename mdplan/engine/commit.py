@@ -58,7 +58,7 @@ class Committing:
         Raises `StorageRefused`, as `locked` of storage does.
         """
         with locked(root, self.settings.lock_timeout) as lock:
-            recovered = recover(lock, foreign=False)
+            recovered = recover(lock, settles=False)
             try:
                 report = commit(lock)
             except StorageRefused as refused:

@@ -18,7 +18,7 @@ from mdplan.storage.transaction.history import transactions
 from mdplan.storage.transaction.orphans import stray_files
 from mdplan.storage.transaction.recovery import pending
 from mdplan.storage.user.plan_store import PlanStore
-from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE
+from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE, has_key
 from mdplan.storage.workspace import Workspace
 
 _LISTED: Final = 5
@@ -44,6 +44,7 @@ def _findings(root: Root, settings: Settings) -> Iterator[_Finding]:
     yield from _state_folder(root, settings)
     yield _journal(root)
     yield _stray_files(root)
+    yield _journal_key(root)
     yield _plan_store(root)
     yield _history(root, settings)
 
@@ -109,6 +110,17 @@ def _stray_files(root: Root) -> _Finding:
     return _note(root, "stray files", f"left by commits that were cut off: {names}{more}", hint)
 
 
+def _journal_key(root: Root) -> _Finding:
+    if has_key():
+        return _ok(root, "journal key", "private")
+    problem = Diagnostic(
+        code=Code.IO_ERROR,
+        message="mdplan can keep no private key, so it cannot tell your history from a foreign one",
+        hint=f"make the user's state folder and its `journal.key` private, or set {STATE_DIRECTORY_VARIABLE}",
+    )
+    return _problem(root, "journal key", (problem,))
+
+
 def _plan_store(root: Root) -> _Finding:
     if PlanStore(root.path).is_writable():
         return _ok(root, "plan store", "can be written")
@@ -131,6 +143,9 @@ def _history(root: Root, settings: Settings) -> _Finding:
         f"{size.transactions} of {settings.history_transactions} transactions, "
         f"{size.bytes / _MIB:.1f} of {settings.history_bytes / _MIB:.0f} MiB"
     )
+    if size.foreign:
+        hint = "they came with this folder, or from another machine or key; to lose them, remove `.mdplan`"
+        return _note(root, "history", f"{found}; {size.foreign} foreign records are ignored", hint)
     return _ok(root, "history", found)
 
 

@@ -4,7 +4,7 @@ Every surface is a thin adapter onto this class; none of them edits text by itse
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -272,13 +272,15 @@ class Engine:
         """The exact diff of a transaction. Errors: NOT_UNDOABLE."""
         return self.past_list.diff_bytes(transaction)
 
-    def recover(self, keep: Literal["current", "base"] | None = None) -> RecoverReport:
-        """Mend what commits that were cut off have left, also those of other users.
+    def recover(
+        self, keep: Literal["current", "base"] | None = None, foreign: Collection[str] = ()
+    ) -> RecoverReport:
+        """Recover from this user's interrupted commits, and from those of others whose IDs are in `foreign`.
 
         `keep` settles conflicts: by the files as they are now, or as they were before. Errors:
         RECOVERY_CONFLICT, JOURNAL_CORRUPT; those of storage.
         """
-        return self.recovery.recover(keep)
+        return self.recovery.recover(keep, foreign)
 
     def doctor(self) -> DoctorReport:
         """What is wrong with the roots and the state folders, and what to do about it; nothing is changed."""

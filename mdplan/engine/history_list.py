@@ -1,6 +1,7 @@
 """The verb that lists past transactions, or shows one of them."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from mdplan.diagnostics import Diagnostic, Problems, Severity
@@ -8,9 +9,11 @@ from mdplan.engine.history import History, PastTransaction
 from mdplan.engine.undo import Undoing
 from mdplan.planning.results.summary import file_report
 from mdplan.reports.base import refusal
-from mdplan.reports.history import HistoryReport, TransactionEntry
+from mdplan.reports.history import ForeignTransaction, HistoryReport, TransactionEntry
 from mdplan.reports.plan import FileReport
+from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import FileName
+from mdplan.storage.transaction.foreign import foreign_transactions
 from mdplan.storage.workspace import Workspace
 from mdplan.text.diff.diff import DiffText
 
@@ -27,7 +30,8 @@ class HistoryList:
     def list(self, limit: int, file: str | None) -> HistoryReport:
         """Up to `limit` transactions, the newest first; with `file`, only those that changed it.
 
-        Records that cannot be read are warnings. Errors: those of `Workspace.locate`.
+        Without `file` also up to `limit` foreign records, of which only the IDs are known. Records that
+        cannot be read are warnings. Errors: those of `Workspace.locate`.
         """
         name = self._workspace.locate(file) if file is not None else None
         if isinstance(name, Diagnostic):
@@ -41,10 +45,13 @@ class HistoryList:
                 entries.append(found)
             if len(entries) > limit:
                 break
+        foreign = self._foreign() if name is None else ()
         return HistoryReport(
             ok=True,
             transactions=tuple(entries[:limit]),
             more=len(entries) > limit,
+            foreign=foreign[:limit] or None,
+            foreign_total=len(foreign) or None,
             warnings=tuple(warnings),
         )
 
@@ -65,6 +72,17 @@ class HistoryList:
         """The exact diff of a transaction. Errors: NOT_UNDOABLE."""
         past = self._undoing.find(transaction)
         return (past,) if isinstance(past, Diagnostic) else self._undoing.diff(past)
+
+    def _foreign(self) -> tuple[ForeignTransaction, ...]:
+        """All foreign records; none in a root whose journal cannot be read, which is a warning already."""
+        found: tuple[ForeignTransaction, ...] = ()
+        for root in self._workspace.roots:
+            with suppress(StorageRefused):
+                found += tuple(
+                    ForeignTransaction(transaction=transaction, root=root.name or None)
+                    for transaction in foreign_transactions(root)
+                )
+        return found
 
     def _entries(self, name: FileName | None) -> Iterator[TransactionEntry | Diagnostic]:
         """All transactions that changed the file `name`, or any file, the newest first."""

@@ -1,16 +1,19 @@
-"""Commits that were cut off: seen by every verb, mended by those that commit and by `recover`."""
+"""Interrupted commits: reported by every verb, recovered by those that commit and by `recover`."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Severity
 from mdplan.engine.pending import cut_off
-from mdplan.reports.history import HistoryReport, RecoverReport
+from mdplan.reports.history import ForeignFile, ForeignTransaction, HistoryReport, RecoverReport
 from mdplan.reports.plan import ApplyReport, PlanReport, RecoveredTransactions
 from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.lock import locked
 from mdplan.storage.journal.state_folder import has_journal
+from mdplan.storage.transaction.foreign import ForeignCommit, foreign_commits
 from mdplan.storage.transaction.recovery import Recovered, pending, recover
 from mdplan.storage.workspace import Workspace
 
@@ -40,11 +43,13 @@ class Recovery:
         for root in self._workspace.roots:
             if pending(root):
                 with locked(root, self._lock_timeout) as lock:
-                    recovered.append(recover(lock, foreign=False))
+                    recovered.append(recover(lock, settles=False))
         return recovered
 
-    def recover(self, keep: Literal["current", "base"] | None) -> RecoverReport:
-        """Recover all roots, also from transactions of others.
+    def recover(
+        self, keep: Literal["current", "base"] | None, foreign: Collection[str] = ()
+    ) -> RecoverReport:
+        """Recover all roots from this user's interrupted commits, and from those of the IDs in `foreign`.
 
         `keep` settles conflicts: the files as they are, or as they were before. Errors: those of recovery,
         RECOVERY_CONFLICT among them; those of locking.
@@ -56,7 +61,7 @@ class Recovery:
                 if not has_journal(root):
                     continue
                 with locked(root, self._lock_timeout) as lock:
-                    recovered.append(recover(lock, foreign=True, keep=keep))
+                    recovered.append(recover(lock, settles=True, foreign=foreign, keep=keep))
             except StorageRefused as refused:
                 problems += refused.problems
         problems += (problem for each in recovered for problem in each.problems)
@@ -66,8 +71,28 @@ class Recovery:
             error=errors[0] if errors else None,
             diagnostics=errors,
             recovered=_merged(recovered) if any(map(_did, recovered)) else None,
+            foreign=self.foreign() or None,
             warnings=tuple(problem for problem in problems if problem.severity is Severity.WARNING),
         )
+
+    def foreign(self) -> tuple[ForeignTransaction, ...]:
+        """The interrupted transactions of others, with what a recovery of them would change.
+
+        They are none in a root whose journal cannot be read, which `recover` reports.
+        """
+        found: list[ForeignTransaction] = []
+        for root in self._workspace.roots:
+            with suppress(StorageRefused):
+                found += (_foreign_of(root, commit) for commit in foreign_commits(root))
+        return tuple(found)
+
+
+def _foreign_of(root: Root, commit: ForeignCommit) -> ForeignTransaction:
+    return ForeignTransaction(
+        transaction=commit.transaction,
+        root=root.name or None,
+        files=tuple(ForeignFile(file=root.show(file.path), action=file.action) for file in commit.files),
+    )
 
 
 def with_recovered(report: AnyApplied, recovered: Iterable[Recovered]) -> AnyApplied:

@@ -104,6 +104,8 @@ def _text(report: HistoryReport) -> str:
     """One line for each transaction, then the diff where one was asked for."""
     lines = [_line(entry) for entry in report.transactions] or [_NOTHING]
     lines += ["(there are older ones: raise limit)"] if report.more else []
+    if report.foreign_total:
+        lines.append(f"({report.foreign_total} foreign records in .mdplan are ignored)")
     lines += [f"{warning.code}: {warning.message}" for warning in report.warnings]
     if report.diff_truncated:
         plan_id = report.transactions[0].plan_id or ""

@@ -31,9 +31,31 @@ class TransactionEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignFile:
+    """A file that the recovery of a foreign transaction would change, and how."""
+
+    file: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignTransaction:
+    """A record in `.mdplan` that the key of this user on this machine did not seal; mdplan ignores it.
+
+    `root` names its root, where there are several. Of an interrupted one, `files` are those that
+    `recover` would change if a person asked for that.
+    """
+
+    transaction: str
+    root: str | None = None
+    files: tuple[ForeignFile, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryReport(Report):
     """Of `history`: transactions, the newest first. `more` says that there are older ones.
 
+    `foreign` are records that others wrote, up to the same number, and `foreign_total` counts all of them.
     `diff` is that of a single transaction that was asked for; `diff_exact` is false where its bytes are not
     Unicode and it shows them escaped, `diff_truncated` true where it is cut off.
 
@@ -43,6 +65,8 @@ class HistoryReport(Report):
 
     transactions: tuple[TransactionEntry, ...] = ()
     more: bool | None = None
+    foreign: tuple[ForeignTransaction, ...] | None = None
+    foreign_total: int | None = None
     diff: str | None = None
     diff_exact: bool | None = None
     diff_truncated: bool | None = None
@@ -53,12 +77,15 @@ class HistoryReport(Report):
 class RecoverReport(Report):
     """Of `recover`: what was done now, None for nothing. Errors are what still needs a person.
 
+    `foreign` are interrupted transactions of others, about which nothing was done.
+
     >>> report = engine.recover()
     >>> report.ok, report.recovered
     (True, None)
     """
 
     recovered: RecoveredTransactions | None = None
+    foreign: tuple[ForeignTransaction, ...] | None = None
     warnings: tuple[Diagnostic, ...] = ()
 
 

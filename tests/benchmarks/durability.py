@@ -161,7 +161,7 @@ def plainly(folder: Path, contents: Mapping[str, bytes], durability: Durability)
 def commit(root: Root, files: Sequence[StagedFile], version: int, durability: Durability) -> None:
     """What the engine does with the results of a plan."""
     with locked(root) as lock:
-        recover(lock, foreign=False)
+        recover(lock, settles=False)
         staged = stage(
             lock,
             files,

@@ -38,12 +38,12 @@ Recover = Callable[[RootLock], Recovered]
 
 def explicit(lock: RootLock) -> Recovered:
     """What `mdplan recover` does."""
-    return recover(lock, foreign=True)
+    return recover(lock, settles=True)
 
 
 def before_answer(lock: RootLock) -> Recovered:
     """What a committing verb does before it answers that its transaction is committed already."""
-    recovered = recover(lock, foreign=False)
+    recovered = recover(lock, settles=False)
     confirm(lock)
     return recovered
 
@@ -139,7 +139,7 @@ class Checker:
     def commit(self, disk: ModelDisk, changes: tuple[Change, ...], transaction: str) -> CommitFacts:
         """Commit the changes, as the engine does."""
         with self.lock(disk) as lock:
-            recover(lock, foreign=False)
+            recover(lock, settles=False)
             staged = stage(
                 lock,
                 [change.staged() for change in changes],

@@ -91,10 +91,10 @@ def _recovered(checker: Checker, disk: SharedDisk, volume: Volume) -> Iterator[s
     """What is wrong after `mdplan recover`, and after the person has decided to keep what is there."""
     after = checker.disk(volume)
     with checker.lock(after) as lock:
-        problems = recover(lock, foreign=True).problems
+        problems = recover(lock, settles=True).problems
     yield from _judge(checker, disk, after.volume, problems)
     with checker.lock(after) as lock:
-        recover(lock, foreign=True, keep="current")
+        recover(lock, settles=True, keep="current")
     yield from _judge(checker, disk, after.volume, ())
     yield from strays(after.volume.image(), ("kept", "undone"))
 

@@ -153,7 +153,7 @@ CASES: dict[str, tuple[str, ...]] = {
         f"{SURFACES}cli_history.py::test_conflict_is_settled_by_the_person",
     ),
     "48: the record is damaged": (
-        f"{RECOVERY}test_case_48_damaged_record_is_told_and_nothing_touched",
+        f"{RECOVERY}test_case_48_damaged_record_blocks_and_nothing_is_touched",
         f"{RECOVERY}test_case_48_damaged_record_can_be_let_be",
     ),
     "49: the journal is a stranger's": (

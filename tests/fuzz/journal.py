@@ -8,11 +8,19 @@ from random import Random
 from typing import Final
 from zlib import crc32
 
-from mdplan.storage.journal.journal_record import Entry, Record, decode_record, encode_note, encode_record
+from mdplan.storage.journal.journal_record import (
+    Binding,
+    Entry,
+    Record,
+    decode_record,
+    encode_note,
+    encode_record,
+)
 from tests.fuzz.mutation import mutated_json, mutated_text
 from tests.fuzz.target import Target
 
-ROOT: Final = "/some/root"
+ROOT: Final = Binding("/some/root", 12, 3)
+_OTHER_ROOT: Final = Binding("/some/root/below", 13, 3)
 
 
 def check(data: bytes) -> None:
@@ -29,7 +37,7 @@ def check(data: bytes) -> None:
 def _check_written(record: Record, dice: Random) -> None:
     sealed = encode_record(record, ROOT)
     assert decode_record(sealed, ROOT) == replace(record, known=True), "what is read is not what was written"
-    other_root = decode_record(sealed, ROOT + "/below")
+    other_root = decode_record(sealed, _OTHER_ROOT)
     assert other_root is not None
     assert not other_root.known, "a seal holds for another root"
     head, _, body = sealed.partition(b"\n")
@@ -68,7 +76,7 @@ def _seeds() -> Iterator[bytes]:
         )
         # The seeds must be the same for everyone, and a seal is of one user.
         head, _, body = encode_record(record, ROOT).partition(b"\n")
-        yield json.dumps(json.loads(head) | {"seal": "0" * 64}).encode() + b"\n" + body
+        yield json.dumps(json.loads(head) | {"seal": "0" * 64, "folderSeal": ""}).encode() + b"\n" + body
 
 
 def _mutated(data: bytes, dice: Random) -> bytes:

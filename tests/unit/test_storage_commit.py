@@ -379,7 +379,7 @@ def test_folder_that_is_made_anew_after_its_removal_stays(folder: Path) -> None:
     commit(folder, deletion("e/x.md", b"x"), removed_folders=("e",))
     (folder / "e").mkdir()
     with locked(Root.open(folder)) as lock:
-        recover(lock, foreign=False)
+        recover(lock, settles=False)
     commit(folder, change("a.md", b"a.md", b"1"))
 
     assert (folder / "e").is_dir()

@@ -190,7 +190,7 @@ def test_commit_whose_last_sync_fails_is_in_doubt(tmp_path: Path) -> None:
     assert {content for name, (_, content) in seen.items() if name not in new} == {
         content for _, content in before.values() if content
     }
-    found = recovered(tmp_path / "x", foreign=False)
+    found = recovered(tmp_path / "x", settles=False)
     assert len(found.finished) == 1
     assert tree(tmp_path / "x") == new
 
@@ -213,7 +213,7 @@ def test_case_45_failure_to_clean_up_is_success_with_a_warning(tmp_path: Path, e
     assert len(left) == 1
     assert f"`{left[0].rpartition('/')[2]}`" in facts.warnings[0].hint
     # The next commit does it.
-    assert len(recovered(folder, foreign=False).finished) == 1
+    assert len(recovered(folder, settles=False).finished) == 1
     assert tree(folder) == new
 
 

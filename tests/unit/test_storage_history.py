@@ -107,7 +107,7 @@ def test_transaction_whose_old_content_is_gone_cannot_be_undone(folder: Path) ->
 
 def test_damaged_record_is_told_in_its_place(folder: Path) -> None:
     records = sorted((folder / ".mdplan" / "tx").iterdir())
-    records[-2].write_bytes(b"damaged")
+    records[-2].write_bytes(records[-2].read_bytes()[:-1])
     listed = list(transactions(Root.open(folder)))
 
     assert isinstance(listed[1], Diagnostic)
@@ -185,7 +185,8 @@ def test_collecting_costs_one_listing_when_nothing_is_due(folder: Path) -> None:
         collect(lock, COUNT, 0)
 
     assert disk.reached[Step.LIST] == 1
-    assert disk.reached[Step.READ] == 0
+    # The number of the newest record says whether it is due, and its first line whose it is.
+    assert disk.reached[Step.READ] <= 2
     assert len(journal_of(folder)) == COUNT
 
 

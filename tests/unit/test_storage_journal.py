@@ -2,6 +2,7 @@
 
 import json
 import string
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.storage.journal.journal_record import Entry, Record, decode_record, encode_note, encode_record
+from mdplan.storage.journal.journal_record import (
+    Binding,
+    Entry,
+    Record,
+    decode_record,
+    encode_note,
+    encode_record,
+)
 
-ROOT = "/some/root"
+ROOT = Binding("/some/root", 12, 3)
 digests = st.none() | st.text("0123456789abcdef", min_size=64, max_size=64)
 sizes = st.integers(0, 1 << 50)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -44,6 +52,24 @@ def test_record_of_which_a_byte_changed_is_none_or_a_strangers(record: Record, d
     found = decode_record(changed, ROOT)
 
     assert found is None or (not found.known and found.entries == record.entries) or found == record
+
+
+@pytest.mark.parametrize(
+    ("binding", "known"),
+    [
+        (replace(ROOT, root_path="/moved"), True),
+        (replace(ROOT, folder=13), True),
+        (replace(ROOT, root_path="/copied", folder=13), False),
+        (replace(ROOT, sequence=999_999_999_999_999), False),
+    ],
+    ids=["moved", "restored", "copied", "renamed"],
+)
+def test_record_is_foreign_where_it_was_not_written(binding: Binding, known: bool) -> None:
+    record = Record(transaction="ab" * 8, entries=())
+    found = decode_record(encode_record(record, ROOT), binding)
+
+    assert found is not None
+    assert found.known is known
 
 
 @given(record=records, data=st.data())

@@ -93,7 +93,7 @@ def read(path: Path) -> bytes | None:
 def test_row_of_the_recovery_table(tmp_path: Path, row: Row) -> None:
     interrupted(tmp_path, row)
     before = tree(tmp_path)
-    found = recovered(tmp_path, foreign=False)
+    found = recovered(tmp_path, settles=False)
 
     if row[4] == CONFLICT:
         assert [problem.code for problem in found.problems] == [Code.RECOVERY_CONFLICT]
@@ -107,7 +107,7 @@ def test_row_of_the_recovery_table(tmp_path: Path, row: Row) -> None:
     assert journal_of(tmp_path) == ["undone"]
     history = {path.read_bytes() for path in (tmp_path / ".mdplan" / "history").iterdir()}
     assert history == row[5]
-    assert recovered(tmp_path) == recovered(tmp_path, foreign=False)
+    assert recovered(tmp_path) == recovered(tmp_path, settles=False)
     assert (tmp_path / "a.md").stat().st_nlink == 1 if row[4] else True
 
 

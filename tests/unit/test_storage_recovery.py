@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import signal
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from mdplan.diagnostics import Code, Severity
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.filesystem import FAILPOINT_VARIABLE, FileSystem
 from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.journal_record import Entry, Record, encode_record
+from mdplan.storage.journal.journal_record import Binding, Entry, Record, encode_record
 from mdplan.storage.journal.lock import locked
 from mdplan.storage.transaction.commit import Durability, stage
 from mdplan.storage.transaction.history import Transaction, before_image, transactions
@@ -77,14 +79,14 @@ def test_commit_recovers_what_this_user_began(folder: Path) -> None:
     """Case 46: kill -9, then again."""
     cut_off(folder)
     assert contents(folder) != ALL_OLD
-    found = recovered(folder, foreign=False)
+    found = recovered(folder, settles=False)
 
     assert found.rolled_back == (ID,)
     assert found.problems == ()
     assert sorted(found.files) == ["a.md", "d/b.md", "gone.md", "n/c.md"][: len(found.files)]
     assert contents(folder) == ALL_OLD
     assert not (folder / "n").exists()
-    assert recovered(folder, foreign=False) == NOTHING
+    assert recovered(folder, settles=False) == NOTHING
     commit(folder, *FILES)
     assert contents(folder) == ALL_NEW
 
@@ -106,12 +108,12 @@ def test_committed_transaction_is_finished(folder: Path) -> None:
     """Case 46: killed after the commit point, it is new, and never done twice."""
     cut_off(folder, AFTER_COMMIT_POINT)
     assert journal_of(folder) == ["done"]
-    found = recovered(folder, foreign=False)
+    found = recovered(folder, settles=False)
 
     assert (found.rolled_back, found.finished, found.problems) == ((), (ID,), ())
     assert contents(folder) == ALL_NEW
     assert before_image(Root.open(folder), sha256(OLD)) == OLD
-    assert recovered(folder, foreign=False) == NOTHING
+    assert recovered(folder, settles=False) == NOTHING
     assert recovered(folder) == NOTHING
     assert journal_of(folder) == ["kept"]
 
@@ -145,36 +147,53 @@ def test_running_commit_is_no_pending_one(folder: Path) -> None:
     assert seen == [()]
 
 
-# Of strangers.
+# Foreign records.
 
 
-def test_transaction_that_this_user_did_not_begin_waits_for_a_person(
+def test_foreign_transaction_is_recovered_only_by_name(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     cut_off(folder)
     before = tree(folder)
     monkeypatch.setenv("MDPLAN_STATE_DIR", str(tmp_path / "another user"))
-    found = recovered(folder, foreign=False)
 
-    assert codes(found.problems) == [Code.RECOVERY_REQUIRED]
-    assert (found.rolled_back, tree(folder)) == ((), before)
-    with pytest.raises(StorageRefused) as refused:
-        commit(folder, creation("other.md", b"x"))
-    assert codes(refused.value.problems) == [Code.RECOVERY_REQUIRED]
-    assert recovered(folder, foreign=True).rolled_back == (ID,)
+    assert (recovered(folder), tree(folder)) == (NOTHING, before)
+    assert pending(Root.open(folder)) == ()
+    assert recovered(folder, foreign=[ID]).rolled_back == (ID,)
     assert contents(folder) == ALL_OLD
 
 
-def test_seal_is_of_one_root(folder: Path) -> None:
-    """A record that is copied to another root is a stranger's there."""
+def test_foreign_transaction_does_not_block_a_commit(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     cut_off(folder)
-    folder.rename(folder.with_name("moved"))
+    before = contents(folder)
+    monkeypatch.setenv("MDPLAN_STATE_DIR", str(tmp_path / "another user"))
+    commit(folder, creation("other.md", b"x"))
 
-    assert codes(recovered(folder.with_name("moved"), foreign=False).problems) == [Code.RECOVERY_REQUIRED]
+    assert contents(folder) == before | {"other.md": b"x"}
+
+
+def test_record_in_a_copied_root_is_foreign(folder: Path) -> None:
+    cut_off(folder)
+    copy = folder.with_name("copied")
+    shutil.copytree(folder, copy)
+    before = tree(copy)
+
+    assert (recovered(copy), tree(copy)) == (NOTHING, before)
+
+
+def test_record_in_a_moved_root_is_recovered(folder: Path) -> None:
+    cut_off(folder)
+    moved = folder.rename(folder.with_name("moved"))
+
+    assert recovered(moved, settles=False).rolled_back == (ID,)
+    assert contents(moved) == ALL_OLD
 
 
 @pytest.mark.parametrize("spoil", ["mode", "size", "link", "unwritable"])
-def test_key_that_others_may_know_seals_nothing(folder: Path, spoil: str) -> None:
+def test_without_a_private_key_an_interrupted_commit_blocks(folder: Path, spoil: str) -> None:
+    """No record can be told from a foreign one then, so none is ignored and none is recovered unasked."""
     state = Path(user_state_directory())
     state.mkdir(parents=True)
     key = state / "journal.key"
@@ -189,8 +208,11 @@ def test_key_that_others_may_know_seals_nothing(folder: Path, spoil: str) -> Non
         key.chmod(0o604 if spoil == "mode" else 0o600)
     cut_off(folder)
 
-    assert codes(recovered(folder, foreign=False).problems) == [Code.RECOVERY_REQUIRED]
-    assert recovered(folder).rolled_back == (ID,)
+    assert codes(recovered(folder, settles=False).problems) == [Code.RECOVERY_REQUIRED]
+    with pytest.raises(StorageRefused) as refused:
+        commit(folder, creation("other.md", b"x"))
+    assert codes(refused.value.problems) == [Code.RECOVERY_REQUIRED]
+    assert recovered(folder, foreign=[ID]).rolled_back == (ID,)
 
 
 def test_key_is_private_and_made_once(folder: Path) -> None:
@@ -209,9 +231,9 @@ def plant(
 ) -> Path:
     """Put a record into the root that another user has sealed."""
     record = Record(transaction=ID, entries=entries, made_folders=made)
-    data = encode_record(record, str(folder))
+    data = encode_record(record, Binding(str(folder), 0, 1))
     head, _, body = data.partition(b"\n")
-    head = json.dumps(json.loads(head) | {"seal": "00" * 32}).encode()
+    head = json.dumps(json.loads(head) | {"seal": "00" * 32, "folderSeal": "00" * 32}).encode()
     tx = folder / ".mdplan" / "tx"
     for each in (tx.parent, tx):
         each.mkdir(mode=0o700, exist_ok=True)
@@ -232,16 +254,15 @@ HOSTILE_PATHS = (
 
 
 @pytest.mark.parametrize("path", HOSTILE_PATHS)
-@pytest.mark.parametrize("foreign", [True, False])
-def test_case_49_hostile_path_is_refused(folder: Path, path: str, foreign: bool) -> None:
+def test_case_49_hostile_path_is_refused(folder: Path, path: str) -> None:
     """A journal that comes with a repository names files outside, or its own."""
     outside = folder.parent / "outside"
     outside.write_bytes(NEW)
     plant(folder, Entry(path=path, base=None, base_bytes=0, result=sha256(NEW), result_bytes=3))
     before = tree(folder)
-    found = recovered(folder, foreign=foreign)
 
-    assert codes(found.problems) == [Code.JOURNAL_CORRUPT]
+    assert recovered(folder) == NOTHING
+    assert codes(recovered(folder, foreign=[ID]).problems) == [Code.JOURNAL_CORRUPT]
     assert (outside.read_bytes(), tree(folder)) == (NEW, before)
 
 
@@ -250,17 +271,16 @@ def test_case_49_hostile_folder_is_refused(folder: Path, field: str) -> None:
     (folder.parent / "empty").mkdir()
     plant(folder, made=("../empty",))
 
-    assert codes(recovered(folder).problems) == [Code.JOURNAL_CORRUPT]
+    assert codes(recovered(folder, foreign=[ID]).problems) == [Code.JOURNAL_CORRUPT]
     assert (folder.parent / "empty").is_dir()
 
 
 def test_case_49_file_of_other_content_is_never_touched(folder: Path) -> None:
     """A stranger cannot know what is in a file; what does not hash to what the record says stays."""
     plant(folder, Entry(path="a.md", base=sha256(b"?"), base_bytes=1, result=sha256(b"!"), result_bytes=1))
-    before = tree(folder)
 
-    assert recovered(folder).files == ()
-    assert tree(folder) == before
+    assert recovered(folder, foreign=[ID]).files == ()
+    assert contents(folder) == ALL_OLD
 
 
 def test_case_49_link_in_place_of_a_temporary_file_is_not_followed(folder: Path) -> None:
@@ -269,7 +289,7 @@ def test_case_49_link_in_place_of_a_temporary_file_is_not_followed(folder: Path)
     plant(folder, Entry(path="a.md", base=sha256(b"?"), base_bytes=1, result=sha256(OLD), result_bytes=3))
     (folder / f".mdplan-{ID}-0.tmp").symlink_to(outside)
     for keep in (None, "base"):
-        assert codes(recovered(folder, keep=keep).problems) == [Code.RECOVERY_CONFLICT]
+        assert codes(recovered(folder, foreign=[ID], keep=keep).problems) == [Code.RECOVERY_CONFLICT]
         assert (outside.read_bytes(), (folder / "a.md").read_bytes()) == (OLD, OLD)
         assert not (folder / "a.md").is_symlink()
 
@@ -281,34 +301,45 @@ def test_case_49_linked_folder_is_not_entered(folder: Path) -> None:
     (folder / "link").symlink_to(outside)
     plant(folder, Entry(path="link/x.md", base=None, base_bytes=0, result=sha256(NEW), result_bytes=3))
 
-    assert codes(recovered(folder).problems) == [Code.RECOVERY_REQUIRED]
+    assert codes(recovered(folder, foreign=[ID]).problems) == [Code.RECOVERY_REQUIRED]
     assert (outside / "x.md").read_bytes() == NEW
 
 
-def test_record_under_the_name_of_another_is_corrupt(folder: Path) -> None:
-    plant(folder, name=f"00000001-{'12' * 8}.pending")
-
-    assert codes(recovered(folder).problems) == [Code.JOURNAL_CORRUPT]
-
-
-@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "not-json", "deep", "huge-number"])
-@pytest.mark.parametrize("foreign", [True, False])
-def test_case_48_damaged_record_is_told_and_nothing_touched(folder: Path, damage: str, foreign: bool) -> None:
+def test_record_under_the_name_of_another_is_foreign(folder: Path) -> None:
     cut_off(folder)
     (record,) = (folder / ".mdplan" / "tx").glob("*.pending")
-    data = record.read_bytes()
-    record.write_bytes(
-        {
-            "truncated": data[:-20],
-            "flipped": data.replace(b"a.md", b"b.md"),
-            "empty": b"",
-            "not-json": b"\xff{",
-            "deep": b"[" * 100_000,
-            "huge-number": b"9" * 10_000,
-        }[damage]
-    )
+    record.rename(record.with_name(f"00000001-{'12' * 8}.pending"))
     before = tree(folder)
-    found = recovered(folder, foreign=foreign)
+
+    assert (recovered(folder), tree(folder)) == (NOTHING, before)
+
+
+# The seal covers the first line, so these are still this user's records.
+BODY_DAMAGE = {
+    "truncated": lambda data: data[:-20],
+    "flipped": lambda data: data.replace(b"a.md", b"b.md"),
+    "longer": lambda data: data + b"x",
+}
+HEAD_DAMAGE = {
+    "empty": b"",
+    "not-json": b"\xff{",
+    "deep": b"[" * 100_000,
+    "huge-number": b"9" * 10_000,
+    "infinite-number": b'{"format":2,"bytes":1e999,"sha256":"' + b"0" * 64 + b'"}\n',
+    "huge-format": b'{"format":1e999,"sha256":"' + b"0" * 64 + b'"}\n',
+}
+
+
+@pytest.mark.parametrize("damage", BODY_DAMAGE.values(), ids=BODY_DAMAGE)
+@pytest.mark.parametrize("settles", [True, False])
+def test_case_48_damaged_record_blocks_and_nothing_is_touched(
+    folder: Path, damage: Callable[[bytes], bytes], settles: bool
+) -> None:
+    cut_off(folder)
+    (record,) = (folder / ".mdplan" / "tx").glob("*.pending")
+    record.write_bytes(damage(record.read_bytes()))
+    before = tree(folder)
+    found = recovered(folder, settles=settles)
 
     assert codes(found.problems) == [Code.JOURNAL_CORRUPT]
     assert tree(folder) == before
@@ -318,11 +349,23 @@ def test_case_48_damaged_record_is_told_and_nothing_touched(folder: Path, damage
     assert codes(pending(Root.open(folder))) == [Code.JOURNAL_CORRUPT]
 
 
+@pytest.mark.parametrize("content", HEAD_DAMAGE.values(), ids=HEAD_DAMAGE)
+def test_record_without_a_seal_is_foreign_whatever_it_contains(folder: Path, content: bytes) -> None:
+    cut_off(folder)
+    (record,) = (folder / ".mdplan" / "tx").glob("*.pending")
+    record.write_bytes(content)
+    before = tree(folder)
+
+    assert (recovered(folder), tree(folder)) == (NOTHING, before)
+    assert codes(recovered(folder, foreign=[ID]).problems) in ([Code.JOURNAL_CORRUPT], [Code.FILE_TOO_LARGE])
+    assert tree(folder) == before
+
+
 def test_case_48_damaged_record_can_be_let_be(folder: Path) -> None:
     """By a person who has looked: `mdplan recover --keep-current`."""
     cut_off(folder)
     (record,) = (folder / ".mdplan" / "tx").glob("*.pending")
-    record.write_bytes(b"damaged")
+    record.write_bytes(record.read_bytes()[:-20])
     before = tree(folder)
 
     assert recovered(folder, keep="base").problems != ()
@@ -337,7 +380,7 @@ def test_record_that_was_never_finished_goes(folder: Path) -> None:
     commit(folder, FILES[0])
     (folder / ".mdplan" / "tx" / f"00000002-{ID}.new").write_bytes(b"half")
 
-    assert recovered(folder, foreign=False) == NOTHING
+    assert recovered(folder, settles=False) == NOTHING
     assert journal_of(folder) == ["done"]
 
 

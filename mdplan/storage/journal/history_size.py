@@ -1,4 +1,4 @@
-"""How much the history of a root keeps."""
+"""How much the history of a root keeps, and how many records in it are foreign."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -11,10 +11,11 @@ from mdplan.storage.journal.state_folder import HISTORY_FOLDER, JOURNAL_FOLDER, 
 
 @dataclass(frozen=True, slots=True)
 class HistorySize:
-    """The number of records, and the bytes of them and of all old content."""
+    """The number of this user's records, the bytes of those and of all old content; the foreign records."""
 
     transactions: int
     bytes: int
+    foreign: int
 
 
 def history_size(root: Root) -> HistorySize:
@@ -26,9 +27,10 @@ def history_size(root: Root) -> HistorySize:
                 opened.callback(root.filesystem.release, folder)
         journal_folder, images_folder = folders
         if journal_folder is None:
-            return HistorySize(0, 0)
-        names = Journal(root, journal_folder).names()
+            return HistorySize(0, 0, 0)
+        journal = Journal(root, journal_folder)
+        names = journal.names()
         size = sum(root.filesystem.status_of(journal_folder, str(name)).st_size for name in names)
         if images_folder is not None:
             size += sum(Images(root.filesystem, images_folder, lasting=False).sizes().values())
-        return HistorySize(len(names), size)
+        return HistorySize(len(names), size, len(journal.foreign()))

@@ -2,9 +2,14 @@
 
 A transaction moves from state to state by renaming its record, so each step happens at once or not at all.
 The one from `pending` to `done` is the commit point. What is settled stays as the history.
+
+A record that this user's key did not seal is foreign: it may have come with a cloned repository. It is listed
+only where a caller asks for foreign records, and it has no part in the order of the others.
 """
 
+import errno
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,8 +21,19 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.errors import refusing
 from mdplan.storage.fs.regular_file import read_leaf
 from mdplan.storage.fs.root import STATE_FOLDER, Root
-from mdplan.storage.journal.journal_record import MAX_RECORD_BYTES, Record, decode_record, encode_record
+from mdplan.storage.journal.journal_record import (
+    MAX_FOREIGN_BYTES,
+    MAX_HEAD_BYTES,
+    MAX_RECORD_BYTES,
+    Binding,
+    Head,
+    Record,
+    decode_record,
+    encode_record,
+    read_head,
+)
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER
+from mdplan.storage.user.user_state import is_sealed
 
 _NAME: Final = re.compile(r"(\d{8,15})-([0-9a-f]{8,32})\.([a-z]+)")
 _LAST_SEQUENCE: Final = 10**15 - 1
@@ -45,8 +61,14 @@ class State(StrEnum):
 _STATES: Final = {state.value: state for state in State}
 _BY_ENDING: Final = {f".{state}": state for state in State}
 _KEPT: Final = f".{State.KEPT}"
-# How many a sequence has at least.
-_DIGITS: Final = 8
+_READ_AT_ONCE: Final = 1 << 20
+# Why a file cannot be opened that mdplan did not write: no permission, a link, a device.
+_NOT_OURS: Final = frozenset({errno.EACCES, errno.ELOOP, errno.ENXIO})
+# The seal of mdplan 0.1 covers the whole record, so to check it costs a read of that. After this many bytes
+# that turned out to be foreign, a journal believes no further seal of that kind.
+_MOST_WASTED_BYTES: Final = 1 << 24
+# Records of that kind that turned out to be foreign, by identity, time and size: one check in each process.
+_known_foreign: Final[set[tuple[int, ...]]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,47 +95,72 @@ class Journal:
         self.shown = root.show(f"{STATE_FOLDER}/{JOURNAL_FOLDER}")
         self._names: dict[State, set[str]] | None = None
         self._newest: int | None = None
+        self._inode: int | None = None
+        self._wasted = 0
+        # Whether this user wrote a record, by its name without the state.
+        self._is_own: dict[tuple[int, str], bool] = {}
 
     def names(self, *states: State) -> list[RecordName]:
-        """The names of all records in one of `states` (in any, when none is given), the oldest first."""
+        """The names of this user's records in one of `states` (any, when none is given), the oldest first."""
         found = list(self.newest_first(*states))
         found.reverse()
         return found
 
     def newest_first(self, *states: State) -> Iterator[RecordName]:
         """The same from the other end; a caller that needs but a few pays for those."""
-        by_sequence = sorted(self._in(states), key=_age, reverse=True)
-        return (parsed for name in by_sequence if (parsed := _parsed(name)) is not None)
+        return filter(self.is_own, self._sorted(states))
+
+    def foreign(self, *states: State) -> list[RecordName]:
+        """The names of the records in one of `states` (any, when none is given) that are not this user's."""
+        return [name for name in self._sorted(states) if not self.is_own(name)]
+
+    def unfinished(self) -> list[RecordName]:
+        """The names of all records that may be incomplete, so that no seal tells whose they are."""
+        return list(self._sorted((State.NEW,)))
 
     def newest(self) -> int:
-        """The sequence of the record that was begun last; 0 when there is none."""
+        """The sequence of this user's record that was begun last; 0 when there is none."""
         if self._newest is None:
-            names = list(self._in(()))
-            # Names with sequences of one length sort as they are; only very long journals have others.
-            is_plain = all(name.startswith("-", _DIGITS) for name in names)
-            # What sorts last may be no record at all.
-            last = _parsed(max(names, key=None if is_plain else _age, default="")) or next(
-                self.newest_first(), None
-            )
+            last = next(self.newest_first(), None)
             self._newest = 0 if last is None else last.sequence
         return self._newest
 
-    def count(self, *states: State) -> int:
-        """How many files there are that are called as records in one of `states` are."""
-        return sum(len(self._listed()[state]) for state in states)
+    def has_more(self, most: int, *states: State) -> bool:
+        """Whether there are more than `most` records of this user in one of `states`."""
+        if sum(len(self._listed()[state]) for state in states) <= most:
+            return False
+        return sum(1 for _ in self.newest_first(*states)) > most
+
+    def is_own(self, name: RecordName) -> bool:
+        """Whether this user's key sealed the record. It costs a read of its first line, whatever follows."""
+        key = name.sequence, name.transaction
+        if key not in self._is_own:
+            try:
+                self._is_own[key] = self._check_seal(name)
+            except FileNotFoundError:
+                # It has another state since it was listed.
+                return self._is_own_after_settling(name)
+            except OSError as error:
+                # What a bad disk hides may be this user's, and then it has to stop a commit.
+                self._is_own[key] = error.errno not in _NOT_OURS
+        return self._is_own[key]
 
     def read(self, name: RecordName) -> Record | Diagnostic:
-        """The record called `name`. Errors: JOURNAL_CORRUPT; those of `read_leaf`."""
+        """The record called `name`, of which a foreign one has to be small.
+
+        Errors: JOURNAL_CORRUPT; those of `read_leaf`.
+        """
         shown = f"{self.shown}/{name}"
-        found = read_leaf(self.root.filesystem, self.folder, str(name), shown, MAX_RECORD_BYTES)
+        most = MAX_RECORD_BYTES if self.is_own(name) else MAX_FOREIGN_BYTES
+        found = read_leaf(self.root.filesystem, self.folder, str(name), shown, most)
         if isinstance(found, Diagnostic):
             return found
-        record = decode_record(found.data, self.root.path)
+        record = decode_record(found.data, self._binding(name))
         if record is None or record.transaction != name.transaction:
             return Diagnostic(
                 code=Code.JOURNAL_CORRUPT,
                 message=f"the journal record `{shown}` is damaged, and nothing was done about it",
-                hint="look at the files that changed last, then accept them: `mdplan recover --keep-current`",
+                hint="check the files that changed last, then accept them: `mdplan recover --keep-current`",
                 file=shown,
             )
         return record
@@ -121,7 +168,7 @@ class Journal:
     def write_new(self, record: Record, *, syncs: bool) -> RecordName:
         """Write `record` as the newest one; with `syncs` its content is on the disk then."""
         name = RecordName(min(self.newest() + 1, _LAST_SEQUENCE), record.transaction, State.NEW)
-        data = encode_record(record, self.root.path)
+        data = encode_record(record, self._binding(name))
         filesystem = self.root.filesystem
         with refusing(self.shown, "writing the journal"):
             descriptor = filesystem.create(self.folder, str(name))
@@ -135,6 +182,7 @@ class Journal:
             filesystem.close(descriptor)
         self._listed()[State.NEW].add(str(name))
         self._newest = name.sequence
+        self._is_own[name.sequence, name.transaction] = True
         return name
 
     def advance(self, name: RecordName, state: State) -> RecordName:
@@ -167,10 +215,53 @@ class Journal:
         with refusing(self.shown, "syncing the journal"):
             return self.root.filesystem.sync_directory(self.folder)
 
-    def _in(self, states: tuple[State, ...]) -> Iterator[str]:
-        """The files whose names end as those of records in `states` (in any, when there is none) do."""
+    def _sorted(self, states: tuple[State, ...]) -> Iterator[RecordName]:
+        """The names of all records in one of `states` (any, when there is none), the largest number first."""
         listed = self._listed()
-        return chain.from_iterable(listed[state] for state in states or State)
+        found = chain.from_iterable(listed[state] for state in states or State)
+        by_sequence = sorted(found, key=_age, reverse=True)
+        return (parsed for name in by_sequence if (parsed := _parsed(name)) is not None)
+
+    def _check_seal(self, name: RecordName) -> bool:
+        """The same as `is_own`, read from the disk. Raises `OSError`."""
+        disk = self.root.filesystem
+        descriptor = disk.open_file(self.folder, str(name))
+        try:
+            status = disk.status(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_RECORD_BYTES:
+                return False
+            start = disk.read(descriptor, MAX_HEAD_BYTES)
+            head = read_head(start)
+            if head is None:
+                return False
+            if head.body_bytes is not None:
+                return head.is_own(name.transaction, self._binding(name))
+            identity = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
+            return self._check_body(head, start, descriptor, identity)
+        finally:
+            disk.release(descriptor)
+
+    def _check_body(self, head: Head, start: bytes, descriptor: int, identity: tuple[int, ...]) -> bool:
+        """The same for a record of mdplan 0.1, whose seal covers all that follows its head."""
+        if identity in _known_foreign or self._wasted > _MOST_WASTED_BYTES:
+            return False
+        rest = iter(lambda: self.root.filesystem.read(descriptor, _READ_AT_ONCE), b"")
+        is_own = is_sealed(self.root.path, chain([start[head.line_bytes + 1 :]], rest), head.seals[0])
+        if not is_own:
+            self._wasted += identity[-1]
+            _known_foreign.add(identity)
+        return is_own
+
+    def _is_own_after_settling(self, name: RecordName) -> bool:
+        with suppress(OSError):
+            return self._check_seal(replace(name, state=State.KEPT))
+        return False
+
+    def _binding(self, name: RecordName) -> Binding:
+        if self._inode is None:
+            with refusing(self.shown, "reading the journal"):
+                self._inode = self.root.filesystem.status(self.folder).st_ino
+        return Binding(self.root.path, self._inode, name.sequence)
 
     def _listed(self) -> dict[State, set[str]]:
         """The names of all files that end in a state, by that."""

@@ -1,7 +1,9 @@
-"""One record of the journal: what a transaction is going to do, in a form that proves itself.
+"""One record of the journal: the changes of a transaction, in a form that proves who wrote it.
 
-Three lines: a head with the SHA-256 and the seal of the two others; the changes; the note of the engine. So
-recovery reads the changes without decoding the note, which holds the plan.
+Three lines: a head; the changes; the note of the engine. The head names the size and the SHA-256 of the two
+other lines, and the user's key seals it. So a short read of the head tells whether this user wrote the
+record, however large the rest is. Recovery reads the changes without decoding the note, which contains the
+plan.
 """
 
 import hashlib
@@ -13,10 +15,17 @@ from typing import Any, Final
 from mdplan.storage.user.user_state import is_sealed, seal
 
 MAX_RECORD_BYTES: Final = 1 << 28
+# Nobody vouches for a record of somebody else, so no more than this is ever decoded of one.
+MAX_FOREIGN_BYTES: Final = 1 << 16
+MAX_HEAD_BYTES: Final = 1 << 11
 TRANSACTION: Final = re.compile(r"[0-9a-f]{8,32}")
-_FORMAT: Final = 1
+_FORMAT: Final = 2
+# mdplan 0.1 sealed the body instead of the head.
+_BODY_SEALED: Final = 1
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _MAX_SIZE: Final = 1 << 50
+# Separates what is sealed here from the decisions on plans.
+_KIND: Final = "record"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +53,8 @@ class Record:
     """What a transaction changes. The entries are in the order of the batch.
 
     `made_folders` are made before the files, the outer first; `removed_folders` are removed after the commit
-    if they are empty then, the inner first. `note` is the encoded JSON object of the engine. `known` says
-    that the record has the seal of this user, so that no stranger can have written it.
+    if they are empty then, the inner first. `note` is the encoded JSON object of the engine. `known` means
+    that this user's key sealed the record, so nobody else can have written it.
     """
 
     transaction: str
@@ -61,6 +70,60 @@ class Record:
         return decoded if isinstance(decoded, dict) else {}
 
 
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where a record belongs: a sealed record that is copied or renamed is foreign.
+
+    `folder` is the inode of the journal's folder. A record stays the user's own when the root is moved, which
+    keeps the inode, or copied back to `root_path`. `sequence` is the number in the name of the record.
+    """
+
+    root_path: str
+    folder: int
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The first line of a record: the length of the line in bytes, and the size and digest of the rest.
+
+    `body_bytes` is None in a record of mdplan 0.1, whose only seal covers the rest itself.
+    """
+
+    line_bytes: int
+    body_bytes: int | None
+    sha256: str
+    seals: tuple[str, ...]
+
+    def is_own(self, transaction: str, binding: Binding) -> bool:
+        """Whether this user's key sealed this head for that place and transaction."""
+        if self.body_bytes is None:
+            return False
+        sealed = _sealed_head(transaction, binding.sequence, self.body_bytes, self.sha256)
+        return any(
+            is_sealed(place, sealed, given)
+            for place, given in zip(_places(binding), self.seals, strict=True)
+            if given
+        )
+
+
+def read_head(data: bytes) -> Head | None:
+    """The head in `data`, the first `MAX_HEAD_BYTES` of a record or all of it; None if there is none."""
+    line, end, _ = data[:MAX_HEAD_BYTES].partition(b"\n")
+    head = _decoded(line) if end else None
+    if not isinstance(head, dict):
+        return None
+    digest, version = head.get("sha256"), head.get("format")
+    if not (isinstance(digest, str) and _SHA256.fullmatch(digest)) or type(version) is not int:
+        return None
+    if version == _BODY_SEALED:
+        seals, size = _texts([head.get("seal")]), None
+    else:
+        seals, size = _texts([head.get("seal"), head.get("folderSeal")]), _size(head.get("bytes"))
+        seals = None if size is None or version != _FORMAT else seals
+    return None if seals is None else Head(len(line), size, digest, seals)
+
+
 def encode_note(note: Mapping[str, Any]) -> bytes:
     """The bytes of `note` in a record."""
     import json
@@ -68,8 +131,8 @@ def encode_note(note: Mapping[str, Any]) -> bytes:
     return json.dumps(note, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def encode_record(record: Record, root_path: str) -> bytes:
-    """The bytes of `record`, sealed for the root whose real path is given."""
+def encode_record(record: Record, binding: Binding) -> bytes:
+    """The bytes of `record`, sealed for the place in `binding`."""
     changes = {
         "transaction": record.transaction,
         "entries": [
@@ -90,20 +153,29 @@ def encode_record(record: Record, root_path: str) -> bytes:
     digest = hashlib.sha256()
     for part in body:
         digest.update(part)
-    head = {"format": _FORMAT, "sha256": digest.hexdigest(), "seal": seal(root_path, *body)}
+    size = sum(map(len, body))
+    sealed = _sealed_head(record.transaction, binding.sequence, size, digest.hexdigest())
+    seals = [seal(place, sealed) for place in _places(binding)]
+    head = {
+        "format": _FORMAT,
+        "bytes": size,
+        "sha256": digest.hexdigest(),
+        "seal": seals[0],
+        "folderSeal": seals[1],
+    }
     return b"".join((encode_note(head), b"\n", *body))
 
 
-def decode_record(data: bytes, root_path: str) -> Record | None:
+def decode_record(data: bytes, binding: Binding) -> Record | None:
     """The record in `data`; None when it is torn, tampered with, or was never one.
 
     Paths in it are texts: whoever uses them checks them like those of a caller.
     """
-    head_line, _, body = data.partition(b"\n")
-    head = _decoded(head_line)
-    if not isinstance(head, dict) or head.get("format") != _FORMAT:
+    head = read_head(data)
+    if head is None:
         return None
-    if head.get("sha256") != hashlib.sha256(body).hexdigest():
+    body = data[head.line_bytes + 1 :]
+    if head.body_bytes not in (None, len(body)) or head.sha256 != hashlib.sha256(body).hexdigest():
         return None
     changes_line, _, note = body.partition(b"\n")
     changes = _decoded(changes_line)
@@ -118,15 +190,27 @@ def decode_record(data: bytes, root_path: str) -> Record | None:
     checked = [_entry(entry) for entry in entries]
     if made is None or removed is None or None in checked:
         return None
-    given = head.get("seal")
+    if head.body_bytes is None:
+        known = is_sealed(binding.root_path, body, head.seals[0])
+    else:
+        known = head.is_own(transaction, binding)
     return Record(
         transaction=transaction,
         entries=tuple(entry for entry in checked if entry is not None),
         made_folders=made,
         removed_folders=removed,
         note=note.removesuffix(b"\n"),
-        known=isinstance(given, str) and is_sealed(root_path, body, given),
+        known=known,
     )
+
+
+def _places(binding: Binding) -> tuple[str, str]:
+    """What the two seals are bound to; no absolute path begins like the second."""
+    return binding.root_path, f"inode {binding.folder}"
+
+
+def _sealed_head(transaction: str, sequence: int, size: int, digest: str) -> bytes:
+    return f"{_KIND}\0{transaction}\0{sequence}\0{size}\0{digest}".encode("ascii")
 
 
 def _entry(found: object) -> Entry | None:

@@ -1,4 +1,8 @@
-"""Transactions that stand in the way of the next one: cut off, in conflict, or unreadable."""
+"""Transactions that block the next one: interrupted, in conflict, or unreadable.
+
+Foreign records block nothing. Where the user has no key, no record can be told from a foreign one, and then
+all of them block.
+"""
 
 from collections.abc import Collection
 
@@ -13,6 +17,7 @@ from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
 from mdplan.storage.transaction.place import place_of
 from mdplan.storage.transaction.restore import Way, way_back
 from mdplan.storage.transaction.undo import conflict_of
+from mdplan.storage.user.user_state import has_key
 
 
 def unsettled(journal: Journal, folders: Folders, paths: Collection[str] | None = None) -> list[Diagnostic]:
@@ -22,15 +27,21 @@ def unsettled(journal: Journal, folders: Folders, paths: Collection[str] | None 
     Raises `StorageRefused` when the journal cannot be listed.
     """
     problems: list[Diagnostic] = []
-    for name in journal.names(State.PENDING, State.CONFLICT):
+    for name in blocking_names(journal):
         record = journal.read(name)
         if isinstance(record, Diagnostic):
             problems.append(record)
-        elif name.state is State.PENDING:
+        elif name.state is State.PENDING or not record.known:
             problems.append(cut_off(journal, name, record))
         else:
             problems.extend(_conflicts(folders, record, paths))
     return problems
+
+
+def blocking_names(journal: Journal) -> list[RecordName]:
+    """The records of transactions that can block a commit. Raises `StorageRefused`."""
+    names = journal.names(State.PENDING, State.CONFLICT)
+    return names if names or has_key() else journal.foreign(State.PENDING, State.CONFLICT)
 
 
 def unsettled_elsewhere(root: Root) -> Diagnostic | None:
@@ -42,7 +53,7 @@ def unsettled_elsewhere(root: Root) -> Diagnostic | None:
     if folder is None:
         return None
     try:
-        names = Journal(root, folder).names(State.PENDING, State.CONFLICT)
+        names = blocking_names(Journal(root, folder))
     finally:
         root.filesystem.release(folder)
     if not names:
@@ -56,13 +67,16 @@ def unsettled_elsewhere(root: Root) -> Diagnostic | None:
 
 
 def cut_off(journal: Journal, name: RecordName, record: Record) -> Diagnostic:
-    """The problem of a transaction that was cut off; of a stranger's one a person has to decide."""
+    """The problem of a transaction that was interrupted."""
     if record.known:
         message = f"the commit `{name.transaction}` was cut off, and some of its files may be visible"
         hint = "run `mdplan recover`; the next commit does it as well"
     else:
-        message = f"`{journal.shown}/{name}` tells of a commit that was cut off and that you did not begin"
-        hint = "if this root is yours, run `mdplan recover`; if it came from elsewhere, remove its `.mdplan`"
+        message = f"`{journal.shown}/{name}` is an interrupted commit, and mdplan has no key to check whose"
+        hint = (
+            "make the user's state directory writable; if the commit was yours, run "
+            "`mdplan recover --foreign`, else remove `.mdplan`"
+        )
     return Diagnostic(code=Code.RECOVERY_REQUIRED, message=message, hint=hint)
 
 
@@ -75,7 +89,7 @@ def _conflicts(folders: Folders, record: Record, paths: Collection[str] | None) 
         if isinstance(place, Diagnostic):
             continue
         try:
-            if way_back(entry, place.found(), known=record.known) is Way.CONFLICT:
+            if way_back(entry, place.found()) is Way.CONFLICT:
                 problems.append(conflict_of(place.shown))
         except OSError as error:
             problems.append(of_error(error, place.shown, "looking at"))

@@ -1,7 +1,7 @@
 """The transactions of a root, as the journal keeps them, and the contents that they displaced.
 
-All of it is readable without the lock. It lies in the root, so it is input like any other: a record or an
-image that is not what its digest says is told, and never used.
+All of it is readable without the lock. It lies in the root, so it is input like any other: a record that this
+user's key did not seal is no part of it, and an image that its digest does not match is never used.
 """
 
 import hashlib
@@ -61,7 +61,7 @@ class Transaction:
 
 
 def transactions(root: Root) -> Iterator[Transaction | Diagnostic]:
-    """The transactions of `root`, the newest first, each read when it is asked for.
+    """The transactions of this user in `root`, the newest first, each read when it is asked for.
 
     What cannot be read is a diagnostic in its place: JOURNAL_CORRUPT, STATE_DIR_UNSAFE, those of `read_leaf`.
     """
@@ -119,11 +119,11 @@ def collect(
     try:
         newest = state.journal.newest()
         is_due = newest > 0 and newest % _LOOKED_AT_EVERY == 0
-        if not is_due and state.journal.count(*_COLLECTED) <= max_transactions + _LOOKED_AT_EVERY:
+        if not is_due and not state.journal.has_more(max_transactions + _LOOKED_AT_EVERY, *_COLLECTED):
             return ()
         with refusing(root.show(STATE_FOLDER), "cleaning up the history of"):
             sizes = state.images.sizes()
-            if state.journal.count(*_COLLECTED) > max_transactions or _size(state, sizes) > max_bytes:
+            if state.journal.has_more(max_transactions, *_COLLECTED) or _size(state, sizes) > max_bytes:
                 _collect(state, sizes, max_transactions, max_bytes)
     except StorageRefused as refused:
         return tuple(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
@@ -140,9 +140,14 @@ def _size(state: RootState, sizes: Mapping[str, int]) -> int:
 
 
 def _collect(state: RootState, sizes: Mapping[str, int], max_transactions: int, max_bytes: int) -> None:
-    """Keep the newest records, as many as allowed, and the images that they or unsettled ones name."""
+    """Keep the newest records, as many as allowed, and the images that they or unsettled ones name.
+
+    Foreign records stay and count for nothing. An image that no record of this user names may be another
+    key's, so it stays beside foreign records while there is room.
+    """
     filesystem = state.root.filesystem
     kept: set[str] = set()
+    forgotten: set[str] = set()
     room, count = max_bytes, 0
     for name in state.journal.newest_first():
         record = state.journal.read(name)
@@ -152,11 +157,13 @@ def _collect(state: RootState, sizes: Mapping[str, int], max_transactions: int, 
             size += sum(sizes[digest] for digest in digests - kept)
             if count >= max_transactions or (size > room and count > 0):
                 state.journal.remove(name)
+                forgotten |= digests
                 continue
             room -= size
             count += 1
         kept |= digests
-    for digest in sizes.keys() - kept:
+    are_shared = state.journal.foreign() and sum(sizes.values()) <= max_bytes
+    for digest in (forgotten if are_shared else sizes.keys()) - kept:
         state.images.forget(digest)
 
 

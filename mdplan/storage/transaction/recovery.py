@@ -1,9 +1,10 @@
 """After a crash: undo what was not committed, and finish what was.
 
-Only what this user began is recovered by itself. Anything else in the journal may have come with the root
-from a stranger, and waits for a person who runs `mdplan recover`.
+Only what this user began is recovered. A foreign record may have come with a cloned repository: nothing is
+done about it, except where a person names its transaction.
 """
 
+from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -16,13 +17,14 @@ from mdplan.storage.journal.journal import Journal, RecordName, State
 from mdplan.storage.journal.journal_record import Record
 from mdplan.storage.journal.lock import RootLock, is_held
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
-from mdplan.storage.transaction.blocking import cut_off, unsettled
+from mdplan.storage.transaction.blocking import blocking_names, cut_off, unsettled
 from mdplan.storage.transaction.cleanup import clean_up
 from mdplan.storage.transaction.place import touched_folders, touched_paths
 from mdplan.storage.transaction.restore import Keep
 from mdplan.storage.transaction.retire import is_clean, waiting_names
 from mdplan.storage.transaction.root_state import RootState
 from mdplan.storage.transaction.undo import undo
+from mdplan.storage.user.user_state import has_key
 
 __all__ = ["Keep", "Recovered", "confirm", "pending", "recover"]
 
@@ -63,33 +65,38 @@ def pending(root: Root) -> Problems:
             opened.callback(root.filesystem.release, folder)
             journal, folders = Journal(root, folder), Folders(root)
             opened.callback(folders.close)
-            if not journal.names(State.PENDING, State.CONFLICT) or is_held(root):
+            if not blocking_names(journal) or is_held(root):
                 return ()
             return tuple(unsettled(journal, folders))
     except StorageRefused as refused:
         return refused.problems
 
 
-def recover(lock: RootLock, *, foreign: bool, keep: Keep | None = None) -> Recovered:
-    """Undo the transactions of the locked root that were cut off, and finish those that were committed.
+def recover(
+    lock: RootLock, *, settles: bool, foreign: Collection[str] = (), keep: Keep | None = None
+) -> Recovered:
+    """Undo this user's transactions of the locked root that were interrupted, and finish the committed ones.
 
-    With `foreign` also those that this user did not begin. `keep` decides what becomes of files that somebody
-    changed on top of a transaction: they stay as they are now (`current`), or get their old content (`base`);
-    what they lose is in the history. It lets records go that cannot be read, too, when it is `current`.
-    Calling it again does no harm. Errors among the problems: RECOVERY_REQUIRED, RECOVERY_CONFLICT,
-    JOURNAL_CORRUPT. Raises `StorageRefused` when the journal cannot be opened.
+    With `settles`, as `mdplan recover` does, every committed transaction is checked and none is left for a
+    later commit. `foreign` are the IDs of interrupted transactions to undo that this user did not begin.
+    `keep` decides what becomes of files that somebody changed on top of a transaction: they stay as they are
+    now (`current`), or get their old content (`base`); what they lose is in the history. With `current`,
+    records that cannot be read are given up, too. Calling it again does no harm. Errors among the problems:
+    RECOVERY_REQUIRED, RECOVERY_CONFLICT, JOURNAL_CORRUPT. Raises `StorageRefused` when the journal cannot be
+    opened.
     """
     # The cause may have been a loss of power, so this lasts whatever the commit was asked for.
     state = RootState.open(lock, syncs=True)
     found = _Found()
     try:
         # Of these nothing was done yet but the writing of the record.
-        for name in state.journal.names(State.NEW):
+        for name in state.journal.unfinished():
             state.journal.remove(name)
         for name in state.journal.names(State.PENDING, State.CONFLICT):
-            _undo(state, name, found, foreign=foreign, keep=keep)
-        for name in waiting_names(state.journal, everything=foreign):
-            _finish(state, name, found, foreign=foreign)
+            _undo(state, name, found, keep=keep)
+        _undo_foreign(state, found, foreign, keep=keep)
+        for name in waiting_names(state.journal, everything=settles):
+            _finish(state, name, found, settles=settles)
     finally:
         state.close()
     return Recovered(
@@ -111,7 +118,21 @@ def confirm(lock: RootLock) -> None:
         state.close()
 
 
-def _undo(state: RootState, name: RecordName, found: _Found, *, foreign: bool, keep: Keep | None) -> None:
+def _undo_foreign(state: RootState, found: _Found, foreign: Collection[str], *, keep: Keep | None) -> None:
+    """Undo those interrupted transactions of others that a person named; where no key tells, name all."""
+    if not foreign and has_key():
+        return
+    for name in state.journal.foreign(State.PENDING, State.CONFLICT):
+        if name.transaction in foreign:
+            _undo(state, name, found, keep=keep)
+        elif not has_key():
+            record = state.journal.read(name)
+            found.problems.append(
+                cut_off(state.journal, name, record) if isinstance(record, Record) else record
+            )
+
+
+def _undo(state: RootState, name: RecordName, found: _Found, *, keep: Keep | None) -> None:
     record = state.journal.read(name)
     problem = record if isinstance(record, Diagnostic) else _path_problem(state, name, record)
     if isinstance(record, Diagnostic) or problem is not None:
@@ -119,9 +140,6 @@ def _undo(state: RootState, name: RecordName, found: _Found, *, foreign: bool, k
             state.journal.advance(name, State.BROKEN)
         elif problem is not None:
             found.problems.append(problem)
-        return
-    if not (record.known or foreign):
-        found.problems.append(cut_off(state.journal, name, record))
         return
     undone = undo(state, name, record, keeps=True, keep=keep)
     found.files.extend(undone.files)
@@ -145,15 +163,13 @@ def _path_problem(state: RootState, name: RecordName, record: Record) -> Diagnos
     return None
 
 
-def _finish(state: RootState, name: RecordName, found: _Found, *, foreign: bool) -> None:
+def _finish(state: RootState, name: RecordName, found: _Found, *, settles: bool) -> None:
     """Clean up after a transaction that was committed; a person's recovery also settles it for good."""
     record = state.journal.read(name)
     if isinstance(record, Diagnostic) or _path_problem(state, name, record) is not None:
         return
-    if not foreign and not record.known:
-        return
-    if not foreign and is_clean(state, record):
-        # The commit that follows need not look again.
+    if not settles and is_clean(state, record):
+        # The commit that follows need not check it again.
         state.clean[name] = frozenset(touched_folders(record))
         return
     # Its process may have been killed before the commit point was on the disk; nothing may go before that.
@@ -162,6 +178,6 @@ def _finish(state: RootState, name: RecordName, found: _Found, *, foreign: bool)
     if cleaned.something:
         found.finished.append(record.transaction)
     found.problems.extend(cleaned.warnings)
-    if foreign and not cleaned.warnings:
+    if settles and not cleaned.warnings:
         state.sync(lambda: state.folders.sync(touched_folders(record)))
         state.journal.advance(name, State.KEPT)

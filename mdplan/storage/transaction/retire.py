@@ -14,7 +14,7 @@ from mdplan.storage.journal.journal_record import Record
 from mdplan.storage.transaction.place import places_of, touched_folders
 from mdplan.storage.transaction.root_state import RootState
 
-# Older ones that nobody looked at yet are either a stranger's or so old that they lie on the disk.
+# Older ones are so old that they are on the disk.
 _MOST_LOOKED_AT: Final = 16
 _MOST_WAITING: Final = 8
 
@@ -39,7 +39,7 @@ def find_waiting(state: RootState) -> list[Waiting]:
     for name in waiting_names(state.journal):
         if name not in state.clean:
             record = state.journal.read(name)
-            if isinstance(record, Diagnostic) or not record.known or not is_clean(state, record):
+            if isinstance(record, Diagnostic) or not is_clean(state, record):
                 continue
             state.clean[name] = frozenset(touched_folders(record))
         waiting.append(Waiting(name, state.clean[name]))

@@ -1,14 +1,14 @@
 """The user's own state directory, out of reach of what lies in a root; and the key in it.
 
-The key seals the records of the journal. A record that a stranger put into a root has no seal of this user's,
-and then a commit does not act on it; only `mdplan recover`, which a person runs, does. One key for all
-records needs no mark for each transaction, and is as good: the seal binds a record to the root in which it
-was written, and what is not there after a loss of power is only a seal that is not believed.
+The key seals the records of the journal. A record without this user's seal is foreign: it may have come with
+a cloned repository, so nothing acts on it unless a person asks for that. One key serves all records: the seal
+binds each of them to the place where it was written.
 """
 
 import hashlib
 import os
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from typing import Final
@@ -48,11 +48,29 @@ def user_name() -> str:
         return f"user {os.geteuid()}"
 
 
+def has_key() -> bool:
+    """Whether the user has a key, which is made when it is missing."""
+    return _key(user_state_directory()) is not None
+
+
 def seal(root_path: str, *data: bytes) -> str:
     """The user's seal on `data`, parts of one text, of the root whose real path is given.
 
     Empty when the user can have no key.
     """
+    return _seal(root_path, data)
+
+
+def is_sealed(root_path: str, data: bytes | Iterable[bytes], given: str) -> bool:
+    """Whether `given` is the user's seal on `data`, whole or in parts, of that root."""
+    import hmac
+
+    expected = _seal(root_path, (data,) if isinstance(data, bytes) else data)
+    # Texts are compared as bytes: of a text that is not ASCII the comparison would raise.
+    return expected != "" and hmac.compare_digest(expected.encode(), given.encode("utf-8", "surrogatepass"))
+
+
+def _seal(root_path: str, data: Iterable[bytes]) -> str:
     key = _key(user_state_directory())
     if key is None:
         return ""
@@ -62,15 +80,6 @@ def seal(root_path: str, *data: bytes) -> str:
     for part in data:
         mark.update(part)
     return mark.hexdigest()
-
-
-def is_sealed(root_path: str, data: bytes, given: str) -> bool:
-    """Whether `given` is the user's seal on `data` of that root."""
-    import hmac
-
-    expected = seal(root_path, data)
-    # Texts are compared as bytes: of a text that is not ASCII the comparison would raise.
-    return expected != "" and hmac.compare_digest(expected.encode(), given.encode("utf-8", "surrogatepass"))
 
 
 @cache
@@ -113,6 +122,8 @@ def _make_key(disk: FileSystem, folder: int) -> None:
                 disk.close(descriptor)
             with suppress(FileExistsError):
                 disk.rename_new(folder, temporary, folder, _KEY_FILE)
+            # Without its key, an interrupted commit is foreign after a loss of power.
+            disk.sync_directory(folder)
         finally:
             with suppress(FileNotFoundError):
                 disk.unlink(folder, temporary)

@@ -1,0 +1,102 @@
+"""Interrupted transactions that this user did not begin, for a person to decide about.
+
+Somebody else wrote their records. So nothing here changes a file or hashes one: a record could name the
+largest file of the root many times.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.storage.fs.folders import Folders
+from mdplan.storage.fs.root import Root
+from mdplan.storage.journal.journal import Journal, State
+from mdplan.storage.journal.journal_record import Record
+from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
+from mdplan.storage.transaction.place import Place, place_of
+
+# A person cannot decide about more than this, and a stranger decides how many there are.
+MAX_TRANSACTIONS: Final = 20
+MAX_FILES: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignFile:
+    """A file that a recovery of a foreign transaction would change, by its path below the root."""
+
+    path: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignCommit:
+    """A foreign record of an interrupted transaction, and the files that its recovery would change."""
+
+    transaction: str
+    files: tuple[ForeignFile, ...]
+
+
+def foreign_commits(root: Root) -> tuple[ForeignCommit, ...]:
+    """Up to `MAX_TRANSACTIONS` interrupted transactions of others that can be read and undone.
+
+    Raises `StorageRefused`.
+    """
+    folder = open_existing(root, JOURNAL_FOLDER)
+    if folder is None:
+        return ()
+    folders = Folders(root)
+    try:
+        journal = Journal(root, folder)
+        names = journal.foreign(State.PENDING, State.CONFLICT)[:MAX_TRANSACTIONS]
+        records = (journal.read(name) for name in names)
+        found = (_described(folders, record) for record in records if isinstance(record, Record))
+        return tuple(commit for commit in found if commit is not None)
+    finally:
+        folders.close()
+        root.filesystem.release(folder)
+
+
+def foreign_transactions(root: Root) -> tuple[str, ...]:
+    """The IDs in the names of all foreign records of `root`, settled or not; no record is decoded.
+
+    Raises `StorageRefused`.
+    """
+    folder = open_existing(root, JOURNAL_FOLDER)
+    if folder is None:
+        return ()
+    try:
+        names = Journal(root, folder).foreign()
+    finally:
+        root.filesystem.release(folder)
+    return tuple(dict.fromkeys(name.transaction for name in names))
+
+
+def _described(folders: Folders, record: Record) -> ForeignCommit | None:
+    files: list[ForeignFile] = []
+    for index, entry in enumerate(record.entries[:MAX_FILES]):
+        place = place_of(folders, None, record, index)
+        if isinstance(place, Diagnostic):
+            # Nobody can undo a record that names a file out of reach.
+            return None
+        action = _action(place)
+        if action:
+            files.append(ForeignFile(entry.path, action))
+    return ForeignCommit(record.transaction, tuple(files))
+
+
+def _action(place: Place) -> str:
+    """What an undo could do to the file; empty for nothing."""
+    there = [_exists(place, name) for name in (place.leaf, place.temporary, place.aside)]
+    if place.entry.base is None:
+        return "remove" if there[0] else ""
+    if place.entry.result is None:
+        return "bring back" if there[2] and not there[0] else ""
+    return "put back the old content of" if there[1] or there[2] else ""
+
+
+def _exists(place: Place, name: str) -> bool:
+    with suppress(OSError):
+        place.folders.root.filesystem.status_of(place.folder, name)
+        return True
+    return False
