@@ -44,7 +44,8 @@ def _findings(root: Root, settings: Settings) -> Iterator[_Finding]:
     yield from _state_folder(root, settings)
     yield _journal(root)
     yield _stray_files(root)
-    yield _journal_key(root)
+    if not has_key():
+        yield _no_journal_key(root)
     yield _plan_store(root)
     yield _history(root, settings)
 
@@ -110,9 +111,7 @@ def _stray_files(root: Root) -> _Finding:
     return _note(root, "stray files", f"left by commits that were cut off: {names}{more}", hint)
 
 
-def _journal_key(root: Root) -> _Finding:
-    if has_key():
-        return _ok(root, "journal key", "private")
+def _no_journal_key(root: Root) -> _Finding:
     problem = Diagnostic(
         code=Code.IO_ERROR,
         message="mdplan can keep no private key, so it cannot tell your history from a foreign one",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.glob_batches import read_globbed
@@ -48,6 +48,7 @@ from mdplan.settings import DEFAULT_SETTINGS, Settings
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.lock import RootLock
+from mdplan.storage.transaction.restore import Keep
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source
 
@@ -272,13 +273,10 @@ class Engine:
         """The exact diff of a transaction. Errors: NOT_UNDOABLE."""
         return self.past_list.diff_bytes(transaction)
 
-    def recover(
-        self, keep: Literal["current", "base"] | None = None, foreign: Collection[str] = ()
-    ) -> RecoverReport:
-        """Recover from this user's interrupted commits, and from those of others whose IDs are in `foreign`.
+    def recover(self, keep: Keep | None = None, foreign: Collection[str] = ()) -> RecoverReport:
+        """Recover from this user's interrupted commits; of others', from those with IDs in `foreign`.
 
-        `keep` settles conflicts: by the files as they are now, or as they were before. Errors:
-        RECOVERY_CONFLICT, JOURNAL_CORRUPT; those of storage.
+        `keep` settles conflicts: by the files as they are now, or as before. Errors: those of storage.
         """
         return self.recovery.recover(keep, foreign)
 

@@ -321,7 +321,7 @@ def test_doctor_says_what_is_wrong_and_what_to_do(project: Path, state_dir: Path
     assert run.code == 6
     lines = run.out.decode().splitlines()
     assert [line for line in lines if line.startswith("problem")] == [
-        line for line in lines if re.match(r"problem  (journal|plan store): ", line)
+        line for line in lines if re.match(r"problem  (journal|journal key|plan store): ", line)
     ]
     assert any(f"`notes/.mdplan-{transaction}-7.tmp`" in line for line in lines)
     assert "error: RECOVERY_REQUIRED: " in run.err

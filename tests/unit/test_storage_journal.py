@@ -1,5 +1,6 @@
 """Records prove themselves: what is not what it was when it was written is no record."""
 
+import hashlib
 import json
 import string
 from dataclasses import replace
@@ -10,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mdplan.storage.fs.root import Root
+from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import (
     Binding,
     Entry,
@@ -18,6 +21,7 @@ from mdplan.storage.journal.journal_record import (
     encode_note,
     encode_record,
 )
+from mdplan.storage.user.user_state import seal
 
 ROOT = Binding("/some/root", 12, 3)
 digests = st.none() | st.text("0123456789abcdef", min_size=64, max_size=64)
@@ -72,6 +76,26 @@ def test_record_is_foreign_where_it_was_not_written(binding: Binding, known: boo
     assert found.known is known
 
 
+def test_record_of_the_first_format_stays_this_users(tmp_path: Path) -> None:
+    """mdplan 0.1 sealed the body for the path of the root, and wrote no mark into the name."""
+    body = json.dumps(GOOD).encode() + b"\n{}\n"
+    folder = tmp_path / ".mdplan" / "tx"
+    for each in (folder.parent, folder):
+        each.mkdir(mode=0o700)
+    for number, mark in (("1", seal(str(tmp_path), body)), ("2", "0" * 64)):
+        head = {"format": 1, "sha256": hashlib.sha256(body).hexdigest(), "seal": mark}
+        name = f"0000000{number}-{'ab' * 8}.kept"
+        (folder / name).write_bytes(json.dumps(head).encode() + b"\n" + body)
+    root = Root.open(tmp_path)
+    opened = root.filesystem.open_root(str(folder))
+    journal = Journal(root, opened)
+    (own,) = journal.names()
+
+    assert own.sequence == 1
+    assert isinstance(journal.read(own), Record)
+    assert [name.sequence for name in journal.foreign()] == [2]
+
+
 @given(record=records, data=st.data())
 def test_record_that_was_cut_off_is_none(record: Record, data: st.DataObject) -> None:
     written = encode_record(record, ROOT)
@@ -111,8 +135,6 @@ BAD = {
 
 def encoded(changes: object) -> bytes:
     """A record of those changes, whoever wrote it."""
-    import hashlib
-
     body = json.dumps(changes).encode() + b"\n{}\n"
     head = {"format": 1, "sha256": hashlib.sha256(body).hexdigest(), "seal": ""}
     return json.dumps(head).encode() + b"\n" + body

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import warnings
@@ -314,13 +315,15 @@ def test_record_under_the_name_of_another_is_foreign(folder: Path) -> None:
     assert (recovered(folder), tree(folder)) == (NOTHING, before)
 
 
-# The seal covers the first line, so these are still this user's records.
-BODY_DAMAGE = {
+DAMAGE = {
     "truncated": lambda data: data[:-20],
     "flipped": lambda data: data.replace(b"a.md", b"b.md"),
     "longer": lambda data: data + b"x",
+    "empty": lambda _: b"",
+    "not-json": lambda _: b"\xff{",
+    "unsealed": lambda data: re.sub(rb"eal\":\"\w+", b'eal":"00', data),
 }
-HEAD_DAMAGE = {
+NO_RECORDS = {
     "empty": b"",
     "not-json": b"\xff{",
     "deep": b"[" * 100_000,
@@ -330,7 +333,7 @@ HEAD_DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("damage", BODY_DAMAGE.values(), ids=BODY_DAMAGE)
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 @pytest.mark.parametrize("settles", [True, False])
 def test_case_48_damaged_record_blocks_and_nothing_is_touched(
     folder: Path, damage: Callable[[bytes], bytes], settles: bool
@@ -349,11 +352,12 @@ def test_case_48_damaged_record_blocks_and_nothing_is_touched(
     assert codes(pending(Root.open(folder))) == [Code.JOURNAL_CORRUPT]
 
 
-@pytest.mark.parametrize("content", HEAD_DAMAGE.values(), ids=HEAD_DAMAGE)
+@pytest.mark.parametrize("content", NO_RECORDS.values(), ids=NO_RECORDS)
 def test_record_without_a_seal_is_foreign_whatever_it_contains(folder: Path, content: bytes) -> None:
     cut_off(folder)
     (record,) = (folder / ".mdplan" / "tx").glob("*.pending")
-    record.write_bytes(content)
+    record.unlink()
+    (record.parent / f"00000001-{ID}.pending").write_bytes(content)
     before = tree(folder)
 
     assert (recovered(folder), tree(folder)) == (NOTHING, before)

@@ -33,9 +33,9 @@ from mdplan.storage.journal.journal_record import (
     read_head,
 )
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER
-from mdplan.storage.user.user_state import is_sealed
+from mdplan.storage.user.user_state import is_sealed, seal
 
-_NAME: Final = re.compile(r"(\d{8,15})-([0-9a-f]{8,32})\.([a-z]+)")
+_NAME: Final = re.compile(r"(\d{8,15})-([0-9a-f]{8,32})(?:-([0-9a-f]{16}))?\.([a-z]+)")
 _LAST_SEQUENCE: Final = 10**15 - 1
 
 
@@ -61,6 +61,7 @@ class State(StrEnum):
 _STATES: Final = {state.value: state for state in State}
 _BY_ENDING: Final = {f".{state}": state for state in State}
 _KEPT: Final = f".{State.KEPT}"
+_MARK_DIGITS: Final = 16
 _READ_AT_ONCE: Final = 1 << 20
 # Why a file cannot be opened that mdplan did not write: no permission, a link, a device.
 _NOT_OURS: Final = frozenset({errno.EACCES, errno.ELOOP, errno.ENXIO})
@@ -73,14 +74,20 @@ _known_foreign: Final[set[tuple[int, ...]]] = set()
 
 @dataclass(frozen=True, slots=True)
 class RecordName:
-    """The name of a record's file. The sequence tells in which order transactions began."""
+    """The name of a record's file. The sequence tells in which order transactions began.
+
+    `mark` is the beginning of the user's seal on the name, so that a damaged record is told from a foreign
+    one. Records of mdplan 0.1, and those of a user without a key, have none.
+    """
 
     sequence: int
     transaction: str
     state: State
+    mark: str = ""
 
     def __str__(self) -> str:
-        return f"{self.sequence:08d}-{self.transaction}.{self.state}"
+        mark = f"-{self.mark}" if self.mark else ""
+        return f"{self.sequence:08d}-{self.transaction}{mark}.{self.state}"
 
 
 class Journal:
@@ -98,7 +105,7 @@ class Journal:
         self._inode: int | None = None
         self._wasted = 0
         # Whether this user wrote a record, by its name without the state.
-        self._is_own: dict[tuple[int, str], bool] = {}
+        self._is_own: dict[tuple[int, str, str], bool] = {}
 
     def names(self, *states: State) -> list[RecordName]:
         """The names of this user's records in one of `states` (any, when none is given), the oldest first."""
@@ -132,9 +139,12 @@ class Journal:
         return sum(1 for _ in self.newest_first(*states)) > most
 
     def is_own(self, name: RecordName) -> bool:
-        """Whether this user's key sealed the record. It costs a read of its first line, whatever follows."""
-        key = name.sequence, name.transaction
+        """Whether this user's key sealed the record. It costs at most a read of its first line."""
+        key = name.sequence, name.transaction, name.mark
         if key not in self._is_own:
+            if name.mark and name.mark == self._mark(name):
+                self._is_own[key] = True
+                return True
             try:
                 self._is_own[key] = self._check_seal(name)
             except FileNotFoundError:
@@ -151,12 +161,13 @@ class Journal:
         Errors: JOURNAL_CORRUPT; those of `read_leaf`.
         """
         shown = f"{self.shown}/{name}"
-        most = MAX_RECORD_BYTES if self.is_own(name) else MAX_FOREIGN_BYTES
+        is_own = self.is_own(name)
+        most = MAX_RECORD_BYTES if is_own else MAX_FOREIGN_BYTES
         found = read_leaf(self.root.filesystem, self.folder, str(name), shown, most)
         if isinstance(found, Diagnostic):
             return found
         record = decode_record(found.data, self._binding(name))
-        if record is None or record.transaction != name.transaction:
+        if record is None or record.transaction != name.transaction or record.known is not is_own:
             return Diagnostic(
                 code=Code.JOURNAL_CORRUPT,
                 message=f"the journal record `{shown}` is damaged, and nothing was done about it",
@@ -168,6 +179,7 @@ class Journal:
     def write_new(self, record: Record, *, syncs: bool) -> RecordName:
         """Write `record` as the newest one; with `syncs` its content is on the disk then."""
         name = RecordName(min(self.newest() + 1, _LAST_SEQUENCE), record.transaction, State.NEW)
+        name = replace(name, mark=self._mark(name))
         data = encode_record(record, self._binding(name))
         filesystem = self.root.filesystem
         with refusing(self.shown, "writing the journal"):
@@ -182,7 +194,7 @@ class Journal:
             filesystem.close(descriptor)
         self._listed()[State.NEW].add(str(name))
         self._newest = name.sequence
-        self._is_own[name.sequence, name.transaction] = True
+        self._is_own[name.sequence, name.transaction, name.mark] = True
         return name
 
     def advance(self, name: RecordName, state: State) -> RecordName:
@@ -221,6 +233,11 @@ class Journal:
         found = chain.from_iterable(listed[state] for state in states or State)
         by_sequence = sorted(found, key=_age, reverse=True)
         return (parsed for name in by_sequence if (parsed := _parsed(name)) is not None)
+
+    def _mark(self, name: RecordName) -> str:
+        """The mark that this user's key gives the name; empty without a key."""
+        text = f"record name\0{name.transaction}\0{name.sequence}"
+        return seal(self.root.path, text.encode("ascii"))[:_MARK_DIGITS]
 
     def _check_seal(self, name: RecordName) -> bool:
         """The same as `is_own`, read from the disk. Raises `OSError`."""
@@ -286,7 +303,7 @@ def _age(name: str) -> tuple[int, str]:
 
 def _parsed(name: str) -> RecordName | None:
     matched = _NAME.fullmatch(name)
-    if matched is None or matched[3] not in _STATES:
+    if matched is None or matched[4] not in _STATES:
         return None
-    parsed = RecordName(int(matched[1]), matched[2], State(matched[3]))
+    parsed = RecordName(int(matched[1]), matched[2], State(matched[4]), matched[3] or "")
     return parsed if str(parsed) == name else None
