@@ -44,7 +44,7 @@ _SHARED: Final = (
         metavar="[NAME=]FOLDER",
         shell_complete=_folders,
         help="Folder whose files may be touched; may be repeated. Default: the nearest folder upwards with a "
-        ".mdplan, else the top of the git checkout, else the current folder.",
+        ".mdplan or .git of yours, else the current folder.",
     ),
     click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match; repeatable."),
     click.option("--deny", multiple=True, metavar="GLOB", help="Touch no files that match; repeatable."),

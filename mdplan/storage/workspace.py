@@ -13,6 +13,7 @@ from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.fs.regular_file import FileBytes
 from mdplan.storage.fs.root import Root
 from mdplan.storage.fs.scope import Scope, compiled, cost_problem, glob_problem
+from mdplan.storage.user.user_state import lies_in, state_directory_identity
 
 # One letter before a colon is a drive.
 _ROOT_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]+"
@@ -59,10 +60,10 @@ class Workspace:
         try:
             for name, folder in named.items():
                 opened.append(Root.open(folder, name, scope, filesystem))
+            return Workspace(_without_private(opened))
         except StorageRefused:
             Workspace(tuple(opened)).close()
             raise
-        return Workspace(tuple(opened))
 
     def close(self) -> None:
         """Close all roots."""
@@ -192,6 +193,20 @@ class Workspace:
             return root, ""
         checked = canonical_path(below)
         return checked if isinstance(checked, Diagnostic) else (root, checked)
+
+
+def _without_private(roots: Sequence[Root]) -> tuple[Root, ...]:
+    """`roots` that never enter the user's state directory.
+
+    Raises `StorageRefused` with PATH_INVALID for a root that is this directory, or lies in it.
+    """
+    private = state_directory_identity([root.path for root in roots])
+    for root in roots:
+        if private is not None and lies_in(root.path, private):
+            message = f"the root `{visible(root.given)}` lies in mdplan's state directory"
+            hint = "name a folder elsewhere; the state directory contains keys, plans and decisions"
+            raise StorageRefused((Diagnostic(code=Code.PATH_INVALID, message=message, hint=hint),))
+    return tuple(replace(root, private=private) for root in roots)
 
 
 def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, str | os.PathLike[str]]:

@@ -36,9 +36,9 @@ def disk_in(file: Path, where: Path, kind: str) -> AbstractContextManager[Path]:
     return mounted(str(file), where, "-o", "loop" + ",nouuid" * (kind == "xfs"))
 
 
-def bound(file: Path) -> AbstractContextManager[Path]:
-    """Make the file a mount point of its own, as containers do with single files."""
-    return _while(["mount", "--bind", str(file)], ["umount"], file)
+def bound(file: Path, where: Path | None = None) -> AbstractContextManager[Path]:
+    """Mount the file or folder at `where`, or on itself, as containers do with single files."""
+    return _while(["mount", "--bind", str(file)], ["umount"], where or file)
 
 
 def immutable(path: Path) -> AbstractContextManager[Path]:

@@ -122,12 +122,12 @@ def test_glob_that_is_none_or_too_slow_is_refused(folder: Path, pattern: str) ->
         ([".git"], "x/y", "."),
         ([".git/", "x/.git"], "x/y", "x"),
         ([".git/", "x/.mdplan/"], "x/y", "x"),
-        ([".mdplan/", "x/.git/"], "x/y", "."),
+        ([".mdplan/", "x/.git/"], "x/y", "x"),
         ([".mdplan/", "x/.mdplan/"], "x/y", "x"),
         (["x/y/.mdplan/"], "x/y", "x/y"),
     ],
 )
-def test_root_is_the_nearest_state_folder_else_the_git_top(
+def test_root_is_the_nearest_folder_with_a_marker(
     tmp_path: Path, made: list[str], start: str, root: str
 ) -> None:
     (tmp_path / start).mkdir(parents=True)

@@ -1,6 +1,7 @@
 """`mdplan serve`: the MCP server as a command."""
 
 import logging
+import stat
 import sys
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -85,6 +86,7 @@ def serve(
     _check_names("--toolsets", toolsets or [""], INTRODUCTIONS)
     _check_names("--tools", tools, tool_names(toolsets))
     http = read_http_options(offered)
+    _warn_of_open_token(offered["token_file"])
     _log_to(log_file)
     try:
         settings = Settings().limited({limit: offered[limit.parameter] for limit in _LIMITS})
@@ -135,6 +137,14 @@ def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
         click.echo(f"Plans can be reviewed at this link, which works once:\n{link}", err=True)
 
     return review_part(Reviewing(Engine(workspace, settings, approval=approved_only)), user_name, tell)
+
+
+def _warn_of_open_token(file: Path | None) -> None:
+    """Warn where other users of the machine can read the token that clients send."""
+    if file is not None and file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+        click.echo(
+            f"warning: others can read the token in `{escaped(str(file))}`; run chmod 600 on it", err=True
+        )
 
 
 def _names(listed: str) -> list[str]:

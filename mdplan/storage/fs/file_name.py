@@ -93,6 +93,7 @@ def component_problem(component: str) -> str | None:
         (component in ("", ".", ".."), "it has an empty component"),
         (length > MAX_COMPONENT_BYTES, f"a name is longer than {MAX_COMPONENT_BYTES} bytes"),
         (folded in _OWN_FOLDERS, "`.git` and `.mdplan` are not edited"),
+        (is_temporary_name(folded), "the name is one of a temporary file of mdplan"),
         (":" in component, "`:` is not allowed in a name (drive letters, streams)"),
         (component.endswith((".", " ")), "a name ends in a dot or a space"),
         (folded.partition(".")[0].rstrip() in _DEVICES, "a name is that of a device (`con`, `aux`, …)"),

@@ -143,6 +143,11 @@ class FileSystem:
         self.reach(Step.STATUS)
         return os.fstat(descriptor)
 
+    def identity(self, descriptor: int) -> tuple[int, int]:
+        """The device and inode of an open file or directory. No failpoint: this cannot fail."""
+        status = os.fstat(descriptor)
+        return status.st_dev, status.st_ino
+
     def status_of(self, directory: int, name: str) -> os.stat_result:
         """The status of `name`, of the link itself where it is one."""
         self.reach(Step.STATUS)

@@ -107,7 +107,10 @@ class Folders:
         if above not in self._opened or component_problem(name) is not None:
             return None
         with suppress(OSError):
-            return self.root.filesystem.open_directory(self._opened[above], name)
+            opened = self.root.filesystem.open_directory(self._opened[above], name)
+            if not self.root.is_private(opened):
+                return opened
+            self.root.filesystem.release(opened)
         return None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.storage.fs.file_name import component_problem, is_temporary_name
+from mdplan.storage.fs.file_name import component_problem
 from mdplan.storage.fs.filesystem import Entry
 from mdplan.storage.fs.root import Root
 
@@ -56,7 +56,7 @@ def _entries(root: Root, path: str) -> list[Entry]:
 
 def _is_named(name: str) -> bool:
     # Callers may not write a backslash, which some systems read as the end of a folder's name.
-    return "\\" not in name and component_problem(name) is None and not is_temporary_name(name)
+    return "\\" not in name and component_problem(name) is None
 
 
 def _rules_above(root: Root, path: str) -> _Rules:

@@ -22,7 +22,8 @@ class Root:
     """An open root. `path` is absolute and without links, `given` what the user called it, made absolute.
 
     Every path given to its methods is relative to it and checked again here, so that no caller, plan or
-    journal can name a file outside.
+    journal can name a file outside. `private` is the device and inode of a folder that is never entered,
+    whatever its name: mdplan's own state directory, with the user's key.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Root:
     descriptor: int
     scope: Scope
     filesystem: FileSystem = field(repr=False)
+    private: tuple[int, int] | None = None
 
     @staticmethod
     def open(
@@ -149,7 +151,23 @@ class Root:
                 if opened >= 0:
                     self.filesystem.release(opened)
             opened = deeper
+            if self.is_private(opened):
+                self.filesystem.release(opened)
+                return self._private_problem("/".join(components[:depth]), "/".join(components + rest))
         return opened
+
+    def is_private(self, folder: int) -> bool:
+        """Whether the open `folder` is the one that is never entered."""
+        return self.private is not None and self.filesystem.identity(folder) == self.private
+
+    def _private_problem(self, folder: str, path: str) -> Diagnostic:
+        shown = self.show(path)
+        return Diagnostic(
+            code=Code.PATH_INVALID,
+            message=f"the path `{shown}` is refused: `{self.show(folder)}` is mdplan's state directory",
+            hint="name a file elsewhere; the state directory contains keys, plans and decisions",
+            file=shown,
+        )
 
     def _folder_problem(self, error: OSError, above: int, walked: list[str], rest: list[str]) -> Diagnostic:
         """Why the last component of `walked` could not be opened in `above`."""
@@ -195,16 +213,23 @@ class Root:
 
 
 def find_root(start: str) -> str:
-    """The folder that a command started in `start` works in when it is not told.
+    """The folder that a command started in `start` works in when nobody names one.
 
-    The nearest one, from `start` upwards, that has a state folder; else the nearest top of a git work tree;
-    else `start` itself.
+    The nearest one, from `start` upwards, that has a state folder or is the top of a git work tree; else
+    `start` itself. A marker that belongs to another user counts for nothing.
     """
     here = os.path.realpath(start)
-    for marker in (STATE_FOLDER, ".git"):
-        folder, below = here, ""
-        while folder != below:
-            if os.path.lexists(os.path.join(folder, marker)):
-                return folder
-            folder, below = os.path.dirname(folder), folder
+    folder, below = here, ""
+    while folder != below:
+        if any(_is_own(os.path.join(folder, marker)) for marker in (STATE_FOLDER, ".git")):
+            return folder
+        folder, below = os.path.dirname(folder), folder
     return here
+
+
+def _is_own(path: str) -> bool:
+    """Whether there is anything at `path` that belongs to this user."""
+    try:
+        return os.lstat(path).st_uid == os.geteuid()
+    except OSError:
+        return False

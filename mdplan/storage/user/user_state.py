@@ -8,6 +8,7 @@ binds each of them to the place where it was written.
 import hashlib
 import os
 import stat
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
@@ -31,11 +32,46 @@ def user_state_directory() -> str:
 
 
 @cache
-def _usual_directory(_state_home: str | None, _home: str | None) -> str:
+def _usual_directory(state_home: str | None, home: str | None) -> str:
     """Where the platform keeps such things, which follows from these two."""
+    # Every command asks, and platformdirs takes longer to import than a short file to read.
+    if sys.platform == "linux" and not state_home and home and os.path.isabs(home):
+        return os.path.join(home, ".local/state/mdplan")
     from platformdirs import user_state_path
 
     return str(user_state_path("mdplan"))
+
+
+def state_directory_identity(roots: Iterable[str]) -> tuple[int, int] | None:
+    """The device and inode of the directory, which is made if it is missing and would lie in one of `roots`.
+
+    `roots` are real paths. None where there is no such directory, and nobody can make it through a root.
+    """
+    disk, directory = FileSystem(), user_state_directory()
+    try:
+        status = disk.status_at(directory)
+    except OSError:
+        real = os.path.realpath(directory)
+        if not any(f"{real}/".startswith(f"{root.rstrip('/')}/") for root in roots):
+            return None
+        try:
+            disk.make_directories(real)
+            status = disk.status_at(real)
+        except OSError:
+            return None
+    return status.st_dev, status.st_ino
+
+
+def lies_in(path: str, identity: tuple[int, int]) -> bool:
+    """Whether the folder of that `identity` is the real path `path`, or one that it lies in."""
+    disk, above = FileSystem(), ""
+    while path != above:
+        with suppress(OSError):
+            status = disk.status_at(path)
+            if (status.st_dev, status.st_ino) == identity:
+                return True
+        path, above = os.path.dirname(path), path
+    return False
 
 
 def user_name() -> str:

@@ -1,0 +1,187 @@
+"""The user's state directory, root discovery, names of temporary files: what a caller never reaches."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mdplan.diagnostics import Code
+from mdplan.engine.engine import Engine
+from mdplan.settings import Settings
+from mdplan.storage.durability import Durability
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.root import find_root
+from mdplan.storage.user.user_state import user_state_directory
+from tests.crash.mounts import bound
+from tests.disk import NOBODY
+from tests.hostile.trial import EVERY_VERB, HERE, Place, problems_of, search_verb, stat_verb
+
+# S6
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder as the root, with a state directory in it that has been used."""
+    home = tmp_path / "home"
+    (home / "notes").mkdir(parents=True)
+    (home / "here.md").write_bytes(HERE)
+    monkeypatch.setenv("MDPLAN_STATE_DIR", str(home / "local" / "state" / "any name"))
+    with opened(home) as engine:
+        engine.plan({"file": "here.md", "edits": [{"op": "append_to_file", "markdown": "New."}]})
+        assert engine.write({"file": "here.md", "edits": [{"op": "append_to_file", "markdown": "x"}]}).ok
+    return home
+
+
+def opened(root: Path) -> Engine:
+    return Engine.open([root], settings=Settings(durability=Durability.PROCESS))
+
+
+def key() -> Path:
+    return Path(user_state_directory()) / "journal.key"
+
+
+@pytest.mark.parametrize("verb", EVERY_VERB.values(), ids=EVERY_VERB)
+def test_no_verb_enters_the_state_directory(home: Path, verb: object) -> None:
+    plans = [path for path in Path(user_state_directory()).rglob("*.json") if path.parent.name == "plans"]
+    (home / "here.md").write_bytes(HERE)
+    before = {path: path.read_bytes() for path in (key(), *plans)}
+    assert plans
+    with opened(home) as engine:
+        for path in (*before, key().parent / "new.md", plans[0].parent / "new.md", plans[0].parent):
+            found = verb(engine, str(path.relative_to(home)))  # type: ignore[operator]
+            assert [problem.code for problem in problems_of(found)][:1] == [Code.PATH_INVALID], path
+    assert {path: path.read_bytes() for path in before} == before
+    assert not (key().parent / "new.md").exists()
+
+
+def test_no_encoding_reads_the_journal_key(home: Path) -> None:
+    with opened(home) as engine:
+        path = str(key().relative_to(home))
+        report = engine.read({"file": path, "encoding": "latin-1"})
+
+    assert report.error is not None
+    assert report.error.code is Code.PATH_INVALID
+    assert key().read_bytes().decode("latin-1") not in str(report)
+
+
+def test_no_listing_names_a_file_of_the_state_directory(home: Path) -> None:
+    with opened(home) as engine:
+        for pattern in (".", "**/*", "**/*.json", "local"):
+            told = str(stat_verb(engine, pattern)) + str(search_verb(engine, pattern))
+            assert "journal.key" not in told
+            assert "sha256-" not in told.replace("sectionSha256", "")
+            assert "plans" not in told
+
+
+def test_state_directory_under_another_name_is_never_entered(home: Path) -> None:
+    """A bind mount has the device and inode of what it shows."""
+    other = home / "notes" / "harmless"
+    other.mkdir()
+    with bound(key().parent, other), opened(home) as engine:
+        report = engine.read({"file": "notes/harmless/journal.key", "encoding": "latin-1"})
+
+    assert report.error is not None
+    assert report.error.code is Code.PATH_INVALID
+
+
+@pytest.mark.parametrize("below", ["", "folder"])
+def test_state_directory_is_never_a_root(home: Path, below: str) -> None:
+    root = key().parent / below
+    root.mkdir(exist_ok=True)
+
+    with pytest.raises(StorageRefused) as refused:
+        opened(root)
+    assert refused.value.problems[0].code is Code.PATH_INVALID
+
+
+def test_state_directory_that_does_not_exist_yet_is_never_made_by_a_caller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MDPLAN_STATE_DIR", str(tmp_path / "state"))
+    with opened(tmp_path) as engine:
+        report = engine.write(
+            {"file": "state/journal.key", "edits": [{"op": "create_file", "markdown": "k" * 31}]}
+        )
+
+    assert [problem.code for problem in report.diagnostics] == [Code.PATH_INVALID]
+    assert not (tmp_path / "state" / "journal.key").exists()
+
+
+def test_usual_state_directory_is_the_one_of_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    from platformdirs import user_state_path
+
+    monkeypatch.delenv("MDPLAN_STATE_DIR")
+    for state_home in (None, "", "/some/state"):
+        if state_home is None:
+            monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+        else:
+            monkeypatch.setenv("XDG_STATE_HOME", state_home)
+        assert user_state_directory() == str(user_state_path("mdplan"))
+
+
+# S16
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make folders of other users")
+@pytest.mark.parametrize("marker", [".mdplan", ".git"])
+def test_marker_of_another_user_never_makes_a_root(tmp_path: Path, marker: str) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "a" / marker).mkdir()
+    os.chown(tmp_path / "a" / marker, NOBODY, NOBODY)
+
+    assert find_root(str(tmp_path / "a" / "b")) == str(tmp_path.resolve())
+
+
+def test_farther_marker_never_wins(tmp_path: Path) -> None:
+    (tmp_path / ".mdplan").mkdir()
+    (tmp_path / "clone" / ".git").mkdir(parents=True)
+
+    assert find_root(str(tmp_path / "clone")) == str((tmp_path / "clone").resolve())
+
+
+# S19
+
+TEMPORARY = (
+    ".mdplan-0123456789abcdef-0.tmp",
+    ".mdplan-01234567-12.tmp",
+    ".MDPLAN-0123456789ABCDEF-1.TMP",
+    "folder/.mdplan-0123456789abcdef-0.tmp",
+    ".mdplan-0123456789abcdef-0.tmp/file.md",
+)
+
+
+@pytest.mark.parametrize("path", TEMPORARY)
+@pytest.mark.parametrize("verb", EVERY_VERB.values(), ids=EVERY_VERB)
+def test_no_verb_takes_a_name_of_a_temporary_file(place: Place, verb: object, path: str) -> None:
+    found = verb(place.engine, path)  # type: ignore[operator]
+
+    assert [problem.code for problem in problems_of(found)][:1] == [Code.PATH_INVALID]
+    assert sorted(path.name for path in place.root.iterdir() if path.name != ".mdplan") == ["here.md"]
+
+
+@pytest.mark.parametrize(("mode", "warns"), [(0o600, False), (0o640, True), (0o604, True)])
+def test_token_file_that_others_can_read_is_never_accepted_silently(
+    place: Place, mode: int, warns: bool
+) -> None:
+    token = place.folder / "token"
+    token.write_text("0123456789abcdef\n")
+    token.chmod(mode)
+    with subprocess.Popen(
+        [
+            *(sys.executable, "-m", "mdplan", "serve", "--root", place.root),
+            *("--http", "127.0.0.1:0", "--token-file", token),
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    ) as server:
+        assert server.stderr is not None
+        first = server.stderr.readline()
+        server.kill()
+
+    assert (b"others can read the token" in first) is warns
+    assert stat.S_IMODE(token.stat().st_mode) == mode
