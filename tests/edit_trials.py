@@ -24,7 +24,7 @@ from mdplan.planning.links.derived_edits import derive
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
-from mdplan.requests.batch import Batch
+from mdplan.requests.reader import read_batch
 from mdplan.text.diff.diff import file_diff
 from mdplan.text.source import Source
 from tests.no_other_files import NoOtherFiles
@@ -85,7 +85,7 @@ class Document:
     def plan(self, *edits: dict[str, object]) -> BuiltFile | Problems:
         """What the engine does between opening a file and storing a plan."""
         entry = {"file": self.name, "baseSha256": self.outline.source.sha256, "edits": edits}
-        batch = Batch.model_validate({"files": [entry]})
+        batch = read_batch({"files": [entry]})
         file = SnapshotFile(
             path=self.name,
             relative=self.name,

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from inspect import cleandoc
-from types import NoneType, UnionType
-from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+from types import GenericAlias, NoneType, UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, create_model
 from pydantic.alias_generators import to_camel
 
 from mdplan.operations import OPERATIONS
@@ -20,7 +20,7 @@ from mdplan.plan import EditResult
 from mdplan.reports.base import Report
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.reports.stat import StatReport
-from mdplan.requests.batch import Batch
+from mdplan.requests.batch import Batch, FileEdits
 
 Schema = dict[str, Any]
 
@@ -51,7 +51,7 @@ def model_schema(model: type[BaseModel]) -> Schema:
 
 def batch_schema() -> Schema:
     """Schema of a batch: ``{file, edits}`` for one file, or ``{files: [{file, edits}]}`` for one or many."""
-    schema = _tidied(Batch.model_json_schema(by_alias=True))
+    schema = _tidied(_full_batch_model().model_json_schema(by_alias=True))
     definitions = schema["$defs"]
     for model in OPERATIONS.values():
         definitions[model.__name__]["examples"] = [dict(model.example)]
@@ -79,6 +79,19 @@ def batch_schema() -> Schema:
         "additionalProperties": False,
         "$defs": definitions,
     }
+
+
+def _full_batch_model() -> type[BaseModel]:
+    """The model of a batch, with the models of all operations in place of their base class."""
+    any_operation = Annotated[Union[tuple(OPERATIONS.values())], Field(discriminator="op")]  # type: ignore[valid-type]  # noqa: UP007
+    of_file = _with_items(FileEdits, "edits", any_operation)
+    return _with_items(Batch, "files", of_file)
+
+
+def _with_items(model: type[BaseModel], name: str, item: object) -> type[BaseModel]:
+    """`model` whose field `name` contains a tuple of `item`."""
+    field: Any = (GenericAlias(tuple, (item, ...)), model.model_fields[name])
+    return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **{name: field})
 
 
 def plan_schema() -> Schema:

@@ -2,10 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, InstanceOf, model_validator
 
-from mdplan.operations import AnyOperation
-from mdplan.operations.base.operation import FileEffect, Wire
+from mdplan.operations.base.operation import FileEffect, Operation, Wire
 
 ReferenceScope = Literal["none", "file", "workspace"]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
@@ -24,7 +23,10 @@ class FileEdits(Wire):
     format: str | None = Field(
         default=None, pattern="^(markdown|ini|text)$", description="markdown, ini or text; found when absent."
     )
-    edits: tuple[AnyOperation, ...] = Field(min_length=1, description="Edits, all against the file as it is.")
+    # The model that `op` names has validated each edit: those of other operations are not loaded.
+    edits: tuple[InstanceOf[Operation], ...] = Field(
+        min_length=1, description="Edits, all against the file as it is."
+    )
 
     @classmethod
     def none_of(cls, file: str) -> "FileEdits":

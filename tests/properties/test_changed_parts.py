@@ -16,6 +16,7 @@ from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
 from mdplan.requests.batch import Batch
+from mdplan.requests.reader import read_batch
 from mdplan.text.span import Span
 from tests.no_other_files import NoOtherFiles
 from tests.properties.hostile_markdown import random_document
@@ -60,7 +61,7 @@ def test_what_changed_parts_tell_is_what_all_of_the_document_tells() -> None:
         base = Outline(source_of("".join(pieces).replace("\r", "\n")))
         edits = [random_edit(dice, base) for _ in range(dice.choice((1, 1, 2)))]
         entry = {"file": "a.md", "baseSha256": "0" * 64, "edits": edits}
-        batch = Batch.model_validate({"files": [entry], "updateReferences": dice.choice(("none", "file"))})
+        batch = read_batch({"files": [entry], "updateReferences": dice.choice(("none", "file"))})
         file = SnapshotFile(
             path="a.md", relative="a.md", requested=batch.files[0], outline=base, first_edit=0
         )

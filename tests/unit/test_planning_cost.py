@@ -21,7 +21,7 @@ from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.results.summary import plan_of, report_fields
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
-from mdplan.requests.batch import Batch
+from mdplan.requests.reader import read_batch
 from mdplan.text.diff.diff import file_diff
 from mdplan.text.source import Source
 from tests.no_other_files import NoOtherFiles
@@ -93,7 +93,7 @@ KINDS = [append, append_item, append_note, append_part, rename, match, replace]
 def plan(base: Outline, edits: list[Edit]) -> None:
     """What the engine does with one file, from the batch to the report."""
     entry = {"file": "a.md", "baseSha256": base.source.sha256, "edits": edits}
-    batch = Batch.model_validate({"files": [entry]})
+    batch = read_batch({"files": [entry]})
     file = SnapshotFile(path="a.md", relative="a.md", requested=batch.files[0], outline=base, first_edit=0)
     resolved, problems = resolve_edits(file)
     assert (problems, find_conflicts(file, resolved)) == ((), ())

@@ -12,7 +12,7 @@ from mdplan.planning.build import Built, BuiltFile, build_file
 from mdplan.planning.links.derived_edits import derive
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.requests.batch import Batch
+from mdplan.requests.reader import read_batch
 from mdplan.storage.transaction.commit import Durability
 from mdplan.text.source import Source
 from tests.no_other_files import NoOtherFiles
@@ -84,7 +84,7 @@ def steps_of_links(links: int, headings: int) -> int:
         {"op": "rename_heading", "anchor": f"section-{number:04}", "newTitle": f"Renamed {number:04}"}
         for number in range(headings)
     ]
-    batch = Batch.model_validate({"files": [{"file": "a.md", "edits": edits}]})
+    batch = read_batch({"files": [{"file": "a.md", "edits": edits}]})
     base = Outline(Source.from_text(text))
     file = SnapshotFile(path="a.md", relative="a.md", requested=batch.files[0], outline=base, first_edit=0)
     resolved, problems = resolve_edits(file)

@@ -5,13 +5,13 @@ from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
-from mdplan.requests.batch import Batch
+from mdplan.requests.reader import read_batch
 from mdplan.text.source import Source
 
 
 def codes(text: str, *edits: dict[str, object]) -> list[str]:
     """Codes of what `verify` says about `edits` of a document."""
-    batch = Batch.model_validate({"files": [{"file": "a.md", "edits": edits}]})
+    batch = read_batch({"files": [{"file": "a.md", "edits": list(edits)}]})
     file = SnapshotFile(
         path="a.md",
         relative="a.md",

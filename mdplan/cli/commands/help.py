@@ -65,7 +65,7 @@ def help_command(context: click.Context, *, topic: str | None) -> Exit:
     group = context.find_root().command
     assert isinstance(group, click.Group)
     command = group.get_command(context, topic) if topic else None
-    if topic in OPERATIONS:
+    if topic is not None and topic in OPERATIONS:
         text = _operation_text(topic)
     elif topic in FILES:
         text = FILES[topic].strip()

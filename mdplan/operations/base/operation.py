@@ -24,7 +24,12 @@ class Wire(BaseModel):
     """Strict, frozen model of what a caller sends; names are camelCase on the wire."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, allow_inf_nan=False
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        defer_build=True,
     )
 
 
