@@ -1,6 +1,7 @@
 """`mdplan` and `python -m mdplan`: the command line."""
 
 import gc
+import os
 import sys
 from typing import Final, NoReturn
 
@@ -10,6 +11,8 @@ _NEW_OBJECTS: Final = 50_000
 
 
 def _run() -> object:
+    # pydantic would search all installed packages for plugins; mdplan uses none.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from mdplan.cli.program import build_program
 
     return build_program().main(prog_name=NAME)

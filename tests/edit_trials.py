@@ -84,7 +84,7 @@ class Document:
 
     def plan(self, *edits: dict[str, object]) -> BuiltFile | Problems:
         """What the engine does between opening a file and storing a plan."""
-        entry = {"file": self.name, "baseSha256": self.outline.source.sha256, "edits": edits}
+        entry = {"file": self.name, "baseSha256": self.outline.source.sha256, "edits": list(edits)}
         batch = read_batch({"files": [entry]})
         file = SnapshotFile(
             path=self.name,

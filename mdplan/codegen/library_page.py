@@ -52,8 +52,18 @@ def _name_blocks(name: str) -> Iterator[str]:
 def _signature(function: ast.FunctionDef) -> str:
     """`function` as its source declares it, with the decorators that say how it is called."""
     called = [f"@{name}" for each in function.decorator_list if (name := ast.unparse(each)) in _CALLED]
-    returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
+    returns = f" -> {ast.unparse(_unquoted(function.returns))}" if function.returns else ""
+    for argument in ast.walk(function.args):
+        if isinstance(argument, ast.arg) and argument.annotation:
+            argument.annotation = _unquoted(argument.annotation)
     return "\n".join([*called, f"def {function.name}({ast.unparse(function.args)}){returns}"])
+
+
+def _unquoted(annotation: ast.expr) -> ast.expr:
+    """`annotation` without the quotes that let the module load without the class that it names."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return ast.parse(annotation.value, mode="eval").body
+    return annotation
 
 
 def _docstring(text: str | None) -> Iterator[str]:

@@ -8,23 +8,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.glob_batches import read_globbed
 from mdplan.documents.snapshot import Documents
 from mdplan.engine.commit import Approval, Committing, nobody_is_asked
-from mdplan.engine.doctor import examine
 from mdplan.engine.document_check import DocumentCheck
 from mdplan.engine.history import History, PastTransaction
 from mdplan.engine.history_list import HistoryList
 from mdplan.engine.plan_library import PlanLibrary
 from mdplan.engine.plan_request import PlanRequest, read_plan_request
 from mdplan.engine.planner import Planner
-from mdplan.engine.read_files import read_files
 from mdplan.engine.recovery import Recovery, with_recovered
-from mdplan.engine.search_files import search_files
-from mdplan.engine.stat_files import stat_files
 from mdplan.engine.stored_plans import StoredPlans
 from mdplan.engine.undo import PlannedUndo, Undoing
 from mdplan.gc_tuning import collector_paused
@@ -35,14 +31,8 @@ from mdplan.planning.replan.replanning import plan_on_new_base, plan_part, plan_
 from mdplan.planning.replan.replay import bases_of, is_applied
 from mdplan.planning.replan.undo import UNDO_IS_WHOLE, undone_transaction
 from mdplan.progress import Tick, unheard
-from mdplan.reading.read_target import ReadRequest
-from mdplan.reading.search_query import SearchRequest
-from mdplan.reading.stat_request import StatRequest
 from mdplan.reports.base import refusal
-from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
 from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
-from mdplan.reports.read import ReadReport, SearchReport
-from mdplan.reports.stat import StatReport
 from mdplan.requests.batch import Batch
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from mdplan.storage.fs.errors import StorageRefused
@@ -51,6 +41,15 @@ from mdplan.storage.journal.lock import RootLock
 from mdplan.storage.transaction.restore import Keep
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source
+
+# Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan.
+if TYPE_CHECKING:
+    from mdplan.reading.read_target import ReadRequest
+    from mdplan.reading.search_query import SearchRequest
+    from mdplan.reading.stat_request import StatRequest
+    from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
+    from mdplan.reports.read import ReadReport, SearchReport
+    from mdplan.reports.stat import StatReport
 
 
 class Engine:
@@ -127,12 +126,16 @@ class Engine:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def stat(self, request: StatRequest | Mapping[str, Any]) -> StatReport:
+    def stat(self, request: "StatRequest | Mapping[str, Any]") -> "StatReport":
         """Structure of one file, or one row for each file of a folder or glob; never content."""
+        from mdplan.engine.stat_files import stat_files
+
         return stat_files(self.documents, request)
 
-    def read(self, request: ReadRequest | Mapping[str, Any]) -> ReadReport:
+    def read(self, request: "ReadRequest | Mapping[str, Any]") -> "ReadReport":
         """Content of one or several places, each with what pins an edit of it."""
+        from mdplan.engine.read_files import read_files
+
         return read_files(self.documents, request)
 
     def source(self, file: str, encoding: str | None = None) -> Source | Diagnostic:
@@ -140,8 +143,10 @@ class Engine:
         name = self.workspace.locate(file)
         return name if isinstance(name, Diagnostic) else self.documents.read(name, encoding)
 
-    def search(self, request: SearchRequest | Mapping[str, Any], tick: Tick = unheard) -> SearchReport:
+    def search(self, request: "SearchRequest | Mapping[str, Any]", tick: Tick = unheard) -> "SearchReport":
         """Matches of a pattern in files, by section; the totals are exact. `tick` hears of each file."""
+        from mdplan.engine.search_files import search_files
+
         return search_files(self.documents, request, tick)
 
     def plan(self, data: object, tick: Tick = unheard) -> PlanReport:
@@ -261,11 +266,11 @@ class Engine:
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
-    def history(self, limit: int = 20, file: str | None = None) -> HistoryReport:
+    def history(self, limit: int = 20, file: str | None = None) -> "HistoryReport":
         """Past transactions, the newest first; of `file` alone, if given. Errors: those of locating it."""
         return self.recovery.beside(self.past_list.list(limit, file))
 
-    def transaction(self, transaction: str) -> HistoryReport:
+    def transaction(self, transaction: str) -> "HistoryReport":
         """One transaction, with its diff. Errors: NOT_UNDOABLE."""
         return self.recovery.beside(self.past_list.show(transaction))
 
@@ -273,15 +278,17 @@ class Engine:
         """The exact diff of a transaction. Errors: NOT_UNDOABLE."""
         return self.past_list.diff_bytes(transaction)
 
-    def recover(self, keep: Keep | None = None, foreign: Collection[str] = ()) -> RecoverReport:
+    def recover(self, keep: Keep | None = None, foreign: Collection[str] = ()) -> "RecoverReport":
         """Recover from this user's interrupted commits; of others', from those with IDs in `foreign`.
 
         `keep` settles conflicts: by the files as they are now, or as before. Errors: those of storage.
         """
         return self.recovery.recover(keep, foreign)
 
-    def doctor(self) -> DoctorReport:
+    def doctor(self) -> "DoctorReport":
         """What is wrong with the roots and the state folders, and what to do about it; nothing is changed."""
+        from mdplan.engine.doctor import examine
+
         return examine(self.workspace, self.settings)
 
     # From a plan to a receipt.

@@ -14,7 +14,6 @@ from mdplan.planning.replan.subset import accepted_batch, needs_rejected
 from mdplan.planning.resolve import ResolvedEdit, has_run_long, resolve_edits
 from mdplan.planning.results.summary import plan_of
 from mdplan.planning.sequence.second_pass import with_late_edits
-from mdplan.planning.sequence.sequential import build_in_sequence
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify, verify_paths
 from mdplan.progress import Tick, unheard
@@ -115,6 +114,8 @@ def _build(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[BuiltFile
 
 def _build_in_sequence(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[BuiltFile | Problems]:
     """The same, each edit against the result of those before it."""
+    from mdplan.planning.sequence.sequential import build_in_sequence
+
     for file in snapshot:
         built = refuse_in_sequence(file) or build_in_sequence(file, batch)
         built = with_late_edits(built) if isinstance(built, BuiltFile) else built

@@ -4,13 +4,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.front_matter_problems import cannot_change
 from mdplan.markdown.front_matter.block import FrontMatterFormat
 from mdplan.markdown.front_matter.change import KeyChange
-from mdplan.markdown.front_matter.edits import block_edits, new_block, prove
 from mdplan.markdown.front_matter.error import FrontMatterError
 from mdplan.markdown.front_matter.splice import Splice
-from mdplan.markdown.front_matter.values import FrontMatterContent
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.parts import Part
 from mdplan.planning.resolve import ResolvedEdit
@@ -31,6 +28,8 @@ def front_matter_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> li
     try:
         return _parts(outline, asked)
     except FrontMatterError as error:
+        from mdplan.markdown.edits.front_matter_problems import cannot_change
+
         # Which edit it was is looked for only now, so that a sound batch is read again once.
         sound = bisect_left(range(1, len(asked)), 1, key=lambda count: _fails(outline, asked[:count]))
         return (cannot_change(outline, error).at(edit_index=asked[sound].index),)
@@ -71,6 +70,10 @@ def _fails(outline: Outline, asked: Sequence[ResolvedEdit]) -> int:
 
 def _parts(outline: Outline, asked: Sequence[ResolvedEdit]) -> list[Part]:
     """Raises `FrontMatterError` where the changes cannot be made, or not be proven."""
+    # They load YAML, and few batches change front matter.
+    from mdplan.markdown.front_matter.edits import block_edits, new_block, prove
+    from mdplan.markdown.front_matter.values import FrontMatterContent
+
     changes = [change for item in asked for change in _changes_of(item)]
     owners = [item.index for item in asked for _ in _changes_of(item)]
     content = outline.front_matter_content

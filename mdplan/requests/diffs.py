@@ -2,12 +2,14 @@
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.operations.apply_diff import ApplyDiff
 from mdplan.requests.batch import FileEdits
-from mdplan.text.diff.unified_diff import FileDiff, NotADiff, read_diff
+
+# Few batches contain a diff.
+if TYPE_CHECKING:
+    from mdplan.text.diff.unified_diff import FileDiff
 
 _NAMED: Final = "name the file in its header, as in `--- a/docs/guide.md` and `+++ b/docs/guide.md`"
 
@@ -43,7 +45,15 @@ def with_diff_as_edit(entry: Any) -> Any:  # noqa: ANN401 (any JSON)
 
 def diffs_of_others(file: FileEdits, first_index: int) -> Iterator[Diagnostic]:
     """INVALID_ARGUMENT for each diff among the edits of `file` whose header names another file."""
-    for index, edit in enumerate(file.edits, start=first_index):
+    diffs = [
+        (index, edit) for index, edit in enumerate(file.edits, start=first_index) if edit.op == "apply_diff"
+    ]
+    if not diffs:
+        return
+    from mdplan.operations.apply_diff import ApplyDiff
+    from mdplan.text.diff.unified_diff import NotADiff
+
+    for index, edit in diffs:
         if not isinstance(edit, ApplyDiff) or isinstance(edit.files, NotADiff) or len(edit.files) != 1:
             continue
         names = [name for name in (edit.files[0].old_name, edit.files[0].new_name) if name is not None]
@@ -56,6 +66,8 @@ def diffs_of_others(file: FileEdits, first_index: int) -> Iterator[Diagnostic]:
 
 def _spread(diff: object) -> list[dict[str, Any]] | Diagnostic:
     """Entries of a batch, as decoded JSON, for all files of `diff`."""
+    from mdplan.text.diff.unified_diff import NotADiff, read_diff
+
     files = read_diff(diff) if isinstance(diff, str) else NotADiff("it is not a string", "send its text")
     if isinstance(files, NotADiff):
         return Diagnostic.invalid(f"diff is no unified diff: {files.reason}", files.hint)
@@ -63,7 +75,7 @@ def _spread(diff: object) -> list[dict[str, Any]] | Diagnostic:
     return problem or [{"file": file.old_name or file.new_name, **_entry(file)} for file in files]
 
 
-def _obstacle(file: FileDiff) -> Diagnostic | None:
+def _obstacle(file: "FileDiff") -> Diagnostic | None:
     """What keeps `file` of a diff from becoming an entry of a batch."""
     names = {file.old_name, file.new_name} - {None}
     if not names:
@@ -77,7 +89,7 @@ def _obstacle(file: FileDiff) -> Diagnostic | None:
     return None
 
 
-def _entry(file: FileDiff) -> dict[str, Any]:
+def _entry(file: "FileDiff") -> dict[str, Any]:
     """Pin and edits of `file` of a diff."""
     if file.creates:
         text = "".join(hunk.new for hunk in file.hunks)
