@@ -1,4 +1,4 @@
-"""Outlines of edited documents, scanned around the edits, against those of all of their text."""
+"""Outlines of edited documents, parsed around the edits, against those of all of their text."""
 
 from random import Random
 

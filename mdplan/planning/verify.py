@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.block_proof import first_unproven
+from mdplan.markdown.blocks.block_verifier import first_unverified
 from mdplan.markdown.blocks.blocks import BlockKind, is_left_open
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
@@ -44,7 +44,7 @@ def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
         *_headings_gained(built, old, new, places),
         *_swallowed(built),
         *_frame_changed(built),
-        *_unproven(built),
+        *_unverified(built),
     )
     return tuple(problem.at(file=built.file.path) for problem in problems)
 
@@ -216,7 +216,7 @@ def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
         if not item.resolution.insertions:
             continue
         for span in built.written.get(item.index, ()):
-            block = result.tree.root_at(span.start, _SWALLOWING)
+            block = result.tree.root_at(span.start)
             if block is None or block.span.start >= span.start:
                 continue
             if block.kind in _SWALLOWING:
@@ -230,14 +230,14 @@ def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
     yield from _left_open(built)
 
 
-def _unproven(built: BuiltFile) -> Iterator[Diagnostic]:
-    """Blocks around new text that the scanner and the parser see differently: nothing here would hold."""
+def _unverified(built: BuiltFile) -> Iterator[Diagnostic]:
+    """Blocks around new text that two parsers read differently."""
     result = built.result
-    block = first_unproven(result.tree, result.source.text, result.source.lines, built.edits.result_spans)
+    block = first_unverified(result.tree, result.source.text, result.source.lines, built.edits.result_spans)
     if block is not None:
         yield Diagnostic(
             code=Code.OUTLINE_CHANGED,
-            message=f"what the {block.kind} at line {block.first_line} of the result is cannot be proven",
+            message=f"two parsers read the {block.kind} at line {block.first_line} of the result differently",
             hint="put blank lines around the new text, and report this document as a bug",
             place=result.source.lines.position(block.span.start),
         )

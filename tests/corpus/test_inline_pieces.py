@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from tests.conftest import FULL
-from tests.corpus.test_scanner import WRAPPINGS, documents, examples_in, mutated
+from tests.corpus.variants import WRAPPINGS, documents, examples_in, mutated
 from tests.inline_pieces_check import inline_difference
 
 # Every so many files, so that the sample has all kinds of documents and takes seconds.

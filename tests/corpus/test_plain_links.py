@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import FULL
 from tests.corpus.sample import VARIANTS
-from tests.corpus.test_scanner import WRAPPINGS, documents, examples_in, mutated
+from tests.corpus.variants import WRAPPINGS, documents, examples_in, mutated
 from tests.plain_check import links_differ
 
 STEP = 1 if FULL else 12

@@ -4,7 +4,7 @@ from pathlib import Path
 from random import Random
 
 from tests.conftest import FULL
-from tests.corpus.test_scanner import documents
+from tests.corpus.variants import documents
 from tests.rescan_check import is_rescanned_alike, random_edits
 
 ROUNDS = 10 if FULL else 1

@@ -13,21 +13,21 @@ from mdplan.reading.stat_request import StatRequest
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire
 from mdplan.text.source import Source
+from tests.block_oracles import difference
 from tests.fuzz.mutation import mutated_text
 from tests.fuzz.seeds import documents
 from tests.fuzz.target import Target
 from tests.rescan_check import is_rescanned_alike, random_edits
-from tests.scanner_check import difference
 
 
 def check(data: bytes) -> None:
-    """The scanner gives the blocks of the parser, spans nest, names are unique, and edits change no law."""
+    """Blocks are those of other parsers, spans nest, names are unique, and edits change no law."""
     source = Source.decode(data)
     if not isinstance(source, Source):
         return
     outline = Outline(source)
     shortest = difference(source.text[outline.body_start :])
-    assert shortest is None, f"the scanner and the parser differ over {shortest!r}"
+    assert shortest is None, f"parsers differ over {shortest!r}"
     _check_tiles(outline)
     _check_names(outline)
     _check_stat(outline)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from markdown_it.common.utils import normalizeReference
 
 from mdplan.markdown.inline.plain_inline import normalized_label
+from tests.block_oracles import difference
 from tests.plain_check import content_differs, links_differ
 from tests.properties.hostile_markdown import hostile_documents
 from tests.properties.test_inline_nodes import PIECES, documents
-from tests.scanner_check import difference
 
 # Beside the pieces of other laws: what makes links, what nearly makes them, and what URLs end with.
 LINKS = [

@@ -49,10 +49,10 @@ def test_text_is_prepared_where_the_parser_reads_otherwise(text: str, expected: 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("> " * 401, True),
-        ("a\n" + "- " * 401, True),
-        ("> " * 400, False),
-        ("- " * 300 + "\n" + "> " * 300, False),
+        ("> " * 201, True),
+        ("a\n" + "- " * 201, True),
+        ("> " * 200, False),
+        ("- " * 150 + "\n" + "> " * 150, False),
     ],
 )
 def test_lines_of_too_many_markers_are_found(text: str, expected: bool) -> None:

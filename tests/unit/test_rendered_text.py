@@ -39,7 +39,5 @@ def test_markup_is_removed_and_its_text_kept(content: str, expected: str) -> Non
     assert render_text(content) == expected
 
 
-def test_content_that_is_nested_too_deep_is_returned_as_it_is() -> None:
-    content = "![" * 30 + "a" + "](b)" * 30
-
-    assert render_text(content) == content
+def test_deep_nesting_is_rendered() -> None:
+    assert render_text("![" * 5_000 + "a" + "](b)" * 5_000) == "a"

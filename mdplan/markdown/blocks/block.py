@@ -9,7 +9,7 @@ from mdplan.text.span import Span
 
 
 class BlockKind(StrEnum):
-    """Kinds of blocks (CommonMark 0.31.2, sections 4 and 5; GFM tables)."""
+    """Kinds of blocks (CommonMark 0.31.2, sections 4 and 5; GFM tables; footnotes as on GitHub)."""
 
     HEADING = "heading"
     PARAGRAPH = "paragraph"
@@ -22,10 +22,11 @@ class BlockKind(StrEnum):
     QUOTE = "quote"
     RULE = "thematic break"
     DEFINITION = "definition"
+    FOOTNOTE = "footnote definition"
 
 
 # Kinds whose text is in other blocks.
-CONTAINERS: Final = frozenset({BlockKind.LIST, BlockKind.LIST_ITEM, BlockKind.QUOTE})
+CONTAINERS: Final = frozenset({BlockKind.LIST, BlockKind.LIST_ITEM, BlockKind.QUOTE, BlockKind.FOOTNOTE})
 # Kinds that a blank line ends for good (CommonMark 0.31.2): of blocks that hold no others, only code and HTML
 # can go on behind one.
 ENDED_BY_BLANK_LINES: Final = frozenset(
@@ -44,10 +45,10 @@ TASK_BOX: Final = re.compile(r"\[([ xX])\][ \t\n]")
 class Block:
     """One block. Lines are 1-based and inclusive; `span` holds those lines with their line ends.
 
-    `depth` counts the containers around it (quotes, lists, list items): 0 is the root. `level` is that of
-    a heading, else 0. `markup` is the parser's: the run of ``#``, or ``=`` or ``-``, for headings, the fence,
-    the list marker. `content` is the raw inline text of headings and paragraphs, the info string of fences.
-    `cells` are the header cells of a table, as inline text: without the backslash of an escaped pipe.
+    `depth` counts the containers around it (quotes, lists, list items, footnotes): 0 is the root. `level` is
+    that of a heading, else 0. `markup` is the run of ``#``, or ``=`` or ``-``, for headings, the fence, the
+    end of the list marker. `content` is the raw inline text of headings and paragraphs, the info string of
+    fences. `cells` are the header cells of a table, as inline text: without the backslash of an escaped pipe.
     `code` is the text in a fence, in LF, without the indentation and the marks of the containers around it.
     """
 

@@ -33,6 +33,7 @@ _KINDS: Final = {
     "blockquote_open": BlockKind.QUOTE,
     "hr": BlockKind.RULE,
     "definition": BlockKind.DEFINITION,
+    "footnote_reference_open": BlockKind.FOOTNOTE,
 }
 
 

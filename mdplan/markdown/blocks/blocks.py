@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Final
 from mdplan.markdown.blocks.block import INLINE_KINDS, Block, BlockKind
 from mdplan.markdown.blocks.block_pass import pass_blocks
 from mdplan.markdown.blocks.block_tree import BlockTree
-from mdplan.markdown.blocks.scanned_blocks import ScannedBlocks
+from mdplan.markdown.blocks.document_parts import DocumentParts, ReferenceParts
+from mdplan.markdown.blocks.event_headings import DoubtfulText, event_headings
+from mdplan.markdown.blocks.pulldown import ParserFailure
 from mdplan.text.lines import LineIndex
 
 if TYPE_CHECKING:
@@ -28,38 +30,41 @@ __all__ = [
 def parse_blocks(text: str, lines: LineIndex, start: int = 0, *, reference: bool = False) -> BlockTree:
     """Blocks of `text` from the line start at offset `start` on (what stands before is front matter).
 
-    They come from the scanner or, with `reference`, from one pass of markdown-it-py over all of the text.
-    Both give the same blocks.
+    pulldown-cmark reads them. markdown-it-py does with `reference`, and where pulldown-cmark fails or may
+    read headings otherwise than GitHub does.
     """
-    scanned = None if reference else ScannedBlocks(text, lines, start)
-    return _tree(text, lines, start, scanned)
+    before = lines.line_at(start) - 1 if start else 0
+    if start and start == len(text):
+        before = lines.count
+    if not reference:
+        try:
+            rows, starts = event_headings(text[start:], start, before)
+            return BlockTree(DocumentParts(text, before, rows, [start, *starts]))
+        except (DoubtfulText, ParserFailure):
+            pass
+    passed = pass_blocks(text[start:], lines, before)
+    return BlockTree(ReferenceParts(passed.blocks), nesting_limit=passed.nesting_limit)
 
 
 def edited_blocks(
     tree: BlockTree, edits: "EditList", text: str, lines: LineIndex, start: int
 ) -> "tuple[BlockTree, Rescan | None]":
-    """The same of `text`, which `edits` made of the text of `tree`, scanned only around the edits.
+    """The same of `text`, which `edits` made of the text of `tree`, parsed only around the edits.
 
     The rescan tells which parts of the tree are old ones; None where all of it is new.
     """
-    known = (tree.parts, edits) if isinstance(tree.parts, ScannedBlocks) else None
-    scanned = ScannedBlocks(text, lines, start, known)
-    if known is None or scanned.rescan is None:
-        return _tree(text, lines, start, scanned), None
-    blocks = scanned.kept(tree.known)
-    rows = scanned.edited_headings(blocks, known[0], tree.heading_rows)
-    return BlockTree(scanned, known=blocks, rows=rows), scanned.rescan
+    known = tree.parts
+    if isinstance(known, DocumentParts) and known.starts[0] == start and edits:
+        # Most documents are read, and not edited.
+        from mdplan.markdown.blocks.rescan import rescan
 
-
-def _tree(text: str, lines: LineIndex, start: int, scanned: ScannedBlocks | None) -> BlockTree:
-    """Tree of what was scanned or, where the scanner gave up, of what the reference pass finds."""
-    if scanned is not None and scanned.is_complete:
-        return BlockTree(scanned)
-    before = lines.line_at(start) - 1 if start else 0
-    if start and start == len(text):
-        before = lines.count
-    passed = pass_blocks(text[start:], lines, before)
-    return BlockTree.of(passed.blocks, nesting_limit=passed.nesting_limit)
+        try:
+            found = rescan(known, edits, text) if edits.edits[0].span.start >= start else None
+        except (DoubtfulText, ParserFailure):
+            found = None
+        if found is not None:
+            return tree.with_parts(found.parts, found.unchanged), found
+    return parse_blocks(text, lines, start), None
 
 
 _FENCE_MARK: Final = re.compile(r"`{3,}|~{3,}")

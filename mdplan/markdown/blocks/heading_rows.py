@@ -1,26 +1,17 @@
 """The headings of a document in columns, of which outlines have thousands before anybody looks at one."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from mdplan.markdown.blocks.block import Block, BlockKind
-from mdplan.markdown.blocks.parse_time import look_at_time
 from mdplan.markdown.blocks.rendered_text import one_line, render_text
-from mdplan.markdown.blocks.scanner_lines import TRIMMED
 from mdplan.markdown.section_id import folded
 from mdplan.text.span import Span
 
-# Looking up a member of an enumeration takes its time.
-_HEADING: Final = BlockKind.HEADING
-# Headings that are read between looks at the time.
-_BETWEEN_LOOKS: Final = 64
 # Inline text whose words stand one blank apart, with no markup but code spans of one backtick on either side,
 # and no blank at their ends: the text without the backticks is what is rendered.
-_PLAIN: Final = r"(?:(?:[^\s\\`*_~\[<&]++|`[^\s`]++(?: [^\s`]++)*+`(?!`))++ ?)*+"
-_PLAIN_CONTENT: Final = re.compile(_PLAIN)
-# An ATX heading of such text, behind which there is nothing to cut.
-_PLAIN_HEADING: Final = re.compile(rf" {{0,3}}(#{{1,6}}+)[ \t]++({_PLAIN})(?<![# ])")
+_PLAIN_CONTENT: Final = re.compile(r"(?:(?:[^\s\\`*_~\[<&]++|`[^\s`]++(?: [^\s`]++)*+`(?!`))++ ?)*+")
 # CommonMark 0.31.2, section 4.2: closing marks stand behind a blank.
 _CLOSING_MARKS: Final = re.compile(r"[ \t]#+\Z")
 
@@ -57,24 +48,7 @@ class HeadingTexts:
 
     def add(self, level: int, depth: int, markup: str, content: str) -> None:
         """Add a heading with the raw inline text `content`."""
-        self._add(level, depth, markup, content, is_plain=_PLAIN_CONTENT.fullmatch(content) is not None)
-
-    def add_roots(self, sources: Iterable[str]) -> None:
-        """Add headings that stand at the root in these lines, each without its last line end."""
-        plain = _PLAIN_HEADING.fullmatch
-        for number, source in enumerate(sources):
-            if not number % _BETWEEN_LOOKS:
-                look_at_time()
-            found = plain(source)
-            if found is None:
-                level, markup, content = read_heading(source)
-                self.add(level, 0, markup, content)
-            else:
-                markup, content = found.groups()
-                self._add(len(markup), 0, markup, content, is_plain=True)
-
-    def _add(self, level: int, depth: int, markup: str, content: str, *, is_plain: bool) -> None:
-        if is_plain:
+        if _PLAIN_CONTENT.fullmatch(content):
             rendered = title = content.replace("`", "")
             name = title.casefold()
         else:
@@ -122,7 +96,7 @@ class HeadingRows:
         """The heading with this number, as the tree of blocks has it."""
         texts = self.texts
         return Block(
-            kind=_HEADING,
+            kind=BlockKind.HEADING,
             first_line=self.first_lines[number],
             last_line=self.last_lines[number],
             span=Span(self.starts[number], self.ends[number]),
@@ -132,16 +106,19 @@ class HeadingRows:
             content=texts.contents[number],
         )
 
-    def add_roots(self, sources: Iterable[str], places: Sequence[tuple[int, int]]) -> None:
-        """Add headings at the root, but not their lines: their source, and the start and end of each."""
-        self.texts.add_roots(sources)
-        self.starts += [start for start, _ in places]
-        self.ends += [end for _, end in places]
+    def add(self, source: str, depth: int, place: Span, first_line: int) -> None:
+        """Add a heading: its lines without marks of containers, their span, and the number of the first."""
+        level, markup, content = read_heading(source)
+        self.texts.add(level, depth, markup, content)
+        self.starts.append(place.start)
+        self.ends.append(place.end)
+        self.first_lines.append(first_line)
+        self.last_lines.append(first_line + source.count("\n"))
 
     def add_blocks(self, blocks: Iterable[Block]) -> None:
         """Add those of `blocks` that are headings."""
         for block in blocks:
-            if block.kind is _HEADING:
+            if block.kind is BlockKind.HEADING:
                 self.texts.add(block.level, block.depth, block.markup, block.content)
                 self.starts.append(block.span.start)
                 self.ends.append(block.span.end)
@@ -161,14 +138,14 @@ class HeadingRows:
 
 
 def read_heading(source: str) -> tuple[int, str, str]:
-    """Level, markup and raw inline text of a heading at the root in these lines (sections 4.2 and 4.3)."""
+    """Level, markup and raw inline text of the heading that `source` is (CommonMark 0.31.2, 4.2 and 4.3)."""
     if "\n" in source:
         content, _, underline = source.rpartition("\n")
         mark = underline.strip(" \t")[0]
-        return 1 if mark == "=" else 2, mark, content.strip(TRIMMED)
+        return 1 if mark == "=" else 2, mark, content.strip(" \t\n")
     line = source.strip(" \t")
     title = line.lstrip("#")
     level = len(line) - len(title)
     if title.endswith("#"):
         title = _CLOSING_MARKS.sub("", title)
-    return level, line[:level], title.strip(TRIMMED)
+    return level, line[:level], title.strip(" \t\n")

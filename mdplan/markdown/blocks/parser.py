@@ -60,10 +60,7 @@ def column_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
     The first token of a table, a link reference definition and a footnote definition has in
     ``meta["columns"]`` the 0-based column at which the text of each of its lines starts.
     """
-    from mdit_py_plugins.footnote import footnote_plugin
-
     parser = new_block_parser(max_nesting)
-    parser.use(footnote_plugin, inline=False, move_to_end=False)
     ruler = parser.block.ruler
     rules = rule_functions(ruler)
     for name in (_TABLE, "footnote_def"):
@@ -157,7 +154,13 @@ def rule_functions(ruler: "Ruler[_Rule]") -> dict[str, _Rule]:
 
 def new_block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
     """A parser as `block_parser` gives, which the caller may change."""
+    from mdit_py_plugins.footnote import footnote_plugin
+
     parser = _configured(max_nesting)
+    parser.use(footnote_plugin, inline=False, move_to_end=False)
+    ruler = parser.block.ruler
+    footnote = rule_functions(ruler)["footnote_def"]
+    ruler.at("footnote_def", _with_lines(footnote), {"alt": _INTERRUPTS_PARAGRAPHS})
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
 
@@ -263,6 +266,19 @@ def _push_in_time(state: "StateBlock") -> Iterator[None]:
         yield
     finally:
         del vars(state)["push"]
+
+
+def _with_lines(rule: "BlockRule") -> "BlockRule":
+    """`rule`, noting on its first token which lines it took, as other rules do."""
+
+    def with_lines(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
+        before = len(state.tokens)
+        found = rule(state, start_line, end_line, silent)
+        if found and not silent:
+            state.tokens[before].map = [start_line, state.line]
+        return found
+
+    return with_lines
 
 
 def _with_columns(rule: "BlockRule") -> "BlockRule":

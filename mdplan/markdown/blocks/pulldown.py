@@ -5,7 +5,8 @@ prepares texts for the parser, stops it at the time limit, and converts ranges t
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import accumulate, islice
 from typing import Final, TypeAlias
 
@@ -14,8 +15,20 @@ from pyromark.event import Event, Range
 
 from mdplan.markdown.blocks.parse_time import look_at_time
 
-__all__ = ["Event", "EventBatch", "ParserFailure", "PreparedText", "event_batches", "is_nested_too_deep"]
+__all__ = [
+    "Event",
+    "EventBatch",
+    "ParserFailure",
+    "PreparedText",
+    "Range",
+    "Tag",
+    "event_batches",
+    "is_nested_too_deep",
+    "leading_definition",
+]
 
+# What starts or ends: its name, or that with its data.
+Tag: TypeAlias = str | Mapping[str, object]
 EventBatch: TypeAlias = tuple[tuple[Event, Range], ...]
 # Label of a reference without a definition -> whether to read it as a link.
 IsLabel: TypeAlias = Callable[[str], bool]
@@ -24,20 +37,20 @@ IsLabel: TypeAlias = Callable[[str], bool]
 _OPTIONS: Final = (
     pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_FOOTNOTES | pyromark.Options.ENABLE_STRIKETHROUGH
 )
-# The most container markers in one line. The parser takes time for each of them in each lazy line below.
-MAX_MARKERS: Final = 400
+# The most container markers in one line. The parser takes time for each of them in each lazy line below; and
+# markdown-it-py, which verifies edits, nests as deep as twice as many: an item and its list.
+MAX_MARKERS: Final = 200
 _BATCH: Final = 512
 _MARKERS: Final = rf"(?:[ \t]*+(?:>|(?:[-+*]|[0-9]{{1,9}}[.)])[ \t])){{{MAX_MARKERS + 1}}}"
 _TOO_DEEP: Final = re.compile(rf"\n{_MARKERS}")
 _TOO_DEEP_AT_START: Final = re.compile(_MARKERS)
 # The parser takes a tab for something else than white space behind closing fences and in delimiter rows.
 _LAST_TABS: Final = re.compile(r"(?m)\t[|: \t-]*(?=\r?$)")
-_CLOSING_FENCE: Final = re.compile(r"[ \t>*+.)0-9-]*(?:`{3,}|~{3,})(?P<marks>[ \t]*)")
-_DELIMITER_ROW: Final = re.compile(r"[ \t>*+.)0-9-]*?(?P<marks>[|:-][|: \t-]*)")
+_CONTAINERS: Final = r"(?:[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])))*+[ \t]*"
+_CLOSING_FENCE: Final = re.compile(rf"{_CONTAINERS}(?:`{{3,}}|~{{3,}})(?P<marks>[ \t]*)")
+_DELIMITER_ROW: Final = re.compile(rf"{_CONTAINERS}(?P<marks>[|:-][|: \t-]*)")
 _LONE_CR: Final = re.compile(r"\r(?!\n)")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-# CommonMark counts neither a form feed nor a vertical tab among the white space of blank lines.
-_REPLACED: Final = str.maketrans({"\0": "\ufffd", "\v": "\x7f", "\f": "\x7f"})
 _CONTINUATION_BYTES: Final = bytes(range(0x80, 0xC0))
 _STEP: Final = 1024
 
@@ -49,13 +62,15 @@ class ParserFailure(Exception):  # noqa: N818 - Callers treat it as a result: th
 class PreparedText:
     """A text as the parser takes it: the same number of code points, each in the same place.
 
-    NUL and lone surrogates become U+FFFD, a lone CR becomes LF; a few characters that the parser reads
-    otherwise than CommonMark does are replaced by others of the same meaning.
+    In `source` NUL is U+FFFD and a lone CR is LF, as CommonMark reads them. In `text`, which is for the
+    parser, lone surrogates are U+FFFD, too, and a few characters that the parser reads otherwise than
+    CommonMark does are replaced by others of the same meaning.
     """
 
     def __init__(self, text: str) -> None:
         """Prepare `text`; offsets of the result count from its start."""
-        self.text = _prepared(text)
+        self.source = _LONE_CR.sub("\n", text).replace("\0", "\ufffd")
+        self.text = _prepared(self.source)
         self._is_ascii = self.text.isascii()
         self._data = b"" if self._is_ascii else self.text.encode()
         # Code points before every `_STEP`th byte.
@@ -84,13 +99,31 @@ def event_batches(text: str, is_label: IsLabel | None = None) -> Iterator[EventB
     def resolve(link: pyromark.event.BrokenLink) -> tuple[str, str] | None:
         return ("", "") if is_label is not None and is_label(link["reference"]) else None
 
-    try:
+    with _panics_caught():
         events = pyromark.events_with_range(
             text, options=_OPTIONS, broken_link_callback=resolve if is_label else None
         )
         while batch := tuple(islice(events, _BATCH)):
             look_at_time()
             yield batch
+
+
+def leading_definition(text: str) -> int | None:
+    """Where the link reference definition ends that `text`, which is prepared, begins with; None without one.
+
+    The end is an offset in code points. Raises `ParserFailure`.
+    """
+    with _panics_caught():
+        found = pyromark.reference_definitions(text, options=_OPTIONS)
+    spans = (definition["span"] for definition in found.values())
+    end = next((span["end"] for span in spans if not span["start"]), None)
+    return None if end is None else len(text.encode()[:end].decode())
+
+
+@contextmanager
+def _panics_caught() -> Iterator[None]:
+    try:
+        yield
     except BaseException as error:
         # A panic in Rust is no `Exception`, and its class cannot be imported.
         if type(error).__name__ == "PanicException":
@@ -108,10 +141,8 @@ def _prepared(text: str) -> str:
         text.encode()
     except UnicodeEncodeError:
         text = _SURROGATE.sub("\ufffd", text)
-    if "\r" in text:
-        text = _LONE_CR.sub("\n", text)
-    if "\0" in text or "\v" in text or "\f" in text:
-        text = text.translate(_REPLACED)
+    # A blank line has neither of them.
+    text = text.replace("\v", "\x7f").replace("\f", "\x7f")
     return _LAST_TABS.sub(_with_spaces, text)
 
 

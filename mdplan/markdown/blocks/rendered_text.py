@@ -1,32 +1,20 @@
-"""What a reader sees of inline Markdown, as one line of plain text."""
+"""Inline Markdown as plain text, as a reader sees it."""
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
 
-from mdplan.markdown.blocks.parser import new_inline_parser
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
+from mdplan.markdown.blocks.pulldown import Event, ParserFailure, PreparedText, event_batches
 
 _MARKUP: Final = re.compile(r"[\\`*_~\[<&\n]")
-# An underscore that is neither, because it stands in a word (CommonMark 6.2).
-_IN_WORD: Final = re.compile(r"(?<=[A-Za-z0-9])_+(?=[A-Za-z0-9])")
-# A code span (CommonMark 6.1): what stands between a run of backticks and the next run of the same length.
-_CODE_SPAN: Final = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-
-
-class _EveryLabel(dict[str, dict[str, str]]):
-    """Definitions for whatever label is asked for but those of footnotes.
-
-    The name of a section must not change when a definition elsewhere comes or goes.
-    """
-
-    def get(self, label: str, _default: object = None) -> dict[str, str] | None:  # type: ignore[override]
-        """A definition, unless the label is blank or that of a footnote."""
-        return None if not label or label.startswith("^") else {"href": "", "title": ""}
+_HARD_BREAK: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
+_LINE_END: Final = re.compile(r"[ \t]*\n")
+# Bytes that are not valid UTF-8 are lone surrogates, which the parser does not take: characters for private
+# use stand in for them.
+_FOR_PARSER: Final = {code: code - 0xDC80 + 0x10FF00 for code in range(0xDC80, 0xDD00)}
+_FROM_PARSER: Final = {stand_in: code for code, stand_in in _FOR_PARSER.items()}
+_FOOTNOTE: Final = re.compile(r"\[\^([^\]\s]+)\]")
 
 
 def render_text(content: str) -> str:
@@ -34,20 +22,10 @@ def render_text(content: str) -> str:
 
     The markup of code, emphasis, strikethrough, links and images is removed and their text kept, that of
     images being the alternative text; tags are removed, entities decoded, footnote references dropped, and
-    line breaks are spaces. ``[text][label]`` and ``[label]`` are links whatever is defined. Content that is
-    nested deeper than the parser goes is returned as it is.
+    line breaks are spaces. ``[text][label]`` and ``[label]`` are links whatever is defined: the name of a
+    section must not change when a definition elsewhere comes or goes.
     """
-    if not _MARKUP.search(content):
-        return content
-    # Titles name code more often than all else, and for that no parser has to be loaded.
-    has_code_alone = not _MARKUP.search(_IN_WORD.sub("", _CODE_SPAN.sub(" ", content)).replace("`", ""))
-    return _CODE_SPAN.sub(_code, content) if has_code_alone else _render(content)
-
-
-def _code(span: re.Match[str]) -> str:
-    """The text of a code span, without the space that keeps it from its backticks."""
-    text = span[2].replace("\n", " ")
-    return text[1:-1] if text.startswith(" ") and text.endswith(" ") and text.strip(" ") else text
+    return _render(content) if _MARKUP.search(content) else content
 
 
 def heading_title(content: str) -> str:
@@ -62,31 +40,31 @@ def one_line(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _render(content: str) -> str:
-    parser = _text_parser()
-    environment: dict[str, object] = {"references": _EveryLabel()}
+    line = _LINE_END.sub(" ", _HARD_BREAK.sub(r"\1\n", content))
+    has_invalid_bytes = not content.isascii() and any("\udc80" <= each <= "\udcff" for each in content)
+    if has_invalid_bytes:
+        line = line.translate(_FOR_PARSER)
+    # In a heading nothing but inline content is recognized; closing marks keep those in the content.
+    footnotes = "".join(f"\n\n[^{label}]: x" for label in _FOOTNOTE.findall(line))
+    text = PreparedText(f"# {line} #{footnotes}").text
     try:
-        tokens = parser.inline.parse(content, parser, environment, [])
-    except RecursionError:
+        rendered = "".join(_texts(event for batch in event_batches(text, _is_link) for event, _ in batch))
+    except ParserFailure:
         return content
-    return "".join(_texts(tokens))
+    return rendered.translate(_FROM_PARSER) if has_invalid_bytes else rendered
 
 
-def _texts(tokens: "Sequence[Token]") -> Iterator[str]:
-    for token in tokens:
-        if token.type in {"softbreak", "hardbreak"}:
+def _is_link(label: str) -> bool:
+    return bool(label.strip()) and not label.startswith("^")
+
+
+def _texts(events: Iterator[Event]) -> Iterator[str]:
+    for event in events:
+        if isinstance(event, str):
             yield " "
-        elif token.type == "image":
-            yield from _texts(token.children or ())
-        elif token.type in {"text", "text_special", "code_inline"}:
-            yield token.content
-
-
-@cache
-def _text_parser() -> "MarkdownIt":
-    from mdit_py_plugins.footnote.index import footnote_ref
-
-    parser = new_inline_parser()
-    parser.inline.ruler.at(
-        "footnote_ref", lambda state, silent: footnote_ref(state, silent, always_match=True)
-    )
-    return parser
+        elif "Text" in event:
+            yield event["Text"]
+        elif "Code" in event:
+            yield event["Code"]
+        elif "End" in event and event["End"] == {"Heading": "H1"}:
+            return

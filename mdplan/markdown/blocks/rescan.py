@@ -1,120 +1,129 @@
-"""The stretches of a text after edits, scanned only around these.
+"""The parts of a text after edits, parsed only around these.
 
-What stands before an ATX heading at the root is told by the text up to the end of its line, and what stands
-behind it by the text from there on. So a scan begins behind the last such heading before an edit, and ends
-with the first one behind it that was a heading before; the stretches between those places stay as they are.
+All blocks end before an ATX heading in no container (CommonMark 0.31.2, section 4.2). So parsing begins with
+the last such heading before an edit, and ends with the first one behind it that is a heading as before.
 """
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
-from mdplan.markdown.blocks.scanner import Form, Stretches, scan
+from mdplan.markdown.blocks.document_parts import DocumentParts
+from mdplan.markdown.blocks.event_headings import event_headings
+from mdplan.markdown.blocks.heading_rows import HeadingRows
 from mdplan.text.edit import EditList
 from mdplan.text.span import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """Stretches that were known: those before `stop`, from `first` on, of the new ones.
-
-    They are `parts` fewer than the old ones were (by their index), and stand `characters` further behind.
-    """
-
-    first: int
-    stop: int
-    parts: int
-    characters: int
-
-
-@dataclass(frozen=True, slots=True)
 class Rescan:
-    """All stretches of the new text, and which of them are old ones.
+    """The parts of the new text; the first `unchanged` of them have the blocks of the old ones.
 
-    `scanned` has, of each piece of text that was scanned, the span in the old text and that in the new one.
+    `scanned` has, of each piece of text that was parsed, the span in the old text and that in the new one.
     """
 
-    stretches: Stretches
-    runs: tuple[Run, ...]
+    parts: DocumentParts
+    unchanged: int
     scanned: tuple[tuple[Span, Span], ...]
 
 
-def rescan(old: Stretches, edits: EditList, text: str, start: int) -> Rescan | None:
-    """Stretches of `text` from `start` on, which `edits` made of the text that has the stretches `old`.
+def rescan(old: DocumentParts, edits: EditList, text: str) -> Rescan:
+    """Parts of `text`, which `edits` made of the text of `old`; all are behind where the first part starts.
 
-    `text` and `start` are as `scan` takes them; `start` is the same in both texts. None where nesting is too
-    deep.
+    Raises as `event_headings` does.
     """
-    return _Rescan(old, edits, text, start).run()
+    return _Rescan(old, edits, text).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Stop:
+    """Where parsing may end: before the old `part`, behind so many of the `edits`."""
+
+    part: int
+    edits: int
 
 
 class _Rescan:
-    def __init__(self, old: Stretches, edits: EditList, text: str, start: int) -> None:
+    def __init__(self, old: DocumentParts, edits: EditList, text: str) -> None:
         self._old = old
         self._text = text
-        self._start = start
-        self._old_spans = [edit.span for edit in edits]
-        self._new_spans = edits.result_spans
-        self._new_starts = [span.start for span in self._new_spans]
-        self._growth = [new.end - old.end for new, old in zip(self._new_spans, self._old_spans, strict=True)]
-        self._stretches = Stretches()
-        self._runs: list[Run] = []
+        self._spans = [edit.span for edit in edits]
+        self._growth = [new.end - span.end for new, span in zip(edits.result_spans, self._spans, strict=True)]
+        self._rows = HeadingRows()
+        self._starts: list[int] = []
         self._scanned: list[tuple[Span, Span]] = []
+        # By how many characters and lines what was reached so far has moved.
+        self._shift = self._line_shift = 0
 
-    def run(self) -> Rescan | None:
-        """Scan around each edit that no scan before it has reached."""
-        # How many of the edits, and of the old stretches, lie behind; and by how much these are shifted.
-        edit = part = shift = 0
-        while edit < len(self._old_spans):
-            stop = self._restart(self._old_spans[edit].start, part)
-            self._keep(part, stop, shift)
-            start = self._stretches.ends[-1] if self._stretches else self._start
-            found = scan(self._text, start, self._is_old_heading)
-            if found is None:
-                return None
-            self._stretches.add(found, slice(None), 0)
-            is_met = bool(found) and found.forms[-1] is Form.ATX
-            met = self._old_part(found.starts[-1], found.ends[-1]) if is_met else None
-            if met is None:
-                self._note_scanned(start, shift, len(self._text), self._growth[-1])
-                part, edit = len(self._old), len(self._old_spans)
-            else:
-                end = found.ends[-1]
-                edit = bisect_left(self._new_starts, end)
-                self._note_scanned(start, shift, end, self._growth[edit - 1])
-                shift, part = self._growth[edit - 1], met + 1
-        self._keep(part, len(self._old), shift)
-        return Rescan(self._stretches, tuple(self._runs), tuple(self._scanned))
+    def run(self) -> Rescan:
+        """Parse around each edit that no parse before it has reached."""
+        part = edit = 0
+        unchanged: int | None = None
+        while edit < len(self._spans):
+            first = self._restart(self._spans[edit].start, part)
+            self._keep(part, first)
+            unchanged = first if unchanged is None else unchanged
+            stop = self._parse(first, edit)
+            part, edit = stop.part, stop.edits
+        self._keep(part, len(self._old.starts))
+        parts = DocumentParts(self._text, self._old.lines_before, self._rows, self._starts)
+        return Rescan(parts, unchanged or 0, tuple(self._scanned))
 
     def _restart(self, offset: int, part: int) -> int:
-        """Index behind the last heading that ends at the old `offset` or before it, from `part` on."""
-        stop = bisect_right(self._old.ends, offset, lo=part)
-        while stop > part and self._old.forms[stop - 1] is not Form.ATX:
-            stop -= 1
+        """The last part, from `part` on, the heading of which ends before an edit at the old `offset`."""
+        first = bisect_right(self._old.starts, offset) - 1
+        while first > part and self._heading_end(first) > offset:
+            first -= 1
+        return max(first, part)
+
+    def _heading_end(self, part: int) -> int:
+        """Where the line of the heading of `part` ends; behind a lone CR one further: a LF may come there."""
+        end = self._old.rows.ends[self._old.first_rows[part]]
+        return end + self._old.text.endswith("\r", 0, end)
+
+    def _keep(self, first: int, stop: int) -> None:
+        """Take the old parts from `first` on, before `stop`."""
+        old = self._old
+        self._starts += [start + self._shift for start in old.starts[first:stop]]
+        rows = slice(old.first_rows[first], old.first_rows[stop])
+        self._rows.add_rows(old.rows, rows, self._shift, self._line_shift)
+
+    def _parse(self, first: int, edit: int) -> _Stop:
+        """Parse from the old part `first` on, in which `edit` is, as far as other blocks may come of it."""
+        old = self._old
+        start = old.starts[first] + self._shift
+        before = old.lines_before_part(first) + self._line_shift
+        stop, reach = self._next_stop(first + 1, edit + 1), 1
+        while stop.part < len(old.starts):
+            row, shift = old.first_rows[stop.part], self._growth[stop.edits - 1]
+            end = old.rows.ends[row] + shift
+            rows, starts = event_headings(self._text[start:end], start, before)
+            if starts and starts[-1] == old.starts[stop.part] + shift:
+                self._add(first, rows, starts, Span(start, starts.pop()), stop)
+                self._line_shift = rows.first_lines[-1] - old.rows.first_lines[row]
+                return stop
+            stop, reach = self._next_stop(stop.part + reach, stop.edits), 2 * reach
+        rows, starts = event_headings(self._text[start:], start, before)
+        self._add(first, rows, starts, Span(start, len(self._text)), stop)
         return stop
 
-    def _keep(self, first: int, stop: int, shift: int) -> None:
-        """Take the old stretches before `stop`, from `first` on."""
-        if first == stop:
-            return
-        place = len(self._stretches)
-        self._stretches.add(self._old, slice(first, stop), shift)
-        self._runs.append(Run(place, len(self._stretches), first - place, shift))
+    def _next_stop(self, part: int, edits: int) -> _Stop:
+        """The first place from `part` on where no edit touches the line of a heading; `edits` are behind."""
+        starts, spans = self._old.starts, self._spans
+        part = max(part, bisect_left(starts, spans[edits - 1].end))
+        while part < len(starts):
+            end = self._heading_end(part)
+            while edits < len(spans) and spans[edits].start < end:
+                edits += 1
+            if spans[edits - 1].end <= starts[part]:
+                return _Stop(part, edits)
+            part = max(part + 1, bisect_left(starts, spans[edits - 1].end))
+        return _Stop(len(starts), len(spans))
 
-    def _is_old_heading(self, start: int, end: int) -> bool:
-        """Whether the heading from `start` to `end` of the new text was one, and no edit touches its line."""
-        return self._old_part(start, end) is not None
-
-    def _old_part(self, start: int, end: int) -> int | None:
-        """Index that this heading had among the old stretches; None for one that is new."""
-        edits = bisect_left(self._new_starts, end)
-        if not edits or self._new_spans[edits - 1].end > start:
-            return None
-        old, shift = self._old, self._growth[edits - 1]
-        part = bisect_left(old.starts, start - shift)
-        if self._old_spans[edits - 1].end > start - shift or part == len(old):
-            return None
-        is_same = (old.starts[part], old.ends[part]) == (start - shift, end - shift)
-        return part if is_same and old.forms[part] is Form.ATX else None
-
-    def _note_scanned(self, start: int, shift: int, end: int, shift_behind: int) -> None:
-        self._scanned.append((Span(start - shift, end - shift_behind), Span(start, end)))
+    def _add(self, first: int, rows: HeadingRows, starts: list[int], new: Span, stop: _Stop) -> None:
+        """Add what was parsed, the headings before the end of `new`."""
+        old = self._old
+        end = old.starts[stop.part] if stop.part < len(old.starts) else len(old.text)
+        self._scanned.append((Span(old.starts[first], end), new))
+        self._starts += starts if first else [new.start, *starts]
+        self._rows.add_rows(rows, slice(bisect_left(rows.starts, new.end)), 0, 0)
+        self._shift = self._growth[stop.edits - 1]

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
 from mdplan.markdown.blocks.blocks import BlockKind
@@ -113,18 +112,13 @@ def _protected_blocks(outline: Outline, match: Span, kinds: frozenset[NodeKind])
     if front_matter and NodeKind.FRONT_MATTER in kinds:
         yield _lines(outline, NodeKind.FRONT_MATTER, front_matter.span, 0)
     around = Span(max(match.start - 1, 0), match.end + 1)
-    for block in outline.tree.leaves_in(around, _block_kinds(kinds)):
+    for block in outline.tree.leaves_in(around):
         kind = _BLOCKS.get(block.kind)
         if kind in kinds:
             text = outline.source.lines.content(block.first_line)
             # The indentation is what delimits indented code; elsewhere a pattern may leave it out.
             indentation = 0 if block.kind is BlockKind.INDENTED_CODE else len(text) - len(text.lstrip(" \t"))
             yield _lines(outline, kind, block.span, indentation)
-
-
-@cache
-def _block_kinds(kinds: frozenset[NodeKind]) -> frozenset[BlockKind]:
-    return frozenset(block_kind for block_kind, kind in _BLOCKS.items() if kind in kinds)
 
 
 def _lines(outline: Outline, kind: NodeKind, span: Span, indentation: int) -> _Protected:

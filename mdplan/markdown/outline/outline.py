@@ -1,6 +1,5 @@
 """The outline of a document: every section in order, and what else can be named in it."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
@@ -9,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree, edited_blocks, parse_blocks
+from mdplan.markdown.blocks.document_parts import ReferenceParts
 from mdplan.markdown.blocks.parse_time import new_document, timed
 from mdplan.markdown.front_matter.block import FrontMatter, find_front_matter
 from mdplan.markdown.outline.heading_tree import HeadingTree
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mdplan.text.search.folded_text import FoldedText
     from mdplan.text.search.similar_names import NameIndex
 
-_FOOTNOTE: Final = r"\[\^[^\]\s]+\]:"
+_DEFINITIONS: Final = frozenset({BlockKind.DEFINITION, BlockKind.FOOTNOTE})
 _SHORT_HASH: Final = 16
 _Derived = TypeVar("_Derived")
 
@@ -71,7 +71,7 @@ class Outline:
         self.front_matter: FrontMatter | None = find_front_matter(source.text) if is_markdown else None
         self.body_start = self.front_matter.span.end if self.front_matter else 0
         self.rescan: Rescan | None = None
-        self.tree = self._parse(before) if is_markdown else BlockTree.of(())
+        self.tree = self._parse(before) if is_markdown else BlockTree(ReferenceParts(()))
         self.content_end = self._content_end()
         # What heading paths name: `heading_path` notes it, so that many edits by one path look once.
         self.named_sections: dict[tuple[str, ...], tuple[Section, ...]] = {}
@@ -336,17 +336,8 @@ class Outline:
     def _content_end(self) -> int:
         """Start of the trailing run of definitions, or the end of the text."""
         end = len(self.source.text)
-        may_belong_to_footnote = False
-        for block in self.tree.last_roots():
-            is_footnote = (
-                block.kind is not BlockKind.HEADING
-                and re.match(_FOOTNOTE, self.text_of(block.span).lstrip(" ")) is not None
-            )
-            if is_footnote or (block.kind is BlockKind.DEFINITION and not may_belong_to_footnote):
-                end = block.span.start
-                may_belong_to_footnote = False
-            elif block.kind is BlockKind.INDENTED_CODE:
-                may_belong_to_footnote = True
-            else:
+        for block in self.tree.roots_backwards():
+            if block.kind not in _DEFINITIONS:
                 break
+            end = block.span.start
         return end

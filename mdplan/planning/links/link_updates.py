@@ -242,11 +242,6 @@ def _holding(spans: Sequence[Span], span: Span) -> Span | None:
 def _blocks(outline: Outline, spans: Sequence[Span]) -> list[Span]:
     """The blocks that hold a code point of `spans`, each once, without those that can hold no link."""
     text, tree = outline.source.text, outline.tree
-    touched = [(span, tree.parts_in(span)) for span in spans]
-    # Most edits write where no link is: what they touch needs no look.
-    parts = {part for _, touching in touched for part in touching}
-    showing = {part for part in parts if tree.parts.shows(part, _LINK_OR_ATTRIBUTE)}
-    near = (span for span, touching in touched if not showing.isdisjoint(touching))
-    found = {block.span.start: block.span for span in near for block in tree.leaves_in(span)}
+    found = {block.span.start: block.span for span in spans for block in tree.leaves_in(span)}
     blocks = (found[start] for start in sorted(found))
     return [block for block in blocks if _LINK_OR_ATTRIBUTE.search(text, block.start, block.end)]

@@ -1,15 +1,11 @@
-"""The scanner gives the blocks of the reference pass, on real documents and on what becomes of them."""
+"""Real documents, the examples of the specification, and what becomes of them."""
 
 import re
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-import pytest
-
-from mdplan.markdown.front_matter.block import find_front_matter
 from tests.properties.hostile_markdown import random_document
-from tests.scanner_check import difference, differs
 
 EXAMPLE = re.compile(r"^`{32} example\n(?P<markdown>.*?)^\.\n.*?^`{32}$", re.DOTALL | re.MULTILINE)
 WRAPPINGS: dict[str, Callable[[str], str]] = {
@@ -52,29 +48,10 @@ def documents(corpus: Path) -> list[tuple[str, str]]:
     ]
 
 
-def test_real_documents_have_the_same_blocks(corpus: Path) -> None:
-    found = documents(corpus)
-
-    def starts_differ(text: str) -> bool:
-        front_matter = find_front_matter(text)
-        return differs(text, front_matter.span.end if front_matter else 0)
-
-    assert len(found) > 500
-    assert [name for name, text in found if starts_differ(text)] == []
-
-
 def examples_in(corpus: Path) -> list[str]:
     """The examples of the specification."""
     specification = (corpus / "commonmark-spec-0.31.2.md").read_text(encoding="utf-8")
     return [match["markdown"].replace("→", "\t") for match in EXAMPLE.finditer(specification)]
-
-
-@pytest.mark.parametrize("wrapping", WRAPPINGS)
-def test_the_examples_of_the_specification_have_the_same_blocks(corpus: Path, wrapping: str) -> None:
-    examples = examples_in(corpus)
-
-    assert len(examples) == 652
-    assert [text for text in map(WRAPPINGS[wrapping], examples) if differs(text)] == []
 
 
 def mutated(dice: Random, texts: list[str]) -> str:
@@ -99,21 +76,3 @@ def mutated(dice: Random, texts: list[str]) -> str:
         if not lines:
             return ""
     return "\n".join(lines) + dice.choice(("\n", ""))
-
-
-def check_mutated(corpus: Path, seed: int, count: int) -> None:
-    dice = Random(seed)
-    texts = [text for _, text in documents(corpus)]
-    for _ in range(count):
-        assert difference(mutated(dice, texts)) is None
-
-
-def test_mutated_pieces_of_real_documents_have_the_same_blocks(corpus: Path) -> None:
-    check_mutated(corpus, seed=0, count=2_000)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("seed", range(1, 11))
-def test_two_hundred_thousand_mutated_pieces_have_the_same_blocks(corpus: Path, seed: int) -> None:
-    check_mutated(corpus, seed, 20_000)

@@ -1,0 +1,112 @@
+"""Blocks of one part of a document, made of the parser's events."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
+from mdplan.markdown.blocks.block_node import BlockNode, PartLines
+from mdplan.markdown.blocks.block_pass import pass_blocks
+from mdplan.markdown.blocks.definitions import add_definitions
+from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, read_tree
+from mdplan.markdown.blocks.parse_time import timed
+from mdplan.markdown.blocks.pulldown import ParserFailure, PreparedText
+from mdplan.text.lines import LineIndex, LinesOfPart
+from mdplan.text.span import Span
+
+# No delimiter row: one dash and a blank begin a list item, and dashes of one cell stand side by side.
+_BROKEN_DELIMITER: Final = re.compile(r"^[ \t>]*-[ \t]|[:-][ \t]+[:-]")
+
+
+@timed
+def event_blocks(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
+    """Blocks of `text`, a part of a document that begins at the offset `start`, after `lines_before` lines.
+
+    They are in document order, containers before what they contain. Where the parser may see another table
+    than GitHub, markdown-it-py decides.
+    """
+    prepared = PreparedText(text)
+    lines = PartLines(prepared.text)
+    try:
+        roots = read_tree(prepared, lines)
+        add_definitions(roots, lines, prepared.text)
+    except ParserFailure:
+        return _reference(text, start, lines_before)
+    maker = _Maker(lines, start, lines_before)
+    found: list[Block] = []
+    for root in roots:
+        _set_last_line(root, lines)
+        found += maker.blocks(root, 0)
+    if any(_is_doubtful(leaf, lines) for root in roots for leaf in root.leaves()):
+        others = _reference(text, start, lines_before)
+        # The headings of the document are known, and stay.
+        if _headings(others) == _headings(found):
+            return others
+    return tuple(found)
+
+
+def _reference(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
+    length = start + len(text)
+    count = lines_before + LineIndex(text).count
+    lines = LinesOfPart(text, start, lines_before, count=count, length=length)
+    return pass_blocks(text, lines, lines_before).blocks
+
+
+def _is_doubtful(leaf: BlockNode, lines: PartLines) -> bool:
+    """Whether GitHub may see a table where the parser sees none, or none where it sees one."""
+    if leaf.kind is BlockKind.TABLE:
+        return _BROKEN_DELIMITER.search(lines.texts[leaf.first_line + 1]) is not None
+    return leaf.kind is BlockKind.PARAGRAPH and DELIMITER_ROW.search(leaf.content) is not None
+
+
+def _headings(blocks: Iterable[Block]) -> list[Block]:
+    return [block for block in blocks if block.kind is BlockKind.HEADING]
+
+
+def _set_last_line(node: BlockNode, lines: PartLines) -> None:
+    """Let containers end with their last block; a quote also with lines that are nothing but its marks."""
+    stack = [node]
+    containers = []
+    while stack:
+        each = stack.pop()
+        if each.kind in CONTAINERS:
+            containers.append(each)
+            stack += each.children
+    # Inner ones first.
+    for each in reversed(containers):
+        last = max([each.first_line, *(child.last_line for child in each.children[-1:])])
+        if each.kind is BlockKind.QUOTE:
+            while each.last_line > last and not lines.texts[each.last_line].strip(" \t"):
+                each.last_line -= 1
+            last = max(last, each.last_line)
+        each.last_line = last
+
+
+class _Maker:
+    def __init__(self, lines: PartLines, start: int, lines_before: int) -> None:
+        self._lines = lines
+        self._start = start
+        self._before = lines_before
+
+    def blocks(self, root: BlockNode, depth: int) -> Iterator[Block]:
+        """The block that `root` is, and those in it."""
+        stack = [(root, depth)]
+        while stack:
+            node, depth = stack.pop()
+            yield self._block(node, depth)
+            stack += [(child, depth + 1) for child in reversed(node.children)]
+
+    def _block(self, node: BlockNode, depth: int) -> Block:
+        first, last = node.first_line, node.last_line
+        return Block(
+            kind=node.kind,
+            first_line=self._before + first + 1,
+            last_line=self._before + last + 1,
+            span=Span(self._start + self._lines.starts[first], self._start + self._lines.end(last)),
+            depth=depth,
+            level=node.level,
+            markup=node.markup,
+            content=node.content,
+            cells=node.cells,
+            code=node.code,
+        )

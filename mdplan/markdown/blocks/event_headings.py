@@ -1,0 +1,99 @@
+"""Headings of a text, made of the parser's events without any other block."""
+
+import re
+from typing import Final
+
+from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, without_prefixes
+from mdplan.markdown.blocks.heading_rows import HeadingRows
+from mdplan.markdown.blocks.parse_time import timed
+from mdplan.markdown.blocks.pulldown import PreparedText, Range, Tag, event_batches, is_nested_too_deep
+from mdplan.text.span import Span
+
+# HTML that ends with the first of these closing tags (CommonMark 0.31.2, section 4.6). The parser waits for
+# the one that closes its own tag.
+_RAW_HTML: Final = re.compile(r"[ \t]*<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
+_RAW_HTML_END: Final = re.compile(r"</(?:script|pre|style|textarea)>[^\n]*", re.IGNORECASE)
+# Those whose ends are told by their names alone.
+_CONTAINERS: Final = frozenset({"Item", "FootnoteDefinition"})
+
+
+class DoubtfulText(Exception):  # noqa: N818 - Callers treat it as a result: they ask the other parser.
+    """The parser may take too long for the text, or read its headings otherwise than GitHub does."""
+
+
+@timed
+def event_headings(text: str, start: int, lines_before: int) -> tuple[HeadingRows, list[int]]:
+    """Headings of `text`, a part of a document from the offset `start` on, after `lines_before` lines.
+
+    The second result has the offsets of the lines of ATX headings in no container: before each of them all
+    other blocks have ended. Raises `ParserFailure` and `DoubtfulText`.
+    """
+    reader = _Reader(PreparedText(text), start, lines_before)
+    if is_nested_too_deep(reader.prepared.text):
+        raise DoubtfulText
+    for batch in event_batches(reader.prepared.text):
+        for event, place in batch:
+            if isinstance(event, str):
+                continue
+            if "Start" in event:
+                reader.take_start(event["Start"], place)
+            elif "End" in event:
+                reader.take_end(event["End"])
+    return reader.rows, reader.part_starts
+
+
+class _Reader:
+    def __init__(self, prepared: PreparedText, start: int, lines_before: int) -> None:
+        self.prepared = prepared
+        self.rows = HeadingRows()
+        self.part_starts: list[int] = []
+        self._source = prepared.source
+        self._start = start
+        # The offset up to which line ends were counted, and the number of its line.
+        self._at, self._line = 0, lines_before + 1
+        # Of each container around, whether it is a quote.
+        self._quotes: list[bool] = []
+
+    def take_start(self, tag: Tag, place: Range) -> None:
+        """The next start of a block or an inline node."""
+        if isinstance(tag, str):
+            if tag == "Item":
+                self._quotes.append(False)
+            elif tag == "HtmlBlock":
+                self._take_html(place)
+        elif "Heading" in tag:
+            self._take_heading(place)
+        elif "List" in tag or "BlockQuote" in tag or "FootnoteDefinition" in tag:
+            self._quotes.append("BlockQuote" in tag)
+
+    def take_end(self, tag: Tag) -> None:
+        """The next end of one."""
+        is_container = tag in _CONTAINERS if isinstance(tag, str) else "Heading" not in tag
+        if is_container:
+            self._quotes.pop()
+
+    def _take_heading(self, place: Range) -> None:
+        start, end = self.prepared.offset(place["start"]), self.prepared.offset(place["end"])
+        text = self._source[start:end].strip(" \t\r\n")
+        if "\n" in text:
+            text = without_prefixes(text, sum(self._quotes))
+            if DELIMITER_ROW.search(text):
+                raise DoubtfulText
+        line_start = self._source.rfind("\n", 0, start) + 1
+        line_end = self._source.find("\n", start + len(self._source[start:end].rstrip(" \t\r\n")))
+        line_end = line_end + 1 if line_end >= 0 else len(self._source)
+        self._line += self._source.count("\n", self._at, line_start)
+        self._at = line_start
+        depth = len(self._quotes)
+        if not depth and "\n" not in text:
+            self.part_starts.append(self._start + line_start)
+        span = Span(self._start + line_start, self._start + line_end)
+        self.rows.add(text, depth, span, self._line)
+
+    def _take_html(self, place: Range) -> None:
+        start, end = self.prepared.offset(place["start"]), self.prepared.offset(place["end"])
+        if not _RAW_HTML.match(self._source, start, end):
+            return
+        found = _RAW_HTML_END.search(self._source, start, end)
+        if found and self._source[found.end() : end].strip():
+            raise DoubtfulText

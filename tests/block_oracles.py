@@ -1,0 +1,104 @@
+"""Blocks against two other parsers, and the smallest text that shows how they differ.
+
+GitHub's cmark-gfm gives kinds and first lines of some blocks; where markdown-it-py agrees with it on these,
+all that markdown-it-py gives must be the same.
+"""
+
+import re
+from collections import Counter
+
+from cmarkgfm import cmark
+
+from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
+from mdplan.markdown.blocks.blocks import parse_blocks
+from mdplan.text.lines import LineIndex
+
+EXTENSIONS = ["table", "tasklist", "strikethrough", "autolink"]
+OPTIONS = cmark.Options.CMARK_OPT_SOURCEPOS
+_LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
+_LINE_END = re.compile(r"\r\n?")
+_OPENING = re.compile(r'<(h[1-6]|ul|ol|li|blockquote|pre|table|hr)(?: start="\d+")? data-sourcepos="(\d+):')
+_TAGS = {
+    BlockKind.LIST_ITEM: "li",
+    BlockKind.QUOTE: "blockquote",
+    BlockKind.FENCE: "pre",
+    BlockKind.INDENTED_CODE: "pre",
+    BlockKind.TABLE: "table",
+    BlockKind.RULE: "hr",
+}
+_FOOTNOTE = "[^"
+_DEFINITION = "]:"
+_INDENTED_QUOTE = re.compile(r"^[ \t>]*(?: {4}|\t)[ \t]*>", re.MULTILINE)
+
+
+def cmark_blocks(text: str) -> Counter[tuple[str, int]]:
+    """Tags that cmark-gfm makes of blocks, with their first lines."""
+    text = text.encode("utf-8", "replace").decode()
+    page = cmark.markdown_to_html_with_extensions(text, OPTIONS, extensions=EXTENSIONS)
+    return Counter((tag, int(line)) for tag, line in _OPENING.findall(page))
+
+
+def tags_of(blocks: tuple[Block, ...]) -> Counter[tuple[str, int]]:
+    """The same of `blocks`."""
+    found: Counter[tuple[str, int]] = Counter()
+    for block in blocks:
+        tag = _TAGS.get(block.kind)
+        if block.kind is BlockKind.HEADING:
+            tag = f"h{block.level}"
+        elif block.kind is BlockKind.LIST:
+            tag = "ol" if block.markup in {".", ")"} else "ul"
+        if tag is not None:
+            found[tag, block.first_line] += 1
+    return found
+
+
+def shape(block: Block) -> tuple[object, ...]:
+    """What parsers must agree on; where a container ends is a matter of taste."""
+    last_line = None if block.kind in CONTAINERS else block.last_line
+    content = " ".join(block.content.split())
+    return (
+        block.kind,
+        block.first_line,
+        last_line,
+        block.depth,
+        block.level,
+        content,
+        block.cells,
+        block.code,
+    )
+
+
+def differs(text: str) -> bool:
+    """Whether blocks of `text` are not what both other parsers say, or headings not those of the blocks."""
+    text = _LINE_END.sub("\n", text)
+    # Blanks at the end of a fence that is not closed are taste without a line end.
+    text += "" if text.endswith("\n") else "\n"
+    lines = LineIndex(text)
+    tree = parse_blocks(text, lines)
+    rows = tree.heading_rows
+    if tuple(map(rows.block, range(len(rows)))) != tree.headings:
+        return True
+    reference = parse_blocks(text, lines, reference=True).blocks
+    # Pages show footnotes elsewhere, and only those with references.
+    if _FOOTNOTE in text or tags_of(reference) != cmark_blocks(text):
+        return False
+    if _DEFINITION in text or _INDENTED_QUOTE.search(text):
+        # Pages do not show which paragraph text belongs to: to markdown-it-py a definition ends at once, and
+        # a quote mark continues its quote at any indentation.
+        return tags_of(tree.blocks) != tags_of(reference)
+    return [*map(shape, tree.blocks)] != [*map(shape, reference)]
+
+
+def difference(text: str) -> str | None:
+    """The same in as few of the lines of `text` as can be; None where all agree."""
+    if not differs(text):
+        return None
+    lines = _LINES.findall(text)
+    at = 0
+    while at < len(lines):
+        fewer = lines[:at] + lines[at + 1 :]
+        if differs("".join(fewer)):
+            lines, at = fewer, 0
+        else:
+            at += 1
+    return "".join(lines)

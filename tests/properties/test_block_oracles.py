@@ -1,0 +1,74 @@
+"""Blocks are those of cmark-gfm and markdown-it-py wherever these two agree, on hostile documents."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+
+from mdplan.markdown.blocks.block import BlockKind
+from mdplan.markdown.blocks.blocks import parse_blocks
+from mdplan.text.lines import LineIndex
+from tests.block_oracles import cmark_blocks, difference, tags_of
+from tests.properties.hostile_markdown import hostile_documents, random_document
+
+
+@given(hostile_documents())
+def test_hostile_documents_have_the_blocks_of_other_parsers(text: str) -> None:
+    assert difference(text) is None
+
+
+def check_random_documents(seed: int, count: int) -> None:
+    dice = Random(seed)
+    for _ in range(count):
+        assert difference(random_document(dice)) is None
+
+
+def test_random_documents_have_the_blocks_of_other_parsers() -> None:
+    check_random_documents(0, 3_000)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_twenty_thousand_random_documents_have_the_blocks_of_other_parsers(seed: int) -> None:
+    check_random_documents(seed, 2_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Text that is indented like code continues a paragraph.
+        "- > a\n\n\t  b\n- c\n\td\n",
+        "10.  a\n    # b\n     # H\n",
+        "> a\n    > # H\n",
+        # So does a list that does not begin with 1, below a definition.
+        "[a]: /u\n2. # H\n",
+        # Tabs behind a closing fence and in a delimiter row are white space.
+        "```\na\n```\t\n# H\n",
+        "|a|b|\n|-\t|-|\n|1|2|\n",
+        "-\t:-:|-\n      > a\n",
+        # Any of four tags ends raw HTML.
+        "<pre>\n</script>\n# H\n",
+        "<script>\n# no\n</pre>\n\n# H\n",
+        "|a|b|\n|- -|--|\n",
+        "a | b\n-     |-\n",
+        "a\x0cb\n\x0b\nc\n",
+        "# A\r> # B\r",
+    ],
+)
+def test_blocks_are_those_of_github(text: str) -> None:
+    blocks = parse_blocks(text, LineIndex(text)).blocks
+
+    assert tags_of(blocks) == cmark_blocks(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["text\na | b\n--|--\n1 | 2\n", "- text\n  a | b\n  --|--\n", "a\nx | y\n-|-\n1|2\n---\n"],
+)
+def test_table_can_follow_on_text(text: str) -> None:
+    """To cmark-gfm it begins where the text does."""
+    tree = parse_blocks(text, LineIndex(text))
+
+    assert [block.first_line for block in tree.of_kinds(BlockKind.TABLE)] == [2]
+    assert sorted(tag for tag, _ in tags_of(tree.blocks)) == sorted(tag for tag, _ in cmark_blocks(text))

@@ -1,0 +1,96 @@
+"""Blocks around new text are verified by markdown-it-py."""
+
+import pytest
+
+from mdplan.diagnostics import Code
+from mdplan.markdown.blocks import block_verifier
+from mdplan.markdown.blocks.block import Block, BlockKind
+from mdplan.markdown.blocks.block_verifier import first_unverified
+from mdplan.markdown.blocks.blocks import parse_blocks
+from mdplan.text.lines import LineIndex
+from mdplan.text.span import Span
+from tests.edit_trials import Document
+
+TEXT = "# A\n\none\n\n- two\n~~~\nthree\n~~~\n\nfour\n\n# B\n\nfive\n"
+
+
+def unverified(text: str, *words: str) -> Block | None:
+    lines = LineIndex(text)
+    places = sorted(text.index(word) for word in words)
+    return first_unverified(parse_blocks(text, lines), text, lines, [Span(at, at + 1) for at in places])
+
+
+def read_fences_as_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(text: str, *others: object) -> object:
+        return reference(text.replace("~~~", "---"), *others)
+
+    reference = block_verifier.pass_blocks
+    monkeypatch.setattr(block_verifier, "pass_blocks", wrong)
+
+
+@pytest.mark.parametrize("word", ["two", "three", "four"])
+def test_block_that_is_read_otherwise_is_found_near_an_edit(
+    monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    read_fences_as_rules(monkeypatch)
+
+    found = unverified(TEXT, word)
+
+    assert found is not None
+    assert found.first_line in {5, 6}
+
+
+@pytest.mark.parametrize("word", ["# A", "# B", "five"])
+def test_block_far_from_all_edits_is_not_compared(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    read_fences_as_rules(monkeypatch)
+
+    assert unverified(TEXT, word) is None
+
+
+def test_heading_that_the_text_before_it_swallows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(text: str, *others: object) -> object:
+        return reference(text.replace("four", "~~~~"), *others)
+
+    reference = block_verifier.pass_blocks
+    monkeypatch.setattr(block_verifier, "pass_blocks", wrong)
+
+    found = unverified(TEXT, "four")
+
+    assert found is not None
+    assert found.kind in {BlockKind.PARAGRAPH, BlockKind.HEADING}
+
+
+def test_blocks_of_markdown_it_need_no_second_opinion(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = parse_blocks(TEXT, LineIndex(TEXT), reference=True)
+    read_fences_as_rules(monkeypatch)
+
+    assert first_unverified(tree, TEXT, LineIndex(TEXT), [Span(0, len(TEXT))]) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "10.  a\n    # b\n     # H\n",
+        "> a\n    > # H\n",
+        "> > a\n\tb\n",
+        "- a\n\n      b\n- c\n      d\n",
+        "[a]: /u\n2. # H\n",
+        "[a]: /u\n    a\n-\n",
+        "[^1]:\n    - a\n\n    ```\n    b\n    ```\n",
+        "a\n[^1]: b\n",
+    ],
+)
+def test_text_that_github_reads_as_pulldown_does_is_verified(text: str) -> None:
+    assert unverified(f"{text}\n# End\n", "a") is None
+
+
+def test_plan_is_refused_where_parsers_disagree(monkeypatch: pytest.MonkeyPatch) -> None:
+    edit = {"op": "replace_match", "pattern": "four", "replacement": "five"}
+    assert not isinstance(Document("a.md", TEXT.encode()).plan(edit), tuple)
+    read_fences_as_rules(monkeypatch)
+
+    problems = Document("a.md", TEXT.encode()).plan(edit)
+
+    assert isinstance(problems, tuple)
+    assert [each.code for each in problems] == [Code.OUTLINE_CHANGED]
+    assert "two parsers" in problems[0].message
