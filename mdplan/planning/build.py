@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -129,8 +129,6 @@ def _make(
     result = source if not edits else result_source(file, edits, byte_edits)
     if isinstance(result, DecodeProblem):
         return _no_text(file, result)
-    if result is not source:
-        result = replace(result, known_lines=source.lines.edited(edits, result.text))
     # Nothing is parsed that nobody could read again.
     if result.lines.count > max(limits.result_lines, source.lines.count):
         return too_long(file.path, f"{result.lines.count} lines", str(limits.result_lines), "--max-lines")

@@ -91,7 +91,6 @@ class Source:
     bom: bytes
     sha256: str
     invalid_bytes: int
-    known_lines: LineIndex | None = field(default=None, repr=False, compare=False)
 
     @staticmethod
     def decode(data: bytes, encoding: str | None = None) -> "Source | DecodeProblem":
@@ -128,12 +127,7 @@ class Source:
     @cached_property
     def lines(self) -> LineIndex:
         """Line table of `text`."""
-        if self.known_lines is not None:
-            return self.known_lines
-        if self.encoding != "utf-8" or b"\r" in self.data:
-            return LineIndex(self.text)
-        # Bytes are counted faster than characters of four bytes each.
-        return LineIndex(self.text, self.data.count(b"\n") + (self.text[-1:] not in ("", "\n")))
+        return LineIndex(self.text)
 
     @property
     def is_exact(self) -> bool:

@@ -1,15 +1,11 @@
 """Target: the line index, against a splitter that knows lines by their ends alone."""
 
 import re
-from collections.abc import Iterator
-from random import Random
 from typing import Final
-from zlib import crc32
 
-from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex
-from mdplan.text.span import Position, Span
-from tests.fuzz.mutation import PIECES, mutated_text
+from mdplan.text.span import Position
+from tests.fuzz.mutation import mutated_text
 from tests.fuzz.seeds import documents
 from tests.fuzz.target import Target
 
@@ -22,7 +18,6 @@ def check(data: bytes) -> None:
     index = LineIndex(text)
     _check_lines(text, index)
     _check_places(text, index)
-    _check_edited(text, index, Random(crc32(data)))
 
 
 def _check_lines(text: str, index: LineIndex) -> None:
@@ -50,22 +45,6 @@ def _check_places(text: str, index: LineIndex) -> None:
     beyond = index.count + 2
     for position in (Position(0, 1), Position(1, 0), Position(beyond, 1), Position(1, len(text) + 2)):
         assert index.offset(position) is None, f"{position} is no place"
-
-
-def _check_edited(text: str, index: LineIndex, dice: Random) -> None:
-    edits = EditList.of(_random_edits(text, dice))
-    assert isinstance(edits, EditList)
-    result = edits.apply(text)
-    edited = index.edited(edits, result)
-    assert edited.starts == LineIndex(result).starts, f"{edits} lead to other lines"
-    assert edited.line_ends == LineIndex(result).line_ends
-
-
-def _random_edits(text: str, dice: Random) -> Iterator[TextEdit]:
-    cuts = sorted(dice.randint(0, len(text)) for _ in range(2 * dice.randint(0, 4)))
-    for start, end in zip(cuts[::2], cuts[1::2], strict=True):
-        new = dice.choice((b"", b"", *PIECES)).decode("utf-8", "surrogateescape")
-        yield TextEdit(Span(start, end), new)
 
 
 TARGET: Final = Target(name="line_index", check=check, seeds=documents, mutated=mutated_text, most_bytes=300)

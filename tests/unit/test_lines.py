@@ -1,7 +1,5 @@
 """Lines end at LF, CRLF and CR, and at nothing else."""
 
-from random import Random
-
 import pytest
 
 from mdplan.text.lines import LineIndex
@@ -116,25 +114,3 @@ def test_line_ends_are_counted_by_kind(text: str, ends: dict[str, int], majority
 
     assert index.line_ends == ends
     assert index.majority_line_end == majority
-
-
-@pytest.mark.parametrize("tail", ["", "\n", "end", "\r"])
-@pytest.mark.parametrize("marks", [0, 20, 2_000])
-def test_few_questions_about_a_long_text_are_answered_as_many_are(tail: str, marks: int) -> None:
-    dice = Random(7)
-    text = "".join(dice.choices(["a", "bc\n", "\n", "é" * 50, "\U0001f600\n"], k=60_000)) + tail
-    known = LineIndex(text)
-    starts = list(known.starts)
-    few = LineIndex(text)
-    marked = sorted(dice.sample(range(1, len(starts) + 1), marks))
-    few.mark([starts[line - 1] for line in marked], marked)
-
-    for _ in range(150):
-        offset, line = dice.randrange(len(text) + 1), dice.randint(2, len(starts) - 1)
-        assert few.line_at(offset) == known.line_at(offset)
-        # Again, and those beside it.
-        for near in (line, line, line + 1, line - 1):
-            assert few.start(near) == starts[near - 1]
-    assert few.start(len(starts) + 1) == len(text)
-    assert few.position(len(text)) == known.position(len(text))
-    assert few.starts == starts

@@ -2,7 +2,6 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -85,7 +84,6 @@ class Outline:
             known if known and known.texts.is_like(rows.texts) else HeadingTree(rows.texts)
         )
         tree = self.heading_tree
-        source.lines.mark(rows.starts, rows.first_lines)
         self._table = SectionTable(rows, tree, source.lines, body)
         self.sections = Sections(self._table, tree.tops, has_preamble=True)
         self.nested = Sections(self._table, tree.nested, has_preamble=False)
@@ -96,8 +94,6 @@ class Outline:
 
     def edited(self, edits: "EditList", source: Source) -> "Outline":
         """Outline of `source`, which `edits` made of this one's."""
-        if source.known_lines is None:
-            source = replace(source, known_lines=self.source.lines.edited(edits, source.text))
         return Outline(source, self.format, self.limits, before=(self, edits))
 
     @property

@@ -52,7 +52,7 @@ def _written_file(
     change: FileChange, base: Source, result: Source | None, most_ranges: int, most_characters: int
 ) -> WrittenFile:
     text = change.edits.apply(base.text) if result is None else result.text
-    lines = base.lines.edited(change.edits, text) if result is None else result.lines
+    lines = LineIndex(text) if result is None else result.lines
     changes = list(changed_lines(base.lines, change.edits, lines))
     kept = kept_lines(changes, base.lines.count)
     line_map = tuple(
