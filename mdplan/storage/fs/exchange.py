@@ -4,6 +4,7 @@ There are file systems that take the system call and lose a file. So it is tried
 that nobody misses.
 """
 
+import os
 from contextlib import suppress
 from weakref import WeakKeyDictionary
 
@@ -45,6 +46,11 @@ class Exchange:
         disk = self._filesystem
         try:
             self._remove(folder, names)
+        except OSError:
+            # A folder of that name came with the root; these names nobody can foresee.
+            token = os.urandom(8).hex()
+            names = (f"exchange-{token}-a", f"exchange-{token}-b")
+        try:
             for name, content in zip(names, _CONTENTS, strict=True):
                 descriptor = disk.create(folder, name)
                 try:

@@ -36,6 +36,11 @@ class Images:
         try:
             disk.move(folder, name, self.folder, digest)
         except OSError as error:
+            if error.errno == errno.EISDIR:
+                # No commit makes a folder there: it came with the root.
+                disk.rename(self.folder, digest, f"foreign-{os.urandom(8).hex()}")
+                disk.move(folder, name, self.folder, digest)
+                return
             if error.errno != errno.EXDEV:
                 raise
             self._copy(folder, name, digest)
