@@ -5,13 +5,12 @@ prepares texts for the parser, stops it at the time limit, and converts ranges t
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import accumulate, islice
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyromark
-from pyromark.event import Event, Range
 
 from mdplan.markdown.blocks.parse_time import look_at_time
 
@@ -21,15 +20,17 @@ __all__ = [
     "ParserFailure",
     "PreparedText",
     "Range",
-    "Tag",
     "event_batches",
     "is_nested_too_deep",
     "leading_definition",
 ]
 
-# What starts or ends: its name, or that with its data.
-Tag: TypeAlias = str | Mapping[str, object]
-EventBatch: TypeAlias = tuple[tuple[Event, Range], ...]
+# Names of types alone, whose module takes longer to import than the parser.
+if TYPE_CHECKING:
+    import pyromark.event
+Event: TypeAlias = "pyromark.event.Event"
+Range: TypeAlias = "pyromark.event.Range"
+EventBatch: TypeAlias = "tuple[tuple[Event, Range], ...]"
 # Label of a reference without a definition -> whether to read it as a link.
 IsLabel: TypeAlias = Callable[[str], bool]
 
@@ -40,7 +41,7 @@ _OPTIONS: Final = (
 # The most container markers in one line. The parser takes time for each of them in each lazy line below; and
 # markdown-it-py, which verifies edits, nests as deep as twice as many: an item and its list.
 MAX_MARKERS: Final = 200
-_BATCH: Final = 512
+_BATCH: Final = 64
 _MARKERS: Final = rf"(?:[ \t]*+(?:>|(?:[-+*]|[0-9]{{1,9}}[.)])[ \t])){{{MAX_MARKERS + 1}}}"
 _TOO_DEEP: Final = re.compile(rf"\n{_MARKERS}")
 _TOO_DEEP_AT_START: Final = re.compile(_MARKERS)
@@ -96,7 +97,7 @@ def event_batches(text: str, is_label: IsLabel | None = None) -> Iterator[EventB
     between two batches.
     """
 
-    def resolve(link: pyromark.event.BrokenLink) -> tuple[str, str] | None:
+    def resolve(link: "pyromark.event.BrokenLink") -> tuple[str, str] | None:
         return ("", "") if is_label is not None and is_label(link["reference"]) else None
 
     with _panics_caught():
