@@ -20,7 +20,6 @@ from mdplan.bot.near_misses import NearMiss, near_miss_warnings
 from mdplan.bot.plan_group import Joint, plan_jointly
 from mdplan.bot.spool import Put, Spool
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.gc_tuning import collector_paused
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES
 from mdplan.plan import Plan
 from mdplan.planning.replan.merge_plans import join_plans
@@ -109,8 +108,7 @@ class Bot:
             except BrokenExecutor:
                 return _refused((_BROKEN,), found)
         found.warnings += near_miss_warnings(found.misses, self.job.loaded)
-        with collector_paused():
-            return self._joined(candidates, together, found, spool)
+        return self._joined(candidates, together, found, spool)
 
     def _outcomes(
         self, executor: Executor, packed: PackedJob, candidates: list[Candidate]

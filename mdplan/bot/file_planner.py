@@ -14,7 +14,6 @@ from mdplan.documents.cache import OutlineCache
 from mdplan.documents.links import LinkedFiles
 from mdplan.documents.snapshot import Documents
 from mdplan.engine.planner import Planner
-from mdplan.gc_tuning import collector_paused
 from mdplan.markdown.links.link_path import page_key
 from mdplan.planning.links.link_changes import LinkChanges
 from mdplan.planning.links.link_names import linked_names, text_of_bytes
@@ -181,8 +180,7 @@ def plan_chunk(packed: PackedJob, chunk: Chunk) -> list[Outcome]:
         planner = _planner_of(packed)
     except StorageRefused as refused:
         return [Outcome(path=each.path, verdict=Verdict.REFUSED, problems=refused.problems) for each in chunk]
-    with collector_paused():
-        return [planner.plan(candidate) for candidate in chunk]
+    return [planner.plan(candidate) for candidate in chunk]
 
 
 def links_of_chunk(

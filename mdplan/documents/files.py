@@ -7,7 +7,6 @@ from typing import Self, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.cache import OutlineCache
-from mdplan.gc_tuning import collector_paused
 from mdplan.markdown.blocks.parse_time import ParseTimeout, parse_time
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.outline import Outline
@@ -80,7 +79,7 @@ class OutlinedFiles:
         seconds = self.limits.parse_seconds
         try:
             # The time of this thread: others, and waiting for disks, are no fault of a document.
-            with parse_time(seconds * count, thread_time), collector_paused():
+            with parse_time(seconds * count, thread_time):
                 return look()
         except ParseTimeout:
             return Diagnostic(

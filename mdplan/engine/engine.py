@@ -23,7 +23,6 @@ from mdplan.engine.planner import Planner
 from mdplan.engine.recovery import Recovery, with_recovered
 from mdplan.engine.stored_plans import StoredPlans
 from mdplan.engine.undo import PlannedUndo, Undoing
-from mdplan.gc_tuning import collector_paused
 from mdplan.plan import Plan
 from mdplan.planning.document import is_document, write_document
 from mdplan.planning.replan.plan_result import Chosen, Draft, Planned
@@ -162,8 +161,7 @@ class Engine:
         planned = self.planner.plan(batch, tick) if isinstance(batch, Batch) else batch
         if not isinstance(planned, Planned):
             return Draft(self.recovery.beside(refusal(PlanReport, planned)))
-        with collector_paused():
-            document = write_document(planned.plan)
+        document = write_document(planned.plan)
         stored = self._save(planned.plan, document)
         report = PlanReport(ok=True, stored=stored, **planned.report_fields())
         return Draft(self.recovery.beside(report), planned.diff, document)

@@ -5,7 +5,6 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.history import History, PastTransaction
-from mdplan.gc_tuning import collector_paused
 from mdplan.plan import PREFIX, Plan
 from mdplan.planning.document import (
     PLAN_OUTDATED,
@@ -44,8 +43,7 @@ class PlanLibrary:
         for root, store in self._stores:
             document = store.load_plan(plan_id)
             if document is not None:
-                with collector_paused():
-                    plan = read_document(document)
+                plan = read_document(document)
                 if isinstance(plan, Diagnostic):
                     return plan
                 return (plan, root) if _is_named(plan, plan_id) else _FOREIGN

@@ -5,7 +5,6 @@ they are named here and nowhere else, and a test builds every tool.
 """
 
 import functools
-import gc
 import json
 import os
 import signal
@@ -37,7 +36,6 @@ from mcp.types import (
 from pydantic import ValidationError
 
 from mdplan.diagnostics import Exit
-from mdplan.gc_tuning import keep_large_blocks
 from mdplan.mcp.elicitation import ask_for_review
 from mdplan.mcp.progress import heard_by
 from mdplan.mcp.tool import Offer, PromptDefinition, ResourceDefinition, ToolDefinition
@@ -48,8 +46,6 @@ _ABOUT_CONNECTIONS: Final = frozenset({"initialize", "server/discover", "ping"})
 # The thread that waits for the next line of standard input.
 _READER: Final = 1
 _POLL_SECONDS: Final = 0.02
-# How many objects are made between two looks for garbage.
-_NEW_OBJECTS: Final = 50_000
 # Progress of a call is told when it takes longer than this, and again after as long.
 PROGRESS_SECONDS: Final = 1.0
 
@@ -93,12 +89,6 @@ class _Filling:
             async with self._lock:
                 if not self._is_filled:
                     fill(self._server, await anyio.to_thread.run_sync(self._load))
-                    # What was loaded stays; looking through it for garbage again and again is in vain. And
-                    # next to nothing that a call makes refers to itself: a look after every few hundred new
-                    # objects finds nothing, and takes a twentieth of a small edit.
-                    gc.freeze()
-                    gc.set_threshold(_NEW_OBJECTS, 20, 20)
-                    keep_large_blocks()
                     self._is_filled = True
         return await call_next(ctx)
 

@@ -10,7 +10,6 @@ from documents import MEGABYTE, SEED
 from measure import Measure, Part, against, cpu
 from rivals import Missing, Rival, Worker
 
-from mdplan.gc_tuning import collector_paused
 from mdplan.markdown.blocks.blocks import parse_blocks
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
@@ -134,16 +133,14 @@ def structure(text: str) -> object:
 
 def outline(data: bytes) -> list[Section]:
     """All sections, which are made when they are looked at."""
-    with collector_paused():
-        return list(parsed(data).in_order)
+    return list(parsed(data).in_order)
 
 
 def parsed(data: bytes) -> Outline:
     """As the engine makes it: without collections of garbage in between."""
-    with collector_paused():
-        source = Source.decode(data)
-        assert isinstance(source, Source)
-        return Outline(source)
+    source = Source.decode(data)
+    assert isinstance(source, Source)
+    return Outline(source)
 
 
 def changelog(size: int) -> str:
