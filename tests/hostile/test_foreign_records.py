@@ -18,6 +18,8 @@ from mdplan.storage.durability import Durability
 from mdplan.storage.journal.journal_record import Entry
 from tests.disk import tree
 from tests.hostile.attacker import ID, LAST_SEQUENCE, PLANTED, journal, plant_history, plant_record, sha256
+from tests.hostile.cost import cost_of
+from tests.hostile.shipped import plant_bomb
 from tests.hostile.trial import HERE, Place
 
 EDIT = {"file": "here.md", "edits": [{"op": "append_to_file", "markdown": "Mine."}]}
@@ -132,40 +134,17 @@ def test_plan_of_a_foreign_transaction_is_never_applied(place: Place) -> None:
 # S12
 
 
-def bomb(root: Path, *, version: int) -> None:
-    """A record of 100 MiB, which a repository stores in 102 KB."""
-    size = 100 * MIB
-    head = {"format": version, "sha256": "0" * 64, "bytes": size, "seal": "0" * 64, "folderSeal": "0" * 64}
-    start = json.dumps(head).encode() + b'\n{"transaction":"' + ID.encode() + b'","entries":['
-    with (journal(root) / f"{LAST_SEQUENCE}-{ID}.pending").open("wb") as file:
-        file.write(start)
-        file.write(b"[]," * ((size - len(start)) // 3))
-
-
-def cost_of(root: Path, *arguments: str) -> tuple[float, int]:
-    """Seconds of the processor, and the most bytes of memory, that `mdplan` takes in a process of its own."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "mdplan", *arguments, "--root", str(root)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        _, _, usage = os.wait4(process.pid, 0)
-        process.returncode = 0
-    unit = 1 if sys.platform == "darwin" else 1024
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit
-
-
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("verb", ["history", "doctor", "recover", "stat"])
 def test_large_foreign_record_never_costs_memory_or_time(place: Place, version: int, verb: str) -> None:
     own_commit(place)
-    seconds, _ = cost_of(place.root, verb)
-    bomb(place.root, version=version)
-    with_bomb, memory = cost_of(place.root, verb)
+    before = cost_of(place.root, verb, *(["."] if verb == "stat" else []))
+    plant_bomb(place.root, version)
+    after = cost_of(place.root, verb, *(["."] if verb == "stat" else []))
 
-    assert memory < 200 * MIB
-    assert with_bomb < seconds + 1
+    assert (before.code, after.code) == (0, 0)
+    assert after.memory < 200 * MIB
+    assert after.seconds < before.seconds + 1
 
 
 # S13

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ import pytest
 from mdplan.diagnostics import Exit
 from tests.conftest import FULL
 from tests.hostile.attacker import ID, PLANTED, sha256
+from tests.hostile.cost import Cost, cost_of
 from tests.hostile.shipped import HERE, MIB, SHIPPED, TRAPS, lay_out
 from tests.hostile.tally import Record
 from tests.surfaces.command_line import mdplan
@@ -219,25 +219,11 @@ def test_state_folder_that_is_a_trap_never_changes_a_document_of_others(
 # The cross product in processes of their own, which tells the memory of each.
 
 
-def cost_of(root: Path, verb: str) -> tuple[int, float, int]:
-    """The exit code, the seconds of the processor, and the most bytes of memory of one verb."""
+def cost_in(root: Path, verb: str) -> Cost:
     arguments, sent = VERBS[verb]
     place = [] if arguments[0] in ("help", "schema", "completion") else ["--root", str(root)]
     data = sent if isinstance(sent, bytes) else json.dumps(sent).encode()
-    with subprocess.Popen(
-        [sys.executable, "-m", "mdplan", *arguments, *place],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=root,
-    ) as process:
-        assert process.stdin is not None
-        process.stdin.write(data)
-        process.stdin.close()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    unit = 1 if sys.platform == "darwin" else 1024
-    return process.returncode, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit
+    return cost_of(root, *arguments, *place, stdin=data)
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +232,7 @@ def clean_costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MDPLAN_STATE_DIR", str(folder / "state"))
         root = clone(folder, None)
-        return {verb: cost_of(root, verb)[1] for verb in VERBS}
+        return {verb: cost_in(root, verb).seconds for verb in VERBS}
 
 
 @pytest.mark.slow
@@ -257,10 +243,10 @@ def test_shipped_state_never_costs_memory_or_time(
 ) -> None:
     root = clone(tmp_path, KINDS[kind])
     for verb in VERBS:
-        code, seconds, memory = cost_of(root, verb)
-        assert code != Exit.BUG, verb
-        assert memory < 200 * MIB, (verb, memory)
-        assert seconds < clean_costs[verb] + 1, verb
+        cost = cost_in(root, verb)
+        assert cost.code != Exit.BUG, verb
+        assert cost.memory < 200 * MIB, (verb, cost.memory)
+        assert cost.seconds < clean_costs[verb] + 1, verb
 
 
 @pytest.mark.slow
