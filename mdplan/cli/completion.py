@@ -4,6 +4,7 @@ A shell asks while somebody types, so only the newest are looked at, and a root 
 nothing.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from mdplan.engine.history import History
+    from mdplan.markdown.outline.outline import Outline
     from mdplan.storage.workspace import Workspace
 
 Offer: TypeAlias = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
@@ -64,6 +66,48 @@ def operations(context: click.Context, parameter: click.Parameter, incomplete: s
     del context, parameter
     fitting = [op for op in OPERATIONS if op.startswith(incomplete)]
     return [_item(op, help=operation_reference(op).summary) for op in fitting]
+
+
+def headings(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    """Headings of the file that the words before name; a heading that repeats comes with its path."""
+    del parameter
+    found: list[CompletionItem] = []
+    for outline in _outlines(context):
+        sections = [section for section in outline.sections if not section.is_root]
+        titles = [section.title for section in sections]
+        for section in sections:
+            name = section.title if titles.count(section.title) == 1 else " / ".join(section.path)
+            if name.startswith(incomplete):
+                found.append(_item(name, help=f"line {section.first_line}"))
+    return found
+
+
+def front_matter_keys(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
+    """Keys of the front matter of the file that the words before name."""
+    del parameter
+    keys = [key for outline in _outlines(context) for key in _keys(outline)]
+    return [_item(key) for key in keys if key.startswith(incomplete)]
+
+
+def assignments(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
+    """Files, and ``KEY=`` for the keys of the front matter of the file that was named first."""
+    keys = [_item(f"{item.value}=") for item in front_matter_keys(context, parameter, incomplete)]
+    return [_item(incomplete, type="file"), *keys] if "=" not in incomplete else []
+
+
+def task_items(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    """Texts of the tasks of the file that the words before name, with whether they are done."""
+    del parameter
+    found: list[CompletionItem] = []
+    for outline in _outlines(context):
+        items = [item for each in outline.lists.all for item in each.items if item.mark is not None]
+        fitting = [item for item in items if item.text.startswith(incomplete)]
+        found += (_item(item.text, help="open" if item.mark == " " else "done") for item in fitting)
+    return found
 
 
 def schema_names(
@@ -123,6 +167,31 @@ def _opened(context: click.Context) -> "tuple[Workspace, History] | None":
     except StorageRefused:
         return None
     return workspace, History(workspace)
+
+
+def _outlines(context: click.Context) -> "Iterator[Outline]":
+    """Outlines of the files that the words before name; files that cannot be read are passed over."""
+    from mdplan.diagnostics import Diagnostic
+    from mdplan.documents.files import OutlinedFiles
+    from mdplan.settings import Settings
+
+    names = context.params.get("files") or context.params.get("file") or ()
+    opened = _opened(context) if names else None
+    if opened is None:
+        return
+    files = OutlinedFiles.of(opened[0], Settings())
+    for name in (names,) if isinstance(names, str) else names[:_FILES_NAMED]:
+        located = files.workspace.locate(os.path.abspath(name))  # noqa: PTH100 (links stay)
+        outline = located if isinstance(located, Diagnostic) else files.open(located, None, None)
+        if not isinstance(outline, Diagnostic):
+            yield outline
+
+
+def _keys(outline: "Outline") -> list[str]:
+    """Keys of the front matter, dotted where they are in maps."""
+    content = outline.front_matter_content
+    places = getattr(content, "places", {})
+    return [".".join(map(str, key)) for key in places if all(isinstance(part, str) for part in key)]
 
 
 def _named(paths: Iterable[str]) -> str:

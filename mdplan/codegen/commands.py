@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from mdplan.cli.commands.edit import OperationGroup
 from mdplan.cli.exit_codes import NAME
 from mdplan.cli.program import build_program
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
@@ -22,7 +23,8 @@ def all_commands() -> dict[str, click.Context]:
 
 def _below(context: click.Context) -> Iterator[click.Context]:
     yield context
-    if isinstance(context.command, click.Group):
+    # The commands of `mdplan edit` have the options of the operations, which have pages of their own.
+    if isinstance(context.command, click.Group) and not isinstance(context.command, OperationGroup):
         for name in context.command.list_commands(context):
             command = context.command.get_command(context, name)
             assert command is not None, name

@@ -83,7 +83,7 @@ def test_transactions_are_offered(project: Path) -> None:
     [
         ("mdplan ", [*COMMANDS]),
         ("mdplan help ", [*OPERATIONS, *COMMANDS]),
-        ("mdplan help ap", [op for op in OPERATIONS if op.startswith("ap")] + ["apply"]),
+        ("mdplan help ap", [op for op in OPERATIONS if op.startswith("ap")] + ["append", "apply"]),
         ("mdplan schema op ", list(OPERATIONS)),
         ("mdplan schema report ", ["stat", "plan", "apply"]),
         ("mdplan schema batch ", []),
@@ -146,7 +146,7 @@ def test_bash_completes_what_is_typed(project: Path, tmp_path: Path) -> None:
             os.write(ours, b'eval "$(mdplan completion bash)"; echo installed\n')
             read_until(ours, r"installed\r\n.*ready\$ $")
             for typed, completed in {
-                "mdplan app\t": "mdplan apply ",
+                "mdplan appl\t": "mdplan apply ",
                 "mdplan apply sha\t": f"mdplan apply {short} ",
                 "mdplan plan bat\t": "mdplan plan batch.json ",
                 "mdplan help replace_ma\t": "mdplan help replace_match ",

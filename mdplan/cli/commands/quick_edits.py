@@ -1,0 +1,125 @@
+"""Short commands for the most frequent edits: `set`, `replace`, `append` and `tick`."""
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from mdplan.cli.completion import assignments, headings, task_items
+from mdplan.cli.content_input import edit_text, read_content
+from mdplan.cli.edit_options import section_target
+from mdplan.cli.field_types import Assignment
+from mdplan.cli.proposal import Choice, batch_of, check_count, choice_options, is_glob, propose
+from mdplan.cli.session import Session, engine_command
+from mdplan.diagnostics import Exit
+from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+from mdplan.reports.plan import ApplyReport
+
+_LIMITS = (FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
+_INI_SUFFIXES = (".ini", ".cfg", ".conf")
+
+
+@click.command(name="set", epilog="Example: mdplan set guide.md draft=false 'tags=[tea, hot]'")
+@click.argument("words", nargs=-1, required=True, metavar="FILE... KEY=VALUE...", shell_complete=assignments)
+@choice_options
+@engine_command(ApplyReport, *_LIMITS, tells_people=True)
+def set_command(session: Session, *, words: tuple[str, ...], yes: bool, dry_run: bool) -> Exit:
+    """Set front matter keys, or keys of an INI file.
+
+    VALUE has the types of YAML: true, 3, [a, b]; quotes make text. KEY is dotted inside of maps
+    (author.name), and in an INI file behind its section (server.port).
+    """
+    files = [word for word in words if "=" not in word or os.path.lexists(word)]
+    pairs = [word for word in words if word not in files]
+    if not files or not pairs:
+        raise click.UsageError("give a file and KEY=VALUE, such as `mdplan set guide.md draft=false`.")
+    ini = [file for file in files if file.lower().endswith(_INI_SUFFIXES)]
+    if ini and len(ini) < len(files):
+        raise click.UsageError("set keys of INI files and of front matter in separate commands.")
+    edits = [_ini_edit(pair) for pair in pairs] if ini else [_front_matter_edit(pairs)]
+    return propose(session, batch_of(session, files, edits), Choice(yes=yes, dry_run=dry_run))
+
+
+@click.command(epilog="Example: mdplan replace nightly stable guide.md --in Install")
+@click.argument("old")
+@click.argument("new")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
+@click.option(
+    "--in", "section", metavar="SECTION", shell_complete=headings, help="Replace in this section only."
+)
+@click.option("--regex", "-E", is_flag=True, help="OLD is a regular expression; NEW may use \\1.")
+@click.option("--ignore-case", "-i", is_flag=True, help="Match upper and lower case.")
+@click.option("--count", "-c", type=click.IntRange(min=0), help="Fail unless exactly this many places match.")
+@click.option("--code", is_flag=True, help="Replace in code, HTML and link targets too.")
+@choice_options
+@engine_command(ApplyReport, *_LIMITS, tells_people=True)
+def replace(session: Session, *, old: str, new: str, files: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
+    """Replace OLD by NEW wherever it occurs in the text of FILE.
+
+    Code, link targets, front matter and HTML stay as they are, unless --code is given. Files without a match
+    stay as they are; no match in any file is an error.
+    """
+    counts_all = given["count"] is not None or len(files) > 1 or is_glob(files[0])
+    edit: dict[str, Any] = {
+        "op": "replace_match",
+        "pattern": old,
+        "replacement": new,
+        "matchSelection": "all",
+        "minMatches": 0 if counts_all else 1,
+    }
+    if given["regex"]:
+        edit["matchType"] = "regex"
+    if given["ignore_case"]:
+        edit["caseSensitive"] = False
+    if given["code"]:
+        edit["include"] = ["codeBlocks", "inlineCode", "linkDestinations", "images", "frontMatter", "html"]
+    if given["section"]:
+        edit |= section_target(given["section"])
+    choice = Choice(yes=given["yes"], dry_run=given["dry_run"])
+    check = check_count(given["count"]) if counts_all else None
+    return propose(session, batch_of(session, files, [edit]), choice, check)
+
+
+@click.command(epilog="Example: mdplan append guide.md Install 'Restart the kettle.'")
+@click.argument("file", type=click.Path())
+@click.argument("section", metavar="HEADING", shell_complete=headings)
+@click.argument("text", required=False, metavar="[TEXT|@FILE|-]")
+@choice_options
+@engine_command(ApplyReport, *_LIMITS, tells_people=True)
+def append(session: Session, *, file: str, section: str, text: str | None, yes: bool, dry_run: bool) -> Exit:
+    """Append TEXT to the section under HEADING.
+
+    Without TEXT your editor opens; @FILE is the text of a file, - is standard input.
+    """
+    content = read_content(text) if text is not None else None
+    if content is None:
+        content = edit_text("", ".md") if sys.stdin.isatty() else read_content("-")
+    if content is None:
+        raise click.UsageError("nothing was written.")
+    edit = {"op": "append_to_section", **section_target(section), "markdown": content}
+    return propose(session, batch_of(session, [file], [edit]), Choice(yes=yes, dry_run=dry_run))
+
+
+@click.command(epilog="Example: mdplan tick todo.md 'Buy tea'")
+@click.argument("file", type=click.Path())
+@click.argument("items", nargs=-1, required=True, metavar="ITEM...", shell_complete=task_items)
+@click.option("--off", is_flag=True, help="Clear the box instead.")
+@choice_options
+@engine_command(ApplyReport, *_LIMITS, tells_people=True)
+def tick(session: Session, *, file: str, items: tuple[str, ...], off: bool, yes: bool, dry_run: bool) -> Exit:
+    """Tick the box of the tasks named ITEM."""
+    edits = [{"op": "set_task", "item": item, "done": not off} for item in items]
+    return propose(session, batch_of(session, [file], edits), Choice(yes=yes, dry_run=dry_run))
+
+
+def _front_matter_edit(pairs: list[str]) -> dict[str, Any]:
+    kind = Assignment(is_typed=True)
+    values = dict(kind.convert(pair, None, None) for pair in pairs)
+    return {"op": "set_front_matter", "values": values, "createIfMissing": True}
+
+
+def _ini_edit(pair: str) -> dict[str, Any]:
+    path, value = Assignment(is_typed=False).convert(pair, None, None)
+    section, dot, key = path.rpartition(".")
+    return {"op": "set_ini_key", "key": key, "value": value, **({"section": section} if dot else {})}

@@ -1,0 +1,182 @@
+"""Command options for the fields of an operation, derived from its JSON Schema."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from mdplan.cli.completion import Offer, front_matter_keys, headings, task_items
+from mdplan.cli.content_input import read_content
+from mdplan.cli.field_types import (
+    Assignment,
+    HeadingPath,
+    IndexOrName,
+    LineRange,
+    NameList,
+    TextRange,
+    YamlValue,
+)
+from mdplan.reference.schema import Schema, operation_schema
+
+# Fields with text that is often long: it can come from a file, standard input or an editor.
+CONTENT_FIELDS: Final = ("markdown", "replacement", "diff")
+# What people call a field, beside its own name.
+_ALIASES: Final = {"markdown": ("text",), "pattern": ("find",), "replacement": ("replace",)}
+_HEADING_PATHS: Final = ("headingPath", "parentPath", "toHeadingPath")
+# Guards and rare fields: last in the help.
+_RARE: Final = ("sectionSha256", "toBaseSha256", "expectedValue", "sectionId", "toSectionId", "anchor")
+_SECTION: Final = "section"
+_SECTION_ID: Final = re.compile(r"sha256-[0-9a-fA-F]{8,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class EditOptions:
+    """The options of one operation. `schemas` has the JSON Schema of each field by its name."""
+
+    op: str
+    schemas: Mapping[str, Schema]
+    required: frozenset[str]
+
+    @classmethod
+    def of(cls, op: str) -> "EditOptions":
+        """The options of `op`, a name of `OPERATIONS`."""
+        schema = operation_schema(op)
+        definitions = schema.get("$defs", {})
+        schemas = {
+            name: _resolved(field, definitions)
+            for name, field in schema["properties"].items()
+            if name != "op"
+        }
+        return cls(op, schemas, frozenset(schema["required"]) - {"op"})
+
+    @property
+    def content_field(self) -> str | None:
+        """The required field whose text an editor can supply; None where there is none."""
+        return next((name for name in CONTENT_FIELDS if name in self.required), None)
+
+    @property
+    def is_about_sections(self) -> bool:
+        """Whether ``--section`` names its target."""
+        return "headingPath" in self.schemas and _SECTION not in self.schemas
+
+    def options(self) -> Iterator[click.Option]:
+        """One option for each field, required ones first and guards last."""
+        names = sorted(self.schemas, key=lambda name: (name not in self.required, name in _RARE))
+        if self.is_about_sections:
+            yield click.Option(
+                ["--section", _SECTION],
+                shell_complete=headings,
+                metavar="SECTION",
+                help="Target section: a heading, a path such as 'Guide / Install', or a section ID.",
+            )
+        for name in names:
+            yield _option(name, self.schemas[name], is_required=name in self.required)
+
+    def edit(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The edit that the values `given` for `options` describe. Texts such as ``@FILE`` are read."""
+        fields: dict[str, Any] = {"op": self.op}
+        for name, schema in self.schemas.items():
+            value: Any = given.get(_parameter(name))
+            if value is None or value == ():
+                continue
+            if name in CONTENT_FIELDS:
+                fields[name] = read_content(value)
+            else:
+                fields[name] = dict(value) if _is_map(schema) else value
+        section = given.get(_SECTION) if self.is_about_sections else None
+        return fields | section_target(section) if section else fields
+
+
+def section_target(text: str) -> dict[str, Any]:
+    """Target fields for what a person calls a section: a section ID, a path, or one heading."""
+    if _SECTION_ID.fullmatch(text.strip()):
+        return {"sectionId": text.strip()}
+    path = HeadingPath().convert(text, None, None)
+    return {"headingPath": path} if len(path) > 1 else {"heading": text}
+
+
+def _option(name: str, schema: Schema, *, is_required: bool) -> click.Option:
+    flags = [f"--{_dashed(each)}" for each in (name, *_ALIASES.get(name, ()))]
+    description = schema.get("description", "")
+    shown = f"{description} (required)" if is_required else description
+    if schema.get("type") == "boolean":
+        flag = _dashed(name)
+        return click.Option([f"--{flag}/--no-{flag}", _parameter(name)], default=None, help=shown)
+    return click.Option(
+        [*flags, _parameter(name)],
+        type=_type(name, schema),
+        multiple=_is_map(schema),
+        shell_complete=_offer(name),
+        metavar=_metavar(name, schema),
+        help=shown,
+    )
+
+
+def _type(name: str, schema: Schema) -> click.ParamType[Any]:
+    if name in _HEADING_PATHS:
+        return HeadingPath()
+    if "enum" in schema:
+        return click.Choice(schema["enum"])
+    kind = schema.get("type", "string" if "anyOf" in schema else "any")
+    return _KINDS[kind](schema)
+
+
+def _object_type(schema: Schema) -> click.ParamType[Any]:
+    if _is_map(schema):
+        return Assignment(is_typed=schema["additionalProperties"] is True)
+    fields = schema["properties"]
+    if "start" in fields:
+        return TextRange() if fields["start"].get("properties") else LineRange()
+    return IndexOrName(next((name for name in fields if name != "index"), None))
+
+
+_KINDS: Final[Mapping[str, Callable[[Schema], click.ParamType[Any]]]] = {
+    "any": lambda _: YamlValue(),
+    "array": lambda schema: NameList(tuple(schema["items"].get("enum", ()))),
+    "integer": lambda schema: click.IntRange(min=schema.get("minimum")),
+    "object": _object_type,
+    "string": lambda _: click.STRING,
+}
+
+
+def _metavar(name: str, schema: Schema) -> str | None:
+    if name in CONTENT_FIELDS:
+        return "TEXT|@FILE|-"
+    if _is_map(schema):
+        return "KEY=VALUE"
+    return "CHOICE" if len("|".join(schema.get("enum", ()))) > 40 else None
+
+
+def _offer(name: str) -> Offer | None:
+    if name in {"heading", *_HEADING_PATHS}:
+        return headings
+    return {"key": front_matter_keys, "item": task_items}.get(name)
+
+
+def _is_map(schema: Schema) -> bool:
+    return schema.get("type") == "object" and "properties" not in schema
+
+
+def _resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    """`schema` with the definitions that it refers to in place of the references."""
+    if "$ref" in schema:
+        target = definitions[schema["$ref"].rpartition("/")[2]]
+        schema = {**target, **{name: item for name, item in schema.items() if name != "$ref"}}
+    resolved = dict(schema)
+    if "properties" in schema:
+        resolved["properties"] = {
+            name: _resolved(field, definitions) for name, field in schema["properties"].items()
+        }
+    if "items" in schema:
+        resolved["items"] = _resolved(schema["items"], definitions)
+    return resolved
+
+
+def _dashed(name: str) -> str:
+    return re.sub("[A-Z]", lambda match: "-" + match[0].lower(), name)
+
+
+def _parameter(name: str) -> str:
+    return _dashed(name).replace("-", "_")

@@ -1,0 +1,150 @@
+"""Types of command options that take the fields of an edit: ranges of lines, YAML values, heading paths."""
+
+import re
+from typing import Any, Final
+
+import click
+import yaml
+
+_PATH_SEPARATOR: Final = re.compile(r"\s+[/>]\s+")
+_LINES: Final = re.compile(r"(\d+)(?:-(\d+))?")
+_RANGE: Final = re.compile(r"(\d+):(\d+)-(\d+):(\d+)")
+_JSON_SCALARS: Final = (str, int, float, bool, type(None))
+
+
+class LineRange(click.ParamType[Any]):
+    """Lines such as ``12`` or ``12-25``, 1-based and inclusive."""
+
+    name = "lines"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """``{"start": 12, "end": 25}``."""
+        found = _LINES.fullmatch(value)
+        if found is None:
+            self.fail(f"expected a line or a range such as 12-25, not `{value}`", param, ctx)
+        return {"start": int(found[1]), "end": int(found[2] or found[1])}
+
+
+class TextRange(click.ParamType[Any]):
+    """A half-open range such as ``12:1-12:9``: line and column, both 1-based."""
+
+    name = "range"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """``{"start": {"line": 12, "col": 1}, "end": {"line": 12, "col": 9}}``."""
+        found = _RANGE.fullmatch(value)
+        if found is None:
+            self.fail(f"expected LINE:COLUMN-LINE:COLUMN such as 12:1-12:9, not `{value}`", param, ctx)
+        line, col, last_line, last_col = map(int, found.groups())
+        return {"start": {"line": line, "col": col}, "end": {"line": last_line, "col": last_col}}
+
+
+class HeadingPath(click.ParamType[Any]):
+    """Headings from outer to inner, such as ``Guide / Install``."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """``["Guide", "Install"]``."""
+        del param, ctx
+        return _PATH_SEPARATOR.split(value.strip())
+
+
+class IndexOrName(click.ParamType[Any]):
+    """A 0-based index, or a name: ``2`` is ``{"index": 2}``, ``python`` is ``{"language": "python"}``."""
+
+    name = "index"
+
+    def __init__(self, name_field: str | None) -> None:
+        """Put what is no index into `name_field`; without one only an index is accepted."""
+        self.name_field = name_field
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """An object with one field."""
+        if value.isascii() and value.isdigit():
+            return {"index": int(value)}
+        if self.name_field is None:
+            self.fail(f"expected an index such as 0, not `{value}`", param, ctx)
+        return {self.name_field: value}
+
+
+class NameList(click.ParamType[Any]):
+    """Names separated by commas, each one of `choices`; an empty tuple allows any."""
+
+    name = "names"
+
+    def __init__(self, choices: tuple[str, ...]) -> None:
+        """Accept `choices` only, unless there are none."""
+        self.choices = choices
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """The list of names."""
+        names = [name.strip() for name in value.split(",") if name.strip()]
+        for name in names:
+            if self.choices and name not in self.choices:
+                self.fail(f"`{name}` is not one of {', '.join(self.choices)}", param, ctx)
+        return names
+
+
+class YamlValue(click.ParamType[Any]):
+    """A value with the types of YAML: ``true``, ``3``, ``[a, b]``; quotes make text of the rest."""
+
+    name = "value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """The value as JSON has it; a date stays as it is written."""
+        try:
+            return yaml_value(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Assignment(click.ParamType[Any]):
+    """``KEY=VALUE``. The value is text, or has the types of YAML where the field takes any value."""
+
+    name = "key=value"
+
+    def __init__(self, *, is_typed: bool) -> None:
+        """Read values as YAML if the field `is_typed`."""
+        self.is_typed = is_typed
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """A pair of key and value."""
+        key, found, text = value.partition("=")
+        if not found or not key.strip():
+            self.fail(f"expected KEY=VALUE, not `{value}`", param, ctx)
+        try:
+            return key.strip(), yaml_value(text) if self.is_typed else text
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def yaml_value(text: str) -> Any:  # noqa: ANN401 (any JSON)
+    """`text` as one YAML value made of JSON types; dates and times stay text. Raises `ValueError`."""
+    try:
+        loaded = _ValueLoader(text).get_single_data()
+    except yaml.YAMLError as error:
+        reason = getattr(error, "problem", None) or "it is not YAML"
+        message = f"`{text}` is not a YAML value: {reason}; put text with special characters in quotes"
+        raise ValueError(message) from None
+    if not _is_json(loaded):
+        raise ValueError(f"`{text}` is a YAML value that JSON does not have")
+    return "" if loaded is None and not text.strip() else loaded
+
+
+def _is_json(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_json(item) for key, item in value.items())
+    if isinstance(value, list):
+        return all(map(_is_json, value))
+    return isinstance(value, _JSON_SCALARS)
+
+
+class _ValueLoader(yaml.SafeLoader):
+    """The safe loader of PyYAML, to which dates are text: front matter has its own rule for them."""
+
+
+_ValueLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}

@@ -1,0 +1,172 @@
+"""Edits made by one command: the diff is shown, a person agrees, and exactly that plan is applied."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+import yaml
+
+from mdplan.cli.content_input import edit_text
+from mdplan.cli.plan_view import print_applied, print_recovered, print_summary, print_warnings, write_diff
+from mdplan.cli.report_view import file_list, plan_size
+from mdplan.cli.session import Session
+from mdplan.diagnostics import Code, Diagnostic, Exit
+from mdplan.reports.plan import PlanReport, as_apply_report
+
+if TYPE_CHECKING:
+    from mdplan.engine.engine import Engine
+    from mdplan.planning.replan.plan_result import Draft
+
+_HELP: Final = """\
+y - apply this change
+n - change nothing
+e - edit the request in your editor, then show the new diff
+? - this help
+"""
+_MARKERS: Final = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """How a command was asked to end: `yes` applies without a question, `dry_run` never applies."""
+
+    yes: bool
+    dry_run: bool
+    require_approval: bool = False
+
+
+def choice_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command `--yes` and `--dry-run`."""
+    function = click.option("--dry-run", "-n", is_flag=True, help="Show the diff; change nothing.")(function)
+    return click.option("--yes", "-y", is_flag=True, help="Apply without asking.")(function)
+
+
+def batch_of(session: Session, files: Sequence[str], edits: Sequence[object]) -> dict[str, Any]:
+    """A batch that makes the same `edits` in each of `files`, which are names or globs."""
+    entries = [_entry(session, file, edits) for file in files]
+    return entries[0] if len(entries) == 1 and "file" in entries[0] else {"files": entries}
+
+
+def propose(session: Session, batch: dict[str, Any], choice: Choice, check: "Check | None" = None) -> Exit:
+    """Plan `batch`, show its diff, ask, and apply it. `check` can refuse the plan.
+
+    Without a terminal, and without `--yes`, the plan is saved and nothing is applied: exit code 1.
+    """
+    engine = session.open_engine(needs_approval=choice.require_approval)
+    while True:
+        draft = engine.draft(batch)
+        report = draft.report
+        problem = check(report) if check is not None and report.ok else None
+        if problem is not None or not report.ok:
+            return session.finish(report) if problem is None else session.refuse(problem)
+        write_diff(session, draft.diff)
+        answer = "y" if choice.yes else _answer(session, report) if _can_ask(session, report, choice) else "-"
+        if answer == "y" and not report.no_op and not choice.dry_run:
+            return _apply(session, engine, draft)
+        if answer == "e":
+            batch = _edited(batch)
+            continue
+        return _not_applied(session, draft, choice, is_declined=answer in "nq")
+
+
+Check = Callable[[PlanReport], Diagnostic | None]
+
+
+def _entry(session: Session, file: str, edits: Sequence[object]) -> dict[str, Any]:
+    name = {"glob": file} if is_glob(file) else {"file": session.named(file)}
+    return {**name, "edits": list(edits)}
+
+
+def is_glob(file: str) -> bool:
+    """Whether `file` is a pattern, and not the name of a file that exists."""
+    return bool(_MARKERS & set(file)) and not os.path.lexists(file)
+
+
+def _can_ask(session: Session, report: PlanReport, choice: Choice) -> bool:
+    return _has_terminal() and not (report.no_op or choice.dry_run or session.console.as_json)
+
+
+def _not_applied(session: Session, draft: "Draft", choice: Choice, *, is_declined: bool) -> Exit:
+    """End without a commit; the plan stays saved under its ID."""
+    report = draft.report
+    if is_declined:
+        session.console.note("Nothing changed.")
+        return Exit.WOULD_CHANGE
+    session.finish(as_apply_report(report))
+    if not (report.no_op or choice.dry_run):
+        session.console.note("Nothing changed: there is no terminal to ask on. Add --yes to apply at once.")
+    print_summary(session, report)
+    return Exit.DONE if report.no_op or choice.dry_run else Exit.WOULD_CHANGE
+
+
+def _apply(session: Session, engine: "Engine", draft: "Draft") -> Exit:
+    planned = draft.report
+    # A plan that could not be stored is applied from its document.
+    data = {"planId": planned.plan_id} if planned.stored else json.loads(draft.document)
+    report = engine.apply(data)
+    print_recovered(session, report)
+    code = session.finish(report)
+    if report.ok:
+        print_applied(session, report)
+        if report.receipt is not None:
+            session.console.note(f"To undo: {session.command_line('undo', report.receipt.transaction)}")
+    return code
+
+
+def _answer(session: Session, report: PlanReport) -> str:
+    """``y``, ``n`` or ``e``; the end of the input is no."""
+    print_warnings(session, report)
+    ink = session.console.err
+    listed = file_list(report.files, ink)
+    if listed:
+        session.console.problem(listed)
+    while True:
+        click.echo(f"{plan_size(report)}. Apply this change? [y/n/e/?] ", nl=False, err=True)
+        line = sys.stdin.readline()
+        key = line.strip().lower()[:1]
+        if not line:
+            click.echo(err=True)
+            return "n"
+        if key and key in "yneq":
+            return key
+        session.console.problem(_HELP.rstrip("\n"))
+
+
+def _edited(batch: dict[str, Any]) -> dict[str, Any]:
+    """`batch` as the user leaves it in an editor, as YAML; as it was where the text is no batch any more."""
+    text = yaml.safe_dump(batch, sort_keys=False, allow_unicode=True, width=100)
+    edited = edit_text(text, ".yaml")
+    if edited is None:
+        return batch
+    try:
+        decoded = yaml.safe_load(edited)
+    except yaml.YAMLError as error:
+        raise click.UsageError(f"the edited request is not YAML: {error}") from None
+    if not isinstance(decoded, dict):
+        raise click.UsageError("the edited request is not a batch: it needs `file` and `edits`.")
+    return decoded
+
+
+def _has_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
+
+
+def check_count(expected: int | None) -> Check:
+    """A check that a plan replaces `expected` matches in all its files together; None: one or more."""
+
+    def check(report: PlanReport) -> Diagnostic | None:
+        found = report.matches_replaced or 0
+        if found == expected or (expected is None and found):
+            return None
+        wanted = "no file contains it" if expected is None else f"--count expects {expected}"
+        return Diagnostic(
+            code=Code.MATCH_COUNT_MISMATCH,
+            message=f"the text occurs {found} times, and {wanted}",
+            hint="`mdplan search TEXT FILE` shows every place, also those in code and HTML",
+        )
+
+    return check

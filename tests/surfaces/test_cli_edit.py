@@ -1,0 +1,213 @@
+"""`mdplan edit`, `set`, `replace`, `append` and `tick`: one edit, its diff, a question, and the change."""
+
+from pathlib import Path
+
+import pytest
+
+from mdplan.cli.commands.edit import OperationGroup
+from mdplan.cli.program import COMMANDS
+from mdplan.operations import OPERATIONS
+from tests.surfaces.command_line import GUIDE, mdplan
+from tests.surfaces.dialog import Dialog
+
+PAGE = """---
+title: Tea
+---
+
+# Tea
+
+- [ ] Buy tea
+- [x] Boil water
+
+## Install
+
+Run `nightly`. The nightly build.
+
+| Name | Price |
+|------|-------|
+| Oolong | 4 |
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "page.md").write_text(PAGE, encoding="utf-8")
+    (tmp_path / "app.ini").write_text("[server]\nport = 80\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "file", "old", "new"),
+    [
+        (["set", "page.md", "draft=false"], "page.md", "title: Tea\n", "title: Tea\ndraft: false\n"),
+        (["set", "page.md", "title='7'"], "page.md", "title: Tea\n", 'title: "7"\n'),
+        (["set", "page.md", "tags=[a, b]"], "page.md", "title: Tea\n", "title: Tea\ntags:\n  - a\n  - b\n"),
+        (["set", "page.md", "a.b=1"], "page.md", "title: Tea\n", "title: Tea\na:\n  b: 1\n"),
+        (["set", "app.ini", "server.port=8080"], "app.ini", "port = 80\n", "port = 8080\n"),
+        (["replace", "nightly", "stable", "page.md"], "page.md", "The nightly", "The stable"),
+        (["replace", "--code", "nightly", "x", "page.md"], "page.md", "`nightly`. The nightly", "`x`. The x"),
+        (
+            ["replace", "-E", "(Run).*", r"\1 it.", "page.md", "--code"],
+            "page.md", "Run `nightly`. The nightly build.", "Run it.",
+        ),
+        (["replace", "-i", "buy TEA", "Buy chai", "page.md"], "page.md", "Buy tea", "Buy chai"),
+        (["append", "page.md", "Tea / Install", "More."], "page.md", "4 |\n", "4 |\n\nMore.\n"),
+        (["append", "page.md", "Tea", "More."], "page.md", "Boil water\n", "Boil water\n\nMore.\n"),
+        (["tick", "page.md", "Buy tea"], "page.md", "- [ ] Buy", "- [x] Buy"),
+        (["tick", "page.md", "--off", "Boil water"], "page.md", "- [x] Boil", "- [ ] Boil"),
+        (
+            ["edit", "rename_heading", "page.md", "--section", "Install", "--new-title", "Set up"],
+            "page.md", "## Install", "## Set up",
+        ),
+        (
+            ["edit", "rename-heading", "page.md", "--heading-path", "Tea / Install", "--new-title", "Set up"],
+            "page.md", "## Install", "## Set up",
+        ),
+        (
+            ["edit", "upsert_table_row", "page.md", "--key-column", "Name", "--key", "Green",
+             "--row", "Price=3"],
+            "page.md", "| Oolong | 4 |\n", "| Oolong | 4 |\n| Green | 3 |\n",
+        ),
+        (
+            ["edit", "replace_lines", "page.md", "--lines", "7-8", "--text", "- None"],
+            "page.md", "- [ ] Buy tea\n- [x] Boil water\n", "- None\n",
+        ),
+        (
+            ["edit", "replace_range", "page.md", "--range", "5:3-5:6", "--replacement", "Chai",
+             "--allow-insecure-range"],
+            "page.md", "# Tea\n", "# Chai\n",
+        ),
+    ],
+)  # fmt: skip
+def test_command_makes_the_edit(folder: Path, words: list[str], file: str, old: str, new: str) -> None:
+    before = (folder / file).read_text(encoding="utf-8")
+    assert old in before
+    run = mdplan(*words, "--yes")
+
+    assert run.code == 0, run.err
+    assert run.out.startswith(b"diff --git ")
+    assert (folder / file).read_text(encoding="utf-8") == before.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["replace", "absent", "x", "page.md"], 3, "0 matches"),
+        (["replace", "nightly", "x", "page.md", "--count", "2"], 3, "MATCH_COUNT_MISMATCH"),
+        (["replace", "nightly", "x", "page.md", "--in", "Nowhere"], 3, "SECTION_NOT_FOUND"),
+        (["set", "page.md"], 2, "give a file and KEY=VALUE"),
+        (["set", "page.md", "a=[1"], 2, "is not a YAML value"),
+        (["set", "page.md", "app.ini", "a=1"], 2, "separate commands"),
+        (["tick", "page.md", "Buy the tea"], 3, "Buy tea"),
+        (["append", "page.md", "Tea", "@absent.md"], 2, "`absent.md` cannot be read"),
+        (["edit", "replace_lines", "page.md", "--lines", "x", "--text", "a"], 2, "such as 12-25"),
+        (["edit", "rename_heading", "page.md", "--section", "Install"], 2, "`newTitle` is missing"),
+        (["edit", "replace_lines", "gone.md", "--lines", "1", "--text", "a"], 3, "FILE_NOT_FOUND"),
+    ],
+)  # fmt: skip
+def test_mistake_changes_nothing_and_says_why(
+    folder: Path, words: list[str], code: int, message: str
+) -> None:
+    run = mdplan(*words, "--yes")
+
+    assert run.code == code, run.err
+    assert message in run.err
+    assert (folder / "page.md").read_text(encoding="utf-8") == PAGE
+
+
+def test_without_a_terminal_the_plan_is_saved_and_nothing_changes(folder: Path) -> None:
+    run = mdplan("tick", "page.md", "Buy tea")
+
+    assert run.code == 1
+    assert "+- [x] Buy tea" in run.out.decode()
+    assert "Add --yes" in run.err
+    assert (folder / "page.md").read_text(encoding="utf-8") == PAGE
+    plan = run.err.partition("To apply: mdplan apply ")[2].split()[0]
+    assert mdplan("apply", plan).code == 0
+    assert "- [x] Buy tea" in (folder / "page.md").read_text(encoding="utf-8")
+
+
+def test_dry_run_changes_nothing(folder: Path) -> None:
+    run = mdplan("replace", "nightly", "stable", "page.md", "--dry-run", "--yes")
+
+    assert run.code == 0
+    assert (folder / "page.md").read_text(encoding="utf-8") == PAGE
+
+
+def test_same_edit_goes_to_every_file_and_files_without_a_match_stay(folder: Path) -> None:
+    (folder / "guide.md").write_text(GUIDE, encoding="utf-8")
+    (folder / "other.md").write_text("# Other\n", encoding="utf-8")
+
+    assert mdplan("replace", "nightly", "stable", "*.md", "--yes").code == 0
+    assert "The stable build" in (folder / "guide.md").read_text(encoding="utf-8")
+    assert "The stable build" in (folder / "page.md").read_text(encoding="utf-8")
+    assert (folder / "other.md").read_text(encoding="utf-8") == "# Other\n"
+
+
+def test_no_match_in_any_of_several_files_is_an_error(folder: Path) -> None:
+    (folder / "other.md").write_text("# Other\n", encoding="utf-8")
+    run = mdplan("replace", "absent", "x", "page.md", "other.md", "--yes")
+
+    assert run.code == 3
+    assert "MATCH_COUNT_MISMATCH" in run.err
+
+
+def test_content_comes_from_standard_input_and_from_a_file(folder: Path) -> None:
+    (folder / "text.md").write_text("From a file.\n", encoding="utf-8")
+
+    assert mdplan("append", "page.md", "Install", "-", "--yes", stdin=b"From a pipe.\n").code == 0
+    assert mdplan("append", "page.md", "Install", "@text.md", "--yes").code == 0
+    assert (folder / "page.md").read_text(encoding="utf-8").endswith("\n\nFrom a pipe.\n\nFrom a file.\n")
+
+
+def test_json_prints_one_report(folder: Path) -> None:
+    run = mdplan("tick", "page.md", "Buy tea", "--json", "--yes")
+
+    assert run.json["applied"] is True
+    assert run.err == ""
+    assert "- [x] Buy tea" in (folder / "page.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("key", "is_applied"), [("y", True), ("n", False)])
+def test_terminal_asks_before_it_applies(folder: Path, key: str, is_applied: bool) -> None:
+    dialog = Dialog("tick", "page.md", "Buy tea")
+    dialog.expect("Apply this change? [y/n/e/?]")
+    dialog.type("?")
+    dialog.expect("? - this help\n1 file, 1 edit: +1 -1 lines. Apply this change?")
+    dialog.type(key)
+
+    assert dialog.end() == (0 if is_applied else 1)
+    assert ("- [x] Buy tea" in (folder / "page.md").read_text(encoding="utf-8")) is is_applied
+
+
+def test_editor_writes_the_content_and_can_change_the_request(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = folder / "editor.sh"
+    editor.write_text(
+        '#!/bin/sh\ncase "$1" in *.md) echo Written. > "$1";; *) sed -i s/Written/Revised/ "$1";; esac\n'
+    )
+    editor.chmod(0o755)
+    monkeypatch.setenv("MDPLAN_EDITOR", str(editor))
+    dialog = Dialog("append", "page.md", "Install")
+    dialog.expect("Apply this change?")
+    dialog.type("e")
+    dialog.expect("Apply this change?")
+    assert "+Written." in dialog.seen
+    assert "+Revised." in dialog.seen
+    dialog.type("y")
+
+    assert dialog.end() == 0
+    assert (folder / "page.md").read_text(encoding="utf-8").endswith("\n\nRevised.\n")
+
+
+def test_every_operation_is_a_command() -> None:
+    group = COMMANDS["edit"].load()
+    assert isinstance(group, OperationGroup)
+
+    for op in OPERATIONS:
+        run = mdplan("edit", op, "--help")
+        assert run.code == 0, op
+        assert f"mdplan edit {op}" in run.out.decode()
