@@ -144,7 +144,7 @@ def _history(root: Root, settings: Settings) -> _Finding:
     )
     if size.foreign:
         hint = "they came with this folder, or from another machine or key; to lose them, remove `.mdplan`"
-        return _note(root, "history", f"{found}; {size.foreign} foreign records are ignored", hint)
+        return _note(root, "history", f"{found}; foreign records ignored: {size.foreign}", hint)
     return _ok(root, "history", found)
 
 
