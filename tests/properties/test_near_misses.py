@@ -12,7 +12,7 @@ from mdplan.text.search.folded_search import Wanted
 from mdplan.text.search.folded_text import FoldedText, Folding
 from mdplan.text.search.near_miss import NearMiss
 from mdplan.text.search.near_misses import find_near_misses
-from mdplan.text.search.similar_text import RunIndex
+from mdplan.text.search.similar_text import find_similar
 from mdplan.text.span import Span
 from tests.properties.strategies import texts
 
@@ -133,7 +133,7 @@ def test_similar_text_has_no_more_errors_than_told(wanted: str, around: str, dat
     at = data.draw(st.integers(0, len(wanted) - 1))
     text = around + wanted[:at] + "c" + wanted[at + 1 :] + around
 
-    for similar in RunIndex(text).find_similar(wanted, 0, len(text), 0):
+    for similar in find_similar(text, wanted, Span(0, len(text)), 0):
         assert distance(wanted, text[similar.start : similar.end]) <= similar.errors
 
 

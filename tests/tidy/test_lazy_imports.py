@@ -17,6 +17,7 @@ HEAVY = {
     "mdformat",
     "mdit_py_plugins",
     "pydantic",
+    "rapidfuzz",
     "regex",
     "starlette",
     "tomlkit",

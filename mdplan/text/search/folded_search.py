@@ -9,6 +9,7 @@ from typing import Final
 from mdplan.text.diff.common_edges import common_start
 from mdplan.text.search.differences import Difference, accents_end, find_differences
 from mdplan.text.search.folded_text import Dropped, FoldedText, dropped_kind
+from mdplan.text.search.similar_text import find_similar
 from mdplan.text.span import Span
 
 # A text that folds to less than this stands in many words, of which only whole ones are near.
@@ -73,7 +74,8 @@ class FoldedSearch:
 
     def similar(self) -> Iterator[SimilarSpan]:
         """Places that differ in few characters."""
-        for similar in self._folded.runs.find_similar(self.key, *self._folded_bounds()):
+        start, end, near = self._folded_bounds()
+        for similar in find_similar(self._folded.folded, self.key, Span(start, end), near):
             same = common_start(self._folded.folded[similar.start : similar.end], self.key)
             span = Span(self._folded.start_in_text(similar.start), self._folded.end_in_text(similar.end))
             differing = similar.start + same

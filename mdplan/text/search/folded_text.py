@@ -7,12 +7,10 @@ and no compatibility forms. So texts that differ in such things alone are equal,
 import unicodedata
 from bisect import bisect_right
 from enum import StrEnum
-from functools import cached_property
 from itertools import accumulate
 from typing import Final
 
 from mdplan.text.lines import LineIndex
-from mdplan.text.search.similar_text import RunIndex
 
 # Straight quotes, low quotes, and what is typed for them: acute accents, letters for apostrophes, primes.
 _QUOTES: Final = frozenset(
@@ -103,11 +101,6 @@ class FoldedText:
         self.folded = "".join(blocks)
         # Where each block of the text starts in the folded text. A place is counted from there when asked.
         self._starts = [0, *accumulate(map(len, blocks))]
-
-    @cached_property
-    def runs(self) -> RunIndex:
-        """Index of the folded text, in which what is similar is found."""
-        return RunIndex(self.folded)
 
     def start_in_text(self, index: int) -> int:
         """Offset of the character that ``folded[index]`` was made from."""
