@@ -10,6 +10,9 @@ from mdplan.text.diff.common_edges import common_start
 from mdplan.text.lines import LineIndex
 
 MARKER: Final = re.compile(r"[-+*]|\d{1,9}[.)]")
+# GitHub's footnotes; their further lines are indented by four columns.
+_FOOTNOTE_MARKER: Final = re.compile(r"\[\^[^\]]+\]:")
+_WITH_MARKER: Final = frozenset({BlockKind.LIST_ITEM, BlockKind.FOOTNOTE})
 _WHITE: Final = re.compile(r"[ \t]*")
 _QUOTE_MARKS: Final = re.compile(r"[ \t]*>")
 _MARK_OF_ITEM: Final = re.compile(r"[^ \t>]")
@@ -26,7 +29,7 @@ class _Walk:
 
 @dataclass(frozen=True, slots=True)
 class Containers:
-    """The quotes and list items around a block: the innermost `block`, and those `outer` of it.
+    """The quotes, list items and footnotes around a block: the innermost `block`, and those `outer` of it.
 
     Without a block there are none. CommonMark 0.31.2, sections 5.1 and 5.2.
     """
@@ -69,8 +72,8 @@ class Containers:
         return not text[at:end].strip(" \t")
 
     def share_line(self, line: int) -> bool:
-        """Whether one of them is a list item whose marker stands in `line`."""
-        return any(block.kind is BlockKind.LIST_ITEM and block.first_line == line for block in self.blocks)
+        """Whether one of them is a list item or footnote whose marker is in `line`."""
+        return any(block.kind in _WITH_MARKER and block.first_line == line for block in self.blocks)
 
     def _walk(self, text: str, lines: LineIndex, line: int) -> _Walk | None:
         at, end = lines.start(line), lines.content_end(line)
@@ -83,10 +86,11 @@ class Containers:
                 prefix += text[at : start + 1]
                 at = start + 1
             elif block.first_line == line:
-                marker = MARKER.match(text, start, end)
+                is_footnote = block.kind is BlockKind.FOOTNOTE
+                marker = (_FOOTNOTE_MARKER if is_footnote else MARKER).match(text, start, end)
                 if marker is None:
                     return None
-                prefix += text[at:start] + " " * len(marker[0])
+                prefix += text[at:start] + " " * (_TAB_STOP if is_footnote else len(marker[0]))
                 at = marker.end()
         start = _behind_white(text, at, end)
         return _Walk(start, prefix + text[at:start])
@@ -99,7 +103,7 @@ def blocks_with_containers(tree: BlockTree) -> Iterator[tuple[Block, Containers]
     for block in tree.blocks:
         del around[block.depth + 1 :]
         yield block, around[-1]
-        if block.kind in {BlockKind.QUOTE, BlockKind.LIST_ITEM}:
+        if block.kind is BlockKind.QUOTE or block.kind in _WITH_MARKER:
             around.append(Containers(block, around[-1]))
         elif block.kind is BlockKind.LIST:
             around.append(around[-1])

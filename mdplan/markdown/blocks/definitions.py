@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from mdplan.markdown.blocks.block import CONTAINERS, BlockKind
 from mdplan.markdown.blocks.block_node import BlockNode, PartLines
+from mdplan.markdown.blocks.parse_time import in_time
 from mdplan.markdown.blocks.pulldown import leading_definition
 
 _MARKER: Final = re.compile(r"[-+*]|[0-9]{1,9}[.)]|\[\^[^\]]+\]:")
@@ -48,11 +49,14 @@ def _definitions(stretch: Sequence[_Line]) -> Iterator[tuple[_Line, int]]:
     """First lines of the definitions in `stretch`, each with how many lines it takes."""
     # A definition can only reach into a line that may begin another one inside of its title.
     starts = [at for at, line in enumerate(stretch) if line.text.startswith("[")]
+    stops = [*starts, len(stretch)]
     behind = 0
     for index, start in enumerate(starts):
         if start < behind:
             continue
-        for stop in (*starts[index + 1 :], len(stretch)):
+        for following in range(index + 1, len(stops)):
+            stop = stops[following]
+            in_time()
             source = _FURTHER_LINE.join(line.text for line in stretch[start:stop])
             end = leading_definition(source)
             if end is not None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
-from mdplan.markdown.blocks.block import TASK_BOX
+from mdplan.markdown.blocks.block import CONTAINERS, TASK_BOX
 from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree
 from mdplan.markdown.blocks.containers import MARKER, Containers, blocks_with_containers, width_of
 from mdplan.markdown.blocks.rendered_text import heading_title
@@ -273,7 +273,7 @@ class _Reader:
         parent = self._opened[-1] if self._opened else None
         if parent is not None:
             parent.children.append(block)
-        if block.kind not in {BlockKind.LIST, BlockKind.LIST_ITEM, BlockKind.QUOTE}:
+        if block.kind not in CONTAINERS:
             return
         in_list, is_list = parent is not None and parent.in_list, block.kind is BlockKind.LIST
         index = self._count if is_list and not in_list else None
