@@ -1,6 +1,7 @@
 """A commit of the bot is what git would have made of the same files, and touches nothing else."""
 
 import os
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -351,12 +352,45 @@ def test_plan_that_keeps_going_commits_what_can_be_planned(bare: Repository, tmp
     assert bare.at("main") == report.commit
 
 
-def test_nothing_of_git_is_run(bare: Repository, manifest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hooks_are_not_run(bare: Repository, manifest: Path) -> None:
     for name in ("pre-commit", "commit-msg", "post-commit", "reference-transaction"):
         hook = bare.path / "hooks" / name
         hook.write_text(f"#!/bin/sh\ntouch {bare.path}/ran\n")
         hook.chmod(0o755)
-    monkeypatch.setattr(subprocess, "Popen", None)
 
     assert bare.applied(manifest, "main").applied
     assert not os.path.lexists(bare.path / "ran")
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen")
+def test_commit_is_signed_if_git_is_configured_to(bare: Repository, manifest: Path, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    signers = tmp_path / "signers"
+    signers.write_text(f"* {key.with_suffix('.pub').read_text()}")
+    settings = {"commit.gpgSign": "true", "gpg.format": "ssh", "user.signingKey": str(key)}
+    for name, value in (settings | {"gpg.ssh.allowedSignersFile": str(signers)}).items():
+        bare.git("config", name, value)
+
+    assert bare.applied(manifest, "main").applied
+    bare.git("verify-commit", "main")
+
+
+def test_commit_that_cannot_be_signed_is_not_made(bare: Repository, manifest: Path) -> None:
+    before = bare.at("main")
+    for name, value in {"commit.gpgSign": "true", "gpg.format": "ssh", "user.signingKey": "/missing"}.items():
+        bare.git("config", name, value)
+
+    report = bare.applied(manifest, "main")
+    assert codes(report) == ["IO_ERROR"]
+    assert bare.at("main") == before
+
+
+def test_missing_git_is_reported(bare: Repository, manifest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = bare.at("main")
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", "/missing")
+        report = bare.applied(manifest, "main")
+
+    assert report.error.message == "git is not installed"
+    assert bare.at("main") == before

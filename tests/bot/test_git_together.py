@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import dulwich.refs
 import pytest
 from dulwich.objects import ShaFile
 
@@ -119,26 +118,6 @@ def test_commit_that_is_packed_while_it_is_looked_for_is_found(
     monkeypatch.setattr(ShaFile, "from_path", repack_before)
 
     assert bare.applied(manifest, "main").applied
-
-
-def test_folder_of_the_branch_that_goes_meanwhile_is_made_again(
-    bare: Repository, manifest: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bare.git("branch", "bots/nightly", "main")
-    make = dulwich.refs.ensure_dir_exists
-    packed: list[object] = []
-
-    def pack_after(folder: bytes) -> None:
-        make(folder)
-        if not packed:
-            packed.append(bare.git("pack-refs", "--all"))
-
-    monkeypatch.setattr("dulwich.refs.ensure_dir_exists", pack_after)
-    report = bare.applied(manifest, "bots/nightly")
-
-    assert packed
-    assert report.applied, report.error
-    assert bare.at("bots/nightly") == report.commit
 
 
 def test_object_that_the_repository_lacks_is_told(bare: Repository, manifest: Path) -> None:

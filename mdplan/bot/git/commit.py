@@ -1,36 +1,35 @@
 """A commit out of the files of a plan, and the move of a branch to it.
 
-Objects are written loose, which no `git repack` or `git gc` takes away before the branch moves; and that is
-one compare-and-swap under the lock file that git takes too. So whenever this is killed, the branch is at its
-old commit or at the new one, and what was written in vain goes with a later `git gc`.
+Files and trees are written as loose objects, which no `git repack` or `git gc` removes before the branch
+moves. `git commit-tree` writes the commit, signed as git is configured, and `git update-ref` moves the branch
+in one compare-and-swap. So whenever this is killed, the branch is at its old commit or at the new one, and
+unused objects go with a later `git gc`.
 """
 
 import os
+import re
 import stat
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Final, TypeAlias
 
-from dulwich.file import FileLocked
 from dulwich.object_store import DiskObjectStore, tree_lookup_path
 from dulwich.objects import ZERO_SHA, Blob, Commit, ObjectID, Tree
-from dulwich.refs import Ref
 from dulwich.repo import Repo
 
+from mdplan.bot.git.command import run_git
 from mdplan.bot.git.identity import Signature
 from mdplan.bot.git.objects import read_object, write_object
-from mdplan.bot.git.repository import Place, refused
+from mdplan.bot.git.repository import Place, position, refused
 from mdplan.diagnostics import Code
 from mdplan.storage.fs.errors import StorageRefused, refusing
 from mdplan.storage.fs.file_name import visible
 from mdplan.storage.transaction.staged import StagedFile
 
 _ORDINARY: Final = stat.S_IFREG | 0o644
-_POLL_SECONDS: Final = 0.05
+_LOCKED: Final = re.compile(rb"Unable to create '(.+)': File exists")
 # What becomes of a path, as its components: mode and blob, or None for a file that goes.
 _Changes: TypeAlias = "Mapping[tuple[bytes, ...], tuple[int, ObjectID] | None]"
 
@@ -64,7 +63,7 @@ def write_commit(
             blob = None if removed else write_object(store, Blob.from_string(file.content()))
             changes[path] = None if blob is None else (mode_of(path, like), blob)
         tree = _changed_tree(store, parent.tree, changes) or write_object(store, Tree())
-        return write_object(store, _commit(tree, base, text))
+    return _commit(repository, tree, base, text)
 
 
 def move_branch(
@@ -74,29 +73,28 @@ def move_branch(
 
     Waits up to `wait` seconds for others that move it. Raises `StorageRefused`: LOCK_TIMEOUT, IO_ERROR.
     """
-    until = time.monotonic() + wait
-    subject = text.message.partition(b"\n")[0]
-    message = b"commit: " + subject if _keeps_log(repository, branch) else None
-    with refusing(visible(branch), "moving the branch"):
-        while True:
-            try:
-                return repository.refs.set_if_equals(
-                    Ref(branch.encode("utf-8", "surrogateescape")),
-                    base or ZERO_SHA,
-                    commit,
-                    committer=text.committer.who,
-                    timestamp=text.committer.seconds,
-                    timezone=text.committer.offset,
-                    message=message,
-                )
-            except FileLocked as locked:
-                if time.monotonic() >= until:
-                    raise _locked(branch, locked) from locked
-            except FileNotFoundError:
-                # Who packs refs takes away the folder of a branch, which is empty then.
-                if time.monotonic() >= until:
-                    raise
-            time.sleep(_POLL_SECONDS)
+    name = branch.encode("utf-8", "surrogateescape")
+    done = run_git(
+        repository,
+        "update-ref",
+        "-m",
+        b"commit: " + text.message.partition(b"\n")[0],
+        name,
+        commit,
+        base or ZERO_SHA,
+        variables=_people(text),
+        settings={"core.filesRefLockTimeout": str(round(wait * 1000))},
+    )
+    if done.returncode == 0:
+        return True
+    # Opened again: dulwich remembers packed refs.
+    with Repo(repository.path) as fresh:
+        if position(fresh, branch) != base:
+            return False
+    locked = _LOCKED.search(done.stderr)
+    if locked is not None:
+        raise _locked(branch, os.fsdecode(locked[1]))
+    raise _failed(f"git cannot move the branch `{visible(branch)}`", done.stderr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,36 +156,49 @@ def _by_folder(changes: _Changes) -> Mapping[bytes, _Changes]:
     return found
 
 
-def _commit(tree: ObjectID, base: ObjectID, text: CommitText) -> Commit:
-    commit = Commit()
-    commit.tree = tree
-    commit.parents = [base]
-    commit.author, commit.author_time, commit.author_timezone = _signed(text.author)
-    commit.committer, commit.commit_time, commit.commit_timezone = _signed(text.committer)
-    commit.message = text.message
-    return commit
+def _commit(repository: Repo, tree: ObjectID, base: ObjectID, text: CommitText) -> ObjectID:
+    """Write the commit, signed if `commit.gpgSign` says so: `git commit-tree` does not look at that."""
+    signs = repository.get_config_stack().get_boolean((b"commit",), b"gpgSign", default=False)
+    done = run_git(
+        repository,
+        "commit-tree",
+        tree,
+        "-p",
+        base,
+        *(["-S"] if signs else []),
+        "-F",
+        "-",
+        variables=_people(text),
+        settings={"i18n.commitEncoding": "UTF-8"},
+        stdin=text.message,
+    )
+    if done.returncode:
+        raise _failed("git cannot write the commit", done.stderr)
+    return ObjectID(done.stdout.strip())
 
 
-def _signed(signature: Signature) -> tuple[bytes, int, int]:
-    return signature.who, signature.seconds, signature.offset
+def _people(text: CommitText) -> dict[bytes, bytes]:
+    """Environment variables that tell git who made the commit, and when."""
+    variables = {}
+    for role, signature in ((b"AUTHOR", text.author), (b"COMMITTER", text.committer)):
+        name, _, address = signature.who.rpartition(b" <")
+        sign, minutes = "-" if signature.offset < 0 else "+", abs(signature.offset) // 60
+        moment = f"@{signature.seconds} {sign}{minutes // 60:02}{minutes % 60:02}"
+        variables[b"GIT_" + role + b"_NAME"] = name
+        variables[b"GIT_" + role + b"_EMAIL"] = address.removesuffix(b">")
+        variables[b"GIT_" + role + b"_DATE"] = moment.encode()
+    return variables
 
 
-def _keeps_log(repository: Repo, branch: str) -> bool:
-    """Whether git would write the move of `branch` down: where it did so before, and where it is told to."""
-    if Path(repository.commondir(), "logs", branch).exists():
-        return True
-    try:
-        told = repository.get_config_stack().get((b"core",), b"logAllRefUpdates").lower()
-    except KeyError:
-        return not repository.bare
-    return told in (b"true", b"yes", b"on", b"1", b"always")
-
-
-def _locked(branch: str, locked: FileLocked) -> StorageRefused:
-    held = visible(os.fsdecode(locked.lockfilename))
+def _locked(branch: str, lock: str) -> StorageRefused:
     problem = f"the branch `{visible(branch)}` is locked by another program"
-    hint = f"try again; if no git runs, one was killed: remove `{held}`"
+    hint = f"try again; if no git runs, one was killed: remove `{visible(lock)}`"
     return refused(Code.LOCK_TIMEOUT, problem, hint)
+
+
+def _failed(problem: str, stderr: bytes) -> StorageRefused:
+    said = visible(stderr.decode("utf-8", "replace").strip().removeprefix("fatal: "))
+    return refused(Code.IO_ERROR, f"{problem}: {said}", "run `git fsck` if the repository may be damaged")
 
 
 def _components(path: str) -> tuple[bytes, ...]:
