@@ -125,7 +125,7 @@ def plan_schema() -> Schema:
         "description": "A plan as a file. It proves itself: its ID is hashed again from its content.",
         **_object(
             {
-                "mdplanPlan": {"const": 1},
+                "mdplanPlan": {"const": 2},
                 "planId": _PLAN_ID,
                 "engine": {"type": "string", "description": "Version of mdplan that made the plan."},
                 "files": {"type": "array", "items": _object(file, list(file)), "minItems": 1},
