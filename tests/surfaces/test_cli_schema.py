@@ -166,7 +166,7 @@ def test_completion_is_a_script_for_mdplan(shell: str) -> None:
 
 
 def test_commands_complete() -> None:
-    environment = {"_MDPLAN_COMPLETE": "bash_complete", "COMP_WORDS": "mdplan app", "COMP_CWORD": "1"}
+    environment = {"_MDPLAN_COMPLETE": "bash_complete", "COMP_WORDS": "mdplan appl", "COMP_CWORD": "1"}
 
     assert mdplan(environment=environment).out.decode().split() == ["plain,apply"]
 
