@@ -383,6 +383,7 @@ def test_commit_that_cannot_be_signed_is_not_made(bare: Repository, manifest: Pa
 
     report = bare.applied(manifest, "main")
     assert codes(report) == ["IO_ERROR"]
+    assert "user.signingKey" in report.error.hint
     assert bare.at("main") == before
 
 

@@ -29,6 +29,7 @@ from mdplan.storage.fs.file_name import visible
 from mdplan.storage.transaction.staged import StagedFile
 
 _ORDINARY: Final = stat.S_IFREG | 0o644
+_DAMAGED: Final = "run `git fsck` if the repository may be damaged"
 _LOCKED: Final = re.compile(rb"Unable to create '(.+)': File exists")
 # What becomes of a path, as its components: mode and blob, or None for a file that goes.
 _Changes: TypeAlias = "Mapping[tuple[bytes, ...], tuple[int, ObjectID] | None]"
@@ -94,7 +95,7 @@ def move_branch(
     locked = _LOCKED.search(done.stderr)
     if locked is not None:
         raise _locked(branch, os.fsdecode(locked[1]))
-    raise _failed(f"git cannot move the branch `{visible(branch)}`", done.stderr)
+    raise _failed(f"git cannot move the branch `{visible(branch)}`", done.stderr, _DAMAGED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,8 @@ def _commit(repository: Repo, tree: ObjectID, base: ObjectID, text: CommitText) 
         stdin=text.message,
     )
     if done.returncode:
-        raise _failed("git cannot write the commit", done.stderr)
+        hint = "check gpg.format and user.signingKey with `git config --list`" if signs else _DAMAGED
+        raise _failed("git cannot write the commit", done.stderr, hint)
     return ObjectID(done.stdout.strip())
 
 
@@ -196,9 +198,9 @@ def _locked(branch: str, lock: str) -> StorageRefused:
     return refused(Code.LOCK_TIMEOUT, problem, hint)
 
 
-def _failed(problem: str, stderr: bytes) -> StorageRefused:
+def _failed(problem: str, stderr: bytes, hint: str) -> StorageRefused:
     said = visible(stderr.decode("utf-8", "replace").strip().removeprefix("fatal: "))
-    return refused(Code.IO_ERROR, f"{problem}: {said}", "run `git fsck` if the repository may be damaged")
+    return refused(Code.IO_ERROR, f"{problem}: {said}", hint)
 
 
 def _components(path: str) -> tuple[bytes, ...]:
