@@ -61,16 +61,6 @@ def pass_blocks(text: str, lines: Lines, lines_before: int = 0) -> PassedBlocks:
     return PassedBlocks(blocks, nesting_limit)
 
 
-def pass_roots(text: str) -> list[tuple[BlockKind, int]]:
-    """Kinds and first lines (0-based) of the blocks of `text` that stand in no container."""
-    tokens, _ = _tokens(text)
-    return [
-        (kind, token.map[0])
-        for token in tokens
-        if not token.level and token.map and (kind := _KINDS.get(token.type)) is not None
-    ]
-
-
 def _tokens(text: str) -> "tuple[list[Token], bool]":
     # Without a final line end the parser loses lines of white space and the last line of a quote.
     text = text if text.endswith(("\n", "\r")) else f"{text}\n"
