@@ -51,6 +51,7 @@ def test_twenty_thousand_random_documents_have_the_blocks_of_other_parsers(seed:
         "<pre>\n</script>\n# H\n",
         "<script>\n# no\n</pre>\n\n# H\n",
         "|a|b|\n|- -|--|\n",
+        "  |a|b|\n  |-|-|\n      |c|\n",
         "a | b\n-     |-\n",
         "a\x0cb\n\x0b\nc\n",
         "# A\r> # B\r",
@@ -72,3 +73,25 @@ def test_table_can_follow_on_text(text: str) -> None:
 
     assert [block.first_line for block in tree.of_kinds(BlockKind.TABLE)] == [2]
     assert sorted(tag for tag, _ in tags_of(tree.blocks)) == sorted(tag for tag, _ in cmark_blocks(text))
+
+
+def test_definition_on_a_lazy_line_is_in_the_container_of_the_one_before() -> None:
+    text = "- \n  [a]: /u\n[b]: /u\nlazy\n"
+
+    blocks = parse_blocks(text, LineIndex(text)).blocks
+
+    assert [(block.kind.value, block.depth) for block in blocks] == [
+        ("list", 0),
+        ("list item", 1),
+        ("definition", 2),
+        ("definition", 2),
+        ("paragraph", 2),
+    ]
+
+
+def test_heading_depth_counts_containers_behind_tabs() -> None:
+    text = " *   10. ###### Six\n\t\t- |a|\n  1. >\tb\n\t\t1. ### Three\n"
+    tree = parse_blocks(text, LineIndex(text))
+
+    rows = tree.heading_rows
+    assert tuple(map(rows.block, range(len(rows)))) == tree.headings

@@ -87,3 +87,9 @@ def test_heading_in_a_footnote_is_nested() -> None:
     outline = Outline(Source.from_text("# A\n\n[^1]:\n    # B\n"))
 
     assert [(section.title, section.nested) for section in outline.headings] == [("A", False), ("B", True)]
+
+
+def test_footnotes_in_one_line_do_not_overlap() -> None:
+    roots = Outline(Source.from_text("[^1]: [^2]: # A\n\nText.\n")).tree.roots
+
+    assert [(block.first_line, block.last_line) for block in roots] == [(1, 1), (3, 3)]

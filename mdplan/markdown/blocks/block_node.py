@@ -7,7 +7,7 @@ from itertools import accumulate
 from mdplan.markdown.blocks.block import BlockKind
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class BlockNode:
     """One block and the blocks in it. Lines are 0-based and inclusive.
 

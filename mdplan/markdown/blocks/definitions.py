@@ -29,7 +29,7 @@ def add_definitions(roots: list[BlockNode], lines: PartLines, text: str) -> None
     found: dict[int, tuple[list[BlockNode], list[BlockNode]]] = {}
     for stretch in _free_stretches(roots, lines, reader):
         for line, count in _definitions(stretch):
-            siblings = line.parent.children if line.parent else roots
+            siblings = line.parents[-1].children if line.parents else roots
             node = BlockNode(BlockKind.DEFINITION, line.number, line.number + count - 1)
             found.setdefault(id(siblings), (siblings, []))[1].append(node)
     for siblings, nodes in found.values():
@@ -38,10 +38,10 @@ def add_definitions(roots: list[BlockNode], lines: PartLines, text: str) -> None
 
 
 class _Line(NamedTuple):
-    """What a line has behind the marks of its containers, with tabs as spaces, and the innermost of these."""
+    """What a line has behind the marks of its containers, with tabs as spaces, and these, outermost first."""
 
     number: int
-    parent: BlockNode | None
+    parents: tuple[BlockNode, ...]
     text: str
 
 
@@ -51,6 +51,7 @@ def _definitions(stretch: Sequence[_Line]) -> Iterator[tuple[_Line, int]]:
     starts = [at for at, line in enumerate(stretch) if line.text.startswith("[")]
     stops = [*starts, len(stretch)]
     behind = 0
+    parents: tuple[BlockNode, ...] = ()
     for index, start in enumerate(starts):
         if start < behind:
             continue
@@ -62,7 +63,12 @@ def _definitions(stretch: Sequence[_Line]) -> Iterator[tuple[_Line, int]]:
             if end is not None:
                 count = source[:end].rstrip().count("\n") + 1
                 behind = start + count
-                yield stretch[start], count
+                line = stretch[start]
+                if line.parents == parents[: len(line.parents)]:
+                    # It continues the paragraph that definitions are to the parser, perhaps as a lazy line.
+                    line = line._replace(parents=parents)
+                parents = line.parents
+                yield line, count
                 break
 
 
@@ -98,15 +104,17 @@ class _LineReader:
     def read(self, number: int) -> _Line:
         """The line with this number."""
         line = self._lines.texts[number].expandtabs(4)
-        at, parent = 0, None
+        at = 0
+        parents: list[BlockNode] = []
         for node in self._containers(number):
             if node.kind is BlockKind.LIST:
                 continue
             behind = self._behind_mark(node, number, line, at)
             if behind is None:
                 break
-            at, parent = behind, node
-        return _Line(number, parent, line[at:].strip(" "))
+            at = behind
+            parents.append(node)
+        return _Line(number, tuple(parents), line[at:].strip(" "))
 
     def _containers(self, number: int) -> Iterator[BlockNode]:
         """Containers whose lines reach over this one, outermost first."""

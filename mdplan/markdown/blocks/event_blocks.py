@@ -55,8 +55,17 @@ def _reference(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
 def _is_doubtful(leaf: BlockNode, lines: PartLines) -> bool:
     """Whether GitHub may see a table where the parser sees none, or none where it sees one."""
     if leaf.kind is BlockKind.TABLE:
-        return _BROKEN_DELIMITER.search(lines.texts[leaf.first_line + 1]) is not None
+        header, delimiters, *rows = lines.texts[leaf.first_line : leaf.last_line + 1]
+        # To others a row that is indented like code is no row.
+        least = max(_indentation(header) + 1, 4)
+        return _BROKEN_DELIMITER.search(delimiters) is not None or any(
+            _indentation(row) >= least for row in rows
+        )
     return leaf.kind is BlockKind.PARAGRAPH and DELIMITER_ROW.search(leaf.content) is not None
+
+
+def _indentation(line: str) -> int:
+    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip(" "))
 
 
 def _headings(blocks: Iterable[Block]) -> list[Block]:

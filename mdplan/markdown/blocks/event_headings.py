@@ -6,13 +6,15 @@ from typing import Final
 from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, without_prefixes
 from mdplan.markdown.blocks.heading_rows import HeadingRows
 from mdplan.markdown.blocks.parse_time import timed
-from mdplan.markdown.blocks.pulldown import PreparedText, Range, event_batches, is_nested_too_deep
+from mdplan.markdown.blocks.pulldown import PreparedText, Range, Tag, event_batches, is_nested_too_deep
 from mdplan.text.span import Span
 
 # HTML that ends with the first of these closing tags (CommonMark 0.31.2, section 4.6). The parser waits for
 # the one that closes its own tag.
 _RAW_HTML: Final = re.compile(r"[ \t]*<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
 _RAW_HTML_END: Final = re.compile(r"</(?:script|pre|style|textarea)>[^\n]*", re.IGNORECASE)
+# Containers whose ends are names alone.
+_CONTAINERS: Final = frozenset({"Item", "FootnoteDefinition"})
 
 
 class DoubtfulText(Exception):  # noqa: N818 - Callers treat it as a result: they ask the other parser.
@@ -31,18 +33,12 @@ def event_headings(text: str, start: int, lines_before: int) -> tuple[HeadingRow
         raise DoubtfulText
     for batch in event_batches(reader.prepared.text):
         for event, place in batch:
-            if "Start" not in event or isinstance(event, str):
+            if isinstance(event, str):
                 continue
-            tag = event["Start"]
-            if isinstance(tag, str):
-                if tag == "Item":
-                    reader.take_container(place)
-                elif tag == "HtmlBlock":
-                    reader.take_html(place)
-            elif "Heading" in tag:
-                reader.take_heading(place)
-            elif "List" in tag or "BlockQuote" in tag or "FootnoteDefinition" in tag:
-                reader.take_container(place, is_quote="BlockQuote" in tag)
+            if "Start" in event:
+                reader.take_start(event["Start"], place)
+            elif "End" in event:
+                reader.take_end(event["End"])
     return reader.rows, reader.part_starts
 
 
@@ -55,19 +51,36 @@ class _Reader:
         self._start = start
         # The offset up to which line ends were counted, and the number of its line.
         self._at, self._line = 0, lines_before + 1
-        # Of each container around, where it ends and whether it is a quote.
-        self._ends: list[int] = []
+        # Of each container around, whether it is a quote. Their ranges can overlap: only ends count.
         self._quotes: list[bool] = []
 
-    def take_container(self, place: Range, *, is_quote: bool = False) -> None:
-        """The next list, list item, quote or footnote."""
-        self._leave_containers(place)
-        self._ends.append(place["end"])
-        self._quotes.append(is_quote)
+    def take_start(self, tag: Tag, place: Range) -> None:
+        """The next start of a block or an inline node."""
+        if isinstance(tag, str):
+            if tag == "Item":
+                self._quotes.append(False)
+            elif tag == "HtmlBlock":
+                self._take_html(place)
+        elif "Heading" in tag:
+            self._take_heading(place)
+        elif "FootnoteDefinition" in tag:
+            self._take_footnote(place)
+        elif "List" in tag or "BlockQuote" in tag:
+            self._quotes.append("BlockQuote" in tag)
 
-    def take_heading(self, place: Range) -> None:
-        """The next heading."""
-        self._leave_containers(place)
+    def take_end(self, tag: Tag) -> None:
+        """The next end of one."""
+        if tag in _CONTAINERS if isinstance(tag, str) else "Heading" not in tag:
+            self._quotes.pop()
+
+    def _take_footnote(self, place: Range) -> None:
+        """Two definitions in one line are in each other to GitHub, and side by side to the parser."""
+        start = self.prepared.offset(place["start"])
+        if "]:" in self._source[self._source.rfind("\n", 0, start) + 1 : start]:
+            raise DoubtfulText
+        self._quotes.append(False)
+
+    def _take_heading(self, place: Range) -> None:
         start, end = self.prepared.offset(place["start"]), self.prepared.offset(place["end"])
         text = self._source[start:end].strip(" \t\r\n")
         if "\n" in text:
@@ -85,17 +98,10 @@ class _Reader:
         span = Span(self._start + line_start, self._start + line_end)
         self.rows.add(text, depth, span, self._line)
 
-    def take_html(self, place: Range) -> None:
-        """The next HTML block."""
+    def _take_html(self, place: Range) -> None:
         start, end = self.prepared.offset(place["start"]), self.prepared.offset(place["end"])
         if not _RAW_HTML.match(self._source, start, end):
             return
         found = _RAW_HTML_END.search(self._source, start, end)
         if found and self._source[found.end() : end].strip():
             raise DoubtfulText
-
-    def _leave_containers(self, place: Range) -> None:
-        """Forget containers that end before this block. A range can begin too early, inside of a tab."""
-        while self._ends and (self._ends[-1] <= place["start"] or self._ends[-1] < place["end"]):
-            self._ends.pop()
-            self._quotes.pop()

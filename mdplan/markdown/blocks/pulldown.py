@@ -5,7 +5,7 @@ prepares texts for the parser, stops it at the time limit, and converts ranges t
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -20,6 +20,7 @@ __all__ = [
     "ParserFailure",
     "PreparedText",
     "Range",
+    "Tag",
     "event_batches",
     "is_nested_too_deep",
     "leading_definition",
@@ -28,6 +29,8 @@ __all__ = [
 # Names of types alone, whose module takes longer to import than the parser.
 if TYPE_CHECKING:
     import pyromark.event
+# What starts or ends: its name, or that with its data.
+Tag: TypeAlias = str | Mapping[str, object]
 Event: TypeAlias = "pyromark.event.Event"
 Range: TypeAlias = "pyromark.event.Range"
 EventBatch: TypeAlias = "tuple[tuple[Event, Range], ...]"
