@@ -14,6 +14,7 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.glob_batches import read_globbed
 from mdplan.documents.snapshot import Documents
 from mdplan.engine.commit import Approval, Committing, nobody_is_asked
+from mdplan.engine.doctor import examine
 from mdplan.engine.document_check import DocumentCheck
 from mdplan.engine.history import History, PastTransaction
 from mdplan.engine.history_list import HistoryList
@@ -224,9 +225,8 @@ class Engine:
     def commit(self, plan: Plan) -> ApplyReport:
         """Commit `plan`; the report has no diff. Errors: STALE_BASE, PLAN_TAMPERED; those of storage."""
         try:
-            return self.committing.locked(
-                self._root_of(plan), lambda lock: self._apply_locked(lock, plan, with_diff=False)
-            )
+            work = partial(self._apply_locked, plan=plan, with_diff=False)
+            return self.committing.locked(self._root_of(plan), work)
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
@@ -258,9 +258,8 @@ class Engine:
                 return refusal(ApplyReport, (past,))
             if dry_run:
                 return self._plan_undo(past, rebases=rebases)
-            return self.committing.locked(
-                past.root, lambda lock: self._undo_locked(lock, past.id, rebases=rebases)
-            )
+            work = partial(self._undo_locked, transaction=past.id, rebases=rebases)
+            return self.committing.locked(past.root, work)
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
@@ -285,8 +284,6 @@ class Engine:
 
     def doctor(self) -> "DoctorReport":
         """What is wrong with the roots and the state folders, and what to do about it; nothing is changed."""
-        from mdplan.engine.doctor import examine
-
         return examine(self.workspace, self.settings)
 
     # From a plan to a receipt.
@@ -339,10 +336,8 @@ class Engine:
         if request.dry_run:
             report = as_apply_report(self.stored.report(chosen.plan))
         else:
-            plan, rebases = chosen.plan, request.rebases
-            report = self.committing.locked(
-                loaded[1], lambda lock: self._apply_locked(lock, plan, rebases=rebases)
-            )
+            work = partial(self._apply_locked, plan=chosen.plan, rebases=request.rebases)
+            report = self.committing.locked(loaded[1], work)
         return replace(report, accepted=chosen.accepted, rejected=chosen.rejected) if report.ok else report
 
     def _apply_locked(
