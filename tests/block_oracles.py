@@ -28,6 +28,9 @@ _TAGS = {
 }
 _FOOTNOTE = "[^"
 _DEFINITION = "]:"
+_TEXT_BELOW_NESTED_DEFINITION = re.compile(
+    r"^(?:[ \t]+|.*[>+*.)-][ \t]*)\[[^\n]*\]:[^\n]*\n[ \t>]*\S", re.MULTILINE
+)
 _BLANK_TO_MARKDOWN_IT = re.compile(r"^[ \t]*[^\S \t\n]\s*$", re.MULTILINE)
 _INDENTED_QUOTE = re.compile(r"^[ \t>]*(?: {4}|\t)[ \t]*>", re.MULTILINE)
 
@@ -80,6 +83,9 @@ def differs(text: str) -> bool:
     if tuple(map(rows.block, range(len(rows)))) != tree.headings:
         return True
     reference = parse_blocks(text, lines, reference=True).blocks
+    if _TEXT_BELOW_NESTED_DEFINITION.search(text):
+        # To pulldown-cmark HTML and quotes end such a definition, to cmark-gfm they can continue a paragraph.
+        return False
     # Pages show footnotes elsewhere, and only those with references.
     if _FOOTNOTE in text or tags_of(reference) != cmark_blocks(text):
         return False

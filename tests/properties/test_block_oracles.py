@@ -53,6 +53,7 @@ def test_twenty_thousand_random_documents_have_the_blocks_of_other_parsers(seed:
         "|a|b|\n|- -|--|\n",
         "  |a|b|\n  |-|-|\n      |c|\n",
         "a | b\n-     |-\n",
+        "|a|b|\n|-:-|-|\n",
         "a\x0cb\n\x0b\nc\n",
         "# A\r> # B\r",
     ],

@@ -14,8 +14,8 @@ from mdplan.markdown.blocks.pulldown import ParserFailure, PreparedText
 from mdplan.text.lines import LineIndex, LinesOfPart
 from mdplan.text.span import Span
 
-# No delimiter row: one dash and a blank begin a list item, and dashes of one cell stand side by side.
-_BROKEN_DELIMITER: Final = re.compile(r"^[ \t>]*-[ \t]|[:-][ \t]+[:-]")
+# No delimiter row: a dash and a blank begin a list item; one cell has dashes side by side, and colons around.
+_BROKEN_DELIMITER: Final = re.compile(r"^[ \t>]*-[ \t]|[:-][ \t]+[:-]|-:-|::")
 
 
 @timed
