@@ -27,7 +27,7 @@ from verbs import verb_parts
 from mdplan import __version__
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
-OURS = ("mcp", "pydantic", "click", "markdown-it-py", "mdit-py-plugins")
+OURS = ("mcp", "pydantic", "click", "pyromark", "markdown-it-py", "mdit-py-plugins")
 
 
 def main(names: Sequence[str]) -> None:
