@@ -27,6 +27,10 @@ BY_THEIR_TEST = {
     ("docs/how-to/serve-over-http.md", "nginx"): "tests/docs/test_serve_over_http.py",
     ("docs/how-to/serve-over-http.md", "text Caddyfile"): "tests/docs/test_serve_over_http.py",
     ("docs/how-to/run-the-bot-in-ci.md", "yaml .github/workflows/docs.yml"): "tests/docs/test_run_in_ci.py",
+    (
+        "docs/how-to/run-the-bot-in-ci.md",
+        "yaml .github/workflows/docs-comment.yml",
+    ): "tests/docs/test_run_in_ci.py",
     ("docs/how-to/run-the-bot-in-ci.md", "yaml .pre-commit-config.yaml"): "tests/docs/test_run_in_ci.py",
     ("docs/how-to/run-the-bot-in-ci.md", "yaml .gitlab-ci.yml"): "tests/docs/test_run_in_ci.py",
     ("docs/how-to/run-the-bot-in-ci.md", "sh check-docs.sh"): "tests/docs/test_run_in_ci.py",
