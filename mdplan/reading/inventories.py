@@ -144,12 +144,7 @@ def _regions(outline: Outline, area: Span) -> list[RegionEntry]:
 def _links(
     outline: Outline, area: Span, find_broken: "FindBroken | None"
 ) -> tuple[dict[str, int], list[BrokenLink]]:
-    """Links by kind, and those that lead to nothing; the parser is loaded only where it has to be."""
-    from mdplan.markdown.links.plain_links import plain_links
-
-    found = plain_links(outline, area) if find_broken is None else None
-    if found is not None:
-        return found.counts, [BrokenLink(line=line, target=shown(href)) for line, href in found.broken]
+    """Links by kind, and those that lead to nothing."""
     from mdplan.markdown.links.links import count_links
     from mdplan.reading.broken_links import broken_in_document
 

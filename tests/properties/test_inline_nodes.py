@@ -1,5 +1,6 @@
 """Inline nodes of hostile documents agree with the parser, or are undecided; they never lie."""
 
+import re
 from itertools import pairwise
 
 from hypothesis import given
@@ -11,6 +12,7 @@ from mdplan.markdown.inline.inline_nodes import InlineKind, InlineMap, InlineNod
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 from tests.inline_oracle import all_nodes, disagreements
+from tests.parser_oracles import Verdict, compare
 
 MARKERS = [
     *("> ", ">", ">\t", "> > ", "- > ", ">  \t", "- ", "-\t", "* ", "1. ", "   ", "    ", "\t", "\xa0"),
@@ -44,6 +46,13 @@ WHOLE_LINES = [
     *('[a]: /u "t"', "[a]:", "[a]: <u>", " u", '"t', 't"', "[b]: u 'x", "x'", "> [a]: u", '> "t"', "- [a]:"),
     *("[^1]: note", "| a `x\\|y` | [l](u) |", "# h `x` ##"),
 ]
+# markdown-it-py trims other white space than CommonMark does, puts line ends into destinations, and has bare
+# URLs in the texts of images; cmark-gfm takes single parentheses in the destination of a definition; mdplan
+# reads no lazy lines of definitions.
+NOT_COMPARED = re.compile(
+    r"[\xa0\u2028\x0b\x0c]|\\[\r\n]|!\[(?s:.*)(?:://|www\.|@)|^[ \t]*(?:[>*-]|1\.).*\]:|\]:.*[()]",
+    re.MULTILINE,
+)
 
 mixed_lines = st.builds(
     "{}{}{}".format,
@@ -66,11 +75,13 @@ def closed_parts(node: InlineNode) -> list[Span]:
 
 
 @given(text=documents)
-def test_proven_nodes_agree_with_the_parser(text: str) -> None:
-    nodes, undecided = all_nodes(text)
+def test_inline_nodes_are_those_on_which_both_oracles_agree(text: str) -> None:
+    found = compare(text)
 
-    if not undecided:
-        assert disagreements(text, nodes) == []
+    if found.oracles_agree and not NOT_COMPARED.search(text):
+        assert found.inline is None or found.inline.verdict is Verdict.AGREED
+        nodes, undecided = all_nodes(text)
+        assert undecided or disagreements(text, nodes) == []
 
 
 @given(text=documents)

@@ -160,12 +160,12 @@ def test_a_look_at_a_usual_document_imports_nothing_heavy(detail: str, tmp_path:
     assert loaded_by(*command) & HEAVY == set()
 
 
-def test_front_matter_and_links_are_read_by_those_who_can(tmp_path: Path) -> None:
+def test_front_matter_loads_its_readers(tmp_path: Path) -> None:
     """What is not needed above is there where it is needed."""
     (tmp_path / "a.md").write_bytes(b"---\nkey: 1\n---\n" + PLAIN + b"\nSee[^1].\n\n[^1]: This.\n")
     command = ("-m", "mdplan", "stat", str(tmp_path / "a.md"), "--root", str(tmp_path))
 
-    assert loaded_by(*command) & HEAVY == {"frontmatter", "markdown_it", "mdit_py_plugins", "yaml"}
+    assert loaded_by(*command) & HEAVY == {"frontmatter", "yaml"}
 
 
 def test_server_says_who_it_is_before_it_loads_its_tools(tmp_path: Path) -> None:

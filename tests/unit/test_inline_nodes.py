@@ -1,7 +1,11 @@
 """Inline nodes stand exactly where the source has them."""
 
+from collections.abc import Iterator
+
 import pytest
 
+from mdplan.markdown.blocks.pulldown import EventBatch, ParserFailure, event_batches
+from mdplan.markdown.inline import event_nodes
 from mdplan.markdown.inline.inline_nodes import InlineMap, InlineNode
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
@@ -178,7 +182,37 @@ AUTOLINKS = {
         node("link", "[http://a.b](c)", "c", text="http://a.b", destination="c"),
     ),
     "none inside of a word": ("xhttp://a.b",),
-    "none with an underscore at the end of a domain": ("http://" + "a." * 12 + "b_c d",),
+    "an underscore at the end of a domain": ("http://a.b_c d",),
+    "an underscore at the end of a domain with many dots": (
+        "http://" + "a." * 12 + "b_c d",
+        node(
+            "autolink",
+            "http://" + "a." * 12 + "b_c",
+            "http://" + "a." * 12 + "b_c",
+            destination="http://" + "a." * 12 + "b_c",
+        ),
+    ),
+    "behind an opening bracket": ("[a http://b.c [d] www.e.f",),
+    "behind closed brackets": (
+        "[a] `[` \\[ www.e.f",
+        node("inlineCode", "`[`", text="["),
+        node("autolink", "www.e.f", "http://www.e.f", destination="www.e.f"),
+    ),
+    "in quotes and behind markers": (
+        '>www.a.b\n> "http://c.d" ftp://e.f',
+        node("autolink", "www.a.b", "http://www.a.b", destination="www.a.b"),
+        node("autolink", "http://c.d", "http://c.d", destination="http://c.d"),
+        node("autolink", "ftp://e.f", "ftp://e.f", destination="ftp://e.f"),
+    ),
+    "links inside a URL are part of it": (
+        "http://a.b/[c](d) e",
+        node("autolink", "http://a.b/[c](d)", "http://a.b/[c](d)", destination="http://a.b/[c](d)"),
+    ),
+    "mail in emphasis": ("_a_b@c.d_", node("autolink", "a_b@c.d", "mailto:a_b@c.d", destination="a_b@c.d")),
+    "domain beyond ASCII": (
+        "https://ä.example/x",
+        node("autolink", "https://ä.example/x", "https://ä.example/x", destination="https://ä.example/x"),
+    ),
 }
 HTML = {
     "tags, not the text between": ("<b id='x'>c</b>", node("html", "<b id='x'>"), node("html", "</b>")),
@@ -357,48 +391,70 @@ def test_only_nodes_that_share_text_with_the_span_are_found(span: Span, expected
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("a\n" + "[" * 200 + "\n\n`b`", Span(0, 203), id="brackets too deep"),
-        pytest.param("![" * 30 + "a" + "](b)" * 30 + "\n\n`b`", Span(0, 182), id="images too deep"),
-        pytest.param("[a]:\\\n", Span(0, 6), id="a backslash is the destination"),
-        pytest.param("[a]:\\", Span(0, 5), id="a backslash is the destination at the end"),
-        pytest.param("a@" * 9000, Span(0, 18000), id="too many starts of a URL that has no end"),
+        pytest.param("a\n" + "[" * 200 + "\n\n`b`", ["`b`"], id="brackets"),
+        pytest.param(
+            "![" * 30 + "a" + "](b)" * 30,
+            ["![" * each + "a" + "](b)" * each for each in range(30, 0, -1)],
+            id="images",
+        ),
+        pytest.param("[a]:\\\n", ["[a]:\\"], id="backslash as destination"),
+        pytest.param("a@" * 9000, [], id="addresses without a domain"),
+        pytest.param("[](x #[a] `b`\n\n[a]: u", ["[a]", "`b`", "[a]: u"], id="unfinished destination"),
     ],
 )
-def test_block_that_cannot_be_proven_is_undecided(text: str, expected: Span) -> None:
+def test_nodes_of_odd_text_are_found(text: str, expected: list[str]) -> None:
     nodes = inline_map(text)
 
-    assert nodes.undecided_in(whole(text)) == (expected,)
-    assert all(not found.span.overlaps(expected) for found in nodes.nodes_in(whole(text)))
-    assert nodes.undecided_in(Span(expected.end, len(text))) == ()
+    assert [text[each.span.start : each.span.end] for each in nodes.nodes_in(whole(text))] == expected
+    assert nodes.undecided_in(whole(text)) == ()
 
 
-def test_content_that_two_lines_could_be_is_undecided() -> None:
-    """The parser trims the no-break space, and with it the first line."""
-    text = "[^`a`]: \xa0\n    `a`]:"
+def test_node_that_begins_in_a_url_and_ends_behind_it_is_undecided() -> None:
+    text = "http://a.b/`x y` `c`"
     nodes = inline_map(text)
 
-    assert nodes.undecided_in(whole(text)) == (whole(text),)
-    assert [each.span for each in nodes.nodes_in(whole(text))] == [Span(0, 7)]
+    assert [each.span for each in nodes.nodes_in(whole(text))] == [Span(0, 13), Span(17, 20)]
+    assert nodes.undecided_in(whole(text)) == (Span(11, 16),)
 
 
-def test_what_is_nested_too_deep_is_undecided_to_the_end() -> None:
-    text = "`a`\n\n" + "> " * 1000 + "`b`\n\n`c`\n"
+def test_section_that_is_nested_too_deep_is_undecided() -> None:
+    before, deep, behind = "`a`\n\n", "# b\n\n" + "> " * 1000 + "`b`\n\n`c`\n\n", "# d\n\n`d`\n"
+    text = before + deep + behind
     nodes = inline_map(text)
 
-    assert nodes.nodes_in(whole(text))[0].span == Span(0, 3)
+    assert [text[each.span.start : each.span.end] for each in nodes.nodes_in(whole(text))] == ["`a`", "`d`"]
+    assert nodes.undecided_in(whole(text)) == (Span(len(before), len(before + deep)),)
     assert nodes.undecided_in(Span(0, 3)) == ()
-    assert nodes.undecided_in(whole(text)) == (Span(5, len(text)),)
 
 
-@pytest.mark.parametrize("destination", ["u", "x"])
-def test_destination_that_the_parser_reads_elsewhere_is_undecided(destination: str) -> None:
-    """It takes a label for that of the link which only stands behind a failed destination."""
-    text = f"[](x #[a] `b`\n\n[a]: {destination}"
+def test_section_that_the_parser_fails_on_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(text: str, *_: object) -> Iterator[EventBatch]:
+        if "panic" in text:
+            raise ParserFailure
+        return event_batches(text)
+
+    monkeypatch.setattr(event_nodes, "event_batches", fail)
+    text = "# panic\n\n`a`\n\n# b\n\n`b`\n"
     nodes = inline_map(text)
-    found = [text[each.span.start : each.span.end] for each in nodes.nodes_in(whole(text))]
 
-    assert nodes.undecided_in(whole(text)) == (Span(0, 9),)
-    assert found == ["`b`", f"[a]: {destination}"]
+    assert [each.span for each in nodes.nodes_in(whole(text))] == [Span(19, 22)]
+    assert nodes.undecided_in(whole(text)) == (Span(0, 14),)
+
+
+def test_labels_and_footnotes_of_other_sections_are_known() -> None:
+    text = "[a] [^1] ![][b] [^2]\n\n# h\n\n[a]: u\n\n[^1]: n\n\n# i\n\n[a]: v\n[b]: w\n\n[a]\n"
+    nodes = inline_map(text).nodes_in(whole(text))
+
+    assert [(text[each.span.start : each.span.end], each.href) for each in nodes] == [
+        ("[a]", "u"),
+        ("[^1]", ""),
+        ("![][b]", "w"),
+        ("[a]: u", "u"),
+        ("[^1]:", ""),
+        ("[a]: v", "v"),
+        ("[b]: w", "w"),
+        ("[a]", "u"),
+    ]
 
 
 @pytest.mark.parametrize(

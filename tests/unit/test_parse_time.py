@@ -8,7 +8,6 @@ import pytest
 from mdplan.markdown.blocks.block_pass import pass_blocks
 from mdplan.markdown.blocks.parse_time import ParseTimeout, in_time, parse_time, timed
 from mdplan.markdown.inline.inline_nodes import InlineMap
-from mdplan.markdown.inline.inline_recorder import record_nodes
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
@@ -34,9 +33,9 @@ HARD = {
     "lazy lines": lambda: pass_blocks("- a\nb\n" * 500, LineIndex("- a\nb\n" * 500)),
     "rows": lambda: pass_blocks("|a|\n|-|\n" + "|b|\n" * 500, LineIndex("|a|\n|-|\n" + "|b|\n" * 500)),
     "columns": lambda: pass_blocks("|x" * 9_000 + "\n" + "|-" * 9_000, LineIndex("a\nb")),
-    "brackets": lambda: record_nodes("[a](b) " * 500, {}),
-    "stars": lambda: record_nodes("*a **a " * 500, {}),
-    "signs": lambda: record_nodes("<&\\\\" * 500, {}),
+    "brackets": lambda: nodes("[a](b) " * 500),
+    "stars": lambda: nodes("*a **a " * 500),
+    "signs": lambda: nodes("<&\\\\" * 500),
     "cells": lambda: nodes("|`a`|\n|-|\n" + "|`b`|\n" * 500),
 }
 

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 from markdown_it.rules_block import lheading
 
-from mdplan.markdown.blocks.parser import block_parser, column_parser, inline_parser, new_block_parser
+from mdplan.markdown.blocks.parser import block_parser, inline_parser, new_block_parser
 from tests.properties.hostile_markdown import random_document
 
 # What stands before a paragraph, and what behind it.
@@ -48,18 +48,6 @@ def test_blocks(text: str, expected: list[str]) -> None:
 
 def test_inline_content_is_left_alone_by_the_block_pass() -> None:
     assert block_parser().parse("`a`")[1].children == []
-
-
-def test_columns_are_those_of_the_text_behind_the_marks_of_containers() -> None:
-    text = "> - [^a]: b\n>\n> a | b\n> -|-\n>   c\n\n- [r]:\n   u\n"
-
-    tokens = column_parser().parse(text)
-
-    assert [(token.type, token.meta["columns"]) for token in tokens if "columns" in token.meta] == [
-        ("footnote_reference_open", (4, 1)),
-        ("table_open", (2, 2, 4)),
-        ("definition", (2, 3)),
-    ]
 
 
 def test_destinations_stay_as_they_are_written() -> None:

@@ -24,6 +24,7 @@ from mdplan.planning.verify import verify
 from mdplan.requests.reader import read_batch
 from mdplan.text.diff.diff import file_diff
 from mdplan.text.source import Source
+from mdplan.text.span import Span
 from tests.no_other_files import NoOtherFiles
 
 Edit = dict[str, Any]
@@ -129,7 +130,13 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
         monkeypatch.setattr(module, function, recorded)
 
     record(outline, "parse_blocks", "outline")
-    record(inline_nodes, "parse_inline_blocks", "inline")
+    find_nodes = inline_nodes.find_nodes
+
+    def recorded_nodes(text: str, span: Span, *arguments: object) -> object:
+        lengths["inline"].append(len(span))
+        return find_nodes(text, span, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(inline_nodes, "find_nodes", recorded_nodes)
     record(payload, "parse_blocks", "payload")
     record(heading_source, "parse_blocks", "heading")
     return lengths

@@ -11,7 +11,7 @@ They keep no state of a parse, so threads share them; building one twice in a ra
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal
 
 from mdplan.markdown.blocks.parse_time import in_time
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
     BlockRule = Callable[[StateBlock, int, int, bool], bool]
-
-_Rule = TypeVar("_Rule")
 
 # What the block pass takes; a list counts twice (list and item).
 MAX_NESTING: Final = 400
@@ -51,22 +49,6 @@ def block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
     and front matter; deep nesting can raise `RecursionError`.
     """
     return new_block_parser(max_nesting)
-
-
-@cache
-def column_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
-    """Parser of blocks and footnote definitions, which are containers, that notes columns.
-
-    The first token of a table, a link reference definition and a footnote definition has in
-    ``meta["columns"]`` the 0-based column at which the text of each of its lines starts.
-    """
-    parser = new_block_parser(max_nesting)
-    ruler = parser.block.ruler
-    rules = rule_functions(ruler)
-    for name in (_TABLE, "footnote_def"):
-        ruler.at(name, _with_columns(rules[name]), {"alt": _INTERRUPTS_PARAGRAPHS})
-    ruler.at("reference", _with_columns(rules["reference"]))
-    return parser
 
 
 @cache
@@ -147,7 +129,7 @@ def inert_parser(max_nesting: int) -> "MarkdownIt":
     return parser.use(gfm_autolink_plugin)
 
 
-def rule_functions(ruler: "Ruler[_Rule]") -> dict[str, _Rule]:
+def rule_functions(ruler: "Ruler[BlockRule]") -> "dict[str, BlockRule]":
     """Active rules of one of the parser's rulers, by name, in order."""
     return dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))
 
@@ -279,24 +261,6 @@ def _with_lines(rule: "BlockRule") -> "BlockRule":
         return found
 
     return with_lines
-
-
-def _with_columns(rule: "BlockRule") -> "BlockRule":
-    """`rule`, noting on its first token at which columns the text of its lines starts."""
-
-    def with_columns(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
-        if silent:
-            return rule(state, start_line, end_line, True)
-        before = len(state.tokens)
-        found = rule(state, start_line, end_line, False)
-        if found:
-            state.tokens[before].meta["columns"] = tuple(
-                state.bMarks[line] + state.tShift[line] - (state.src.rfind("\n", 0, state.bMarks[line]) + 1)
-                for line in range(start_line, state.line)
-            )
-        return found
-
-    return with_columns
 
 
 def _unchanged(text: str) -> str:

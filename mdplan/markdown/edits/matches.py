@@ -136,8 +136,6 @@ def _protected_nodes(outline: Outline, match: Span, kinds: frozenset[NodeKind]) 
     """Excluded inline nodes that touch `match`, after the stretches in which none can be proven."""
     # What an empty match at the edge of a node would be inserted into stands beside it.
     around = match if len(match) else Span(max(match.start - 1, 0), match.end + 1)
-    if outline.inline.is_plain(around):
-        return
     for span in outline.inline.undecided_in(around):
         yield _Protected(UNDECIDED, span, span, span)
     for node in outline.inline.nodes_in(around):

@@ -1,161 +1,142 @@
-"""Where bare URLs and mail addresses begin and end in text (GFM, autolinks extension; as on GitHub).
-
-These are the rules of the parser of record, which it is compared with. A domain beyond ASCII is left to it.
-"""
+"""Bare URLs and mail addresses in text (GFM, section 6.9): the rules of cmark-gfm, which GitHub uses."""
 
 import re
+import unicodedata
+from collections.abc import Iterator
 from typing import Final
 
-from mdplan.markdown.blocks.undecided import Undecided
+from mdplan.markdown.blocks.parse_time import in_time
 
-# What may stand before a bare URL, if anything does.
-_BEFORE: Final = frozenset(" \t\r\n*_~(")
-_WHITE: Final = re.compile(r"[ \t\r\n\0\x0b\x0c]")
-# What ends the search for a bare URL, itself included.
-SEARCH_END: Final = re.compile(r"[ \t\n\r\x0b\x0c]")
-_LONGEST: Final = 2_000
-_DOMAIN: Final = re.compile(r"""[^\s!"#%&'()*,/:;?@\[\\\]{}]*""")
-PROTOCOLS: Final = ("http", "https", "mailto", "xmpp")
-_LOCAL_OF_PROTOCOL: Final = re.compile(r"[A-Za-z0-9.+_-]+@")
-_AT_END: Final = frozenset("?!.,:*_~'\"[]")
-_MANY_DOTS: Final = 10
+# Where a bare URL is noticed: behind its protocol, or at its start.
+URL_SIGN: Final = re.compile(r"(?i:(?<=http)|(?<=https)|(?<=ftp))://|www\.")
+
+_PROTOCOLS: Final = ("https", "http", "ftp")
+# What may stand before `www.`, if anything does.
+_BEFORE: Final = frozenset(" \t\r\n\f*_~(")
+_END: Final = re.compile(r"[ \t\r\n\f<]")
+# Unicode's other punctuation also ends a domain.
+_NOT_IN_DOMAIN: Final = re.compile(r"""[\s!-,/:-@\[\]^`{-~]|[^\x00-\x7f]""")
+_MAX_DOTS: Final = 10
+_AT_END: Final = frozenset("?!.,:*_~'\"")
+_LOCAL_PART: Final = frozenset(".+-_")
+_MAIL_PROTOCOLS: Final = ("mailto", "xmpp")
 
 
-def bare_url(source: str, at: int, stop: int) -> tuple[int, int, str] | None:
-    """Start, end and destination of the bare URL or address that is noticed at `at`; None for no such.
+def bare_url(text: str, sign: int, begin: int, stop: int) -> tuple[int, int, str] | None:
+    """Start, end and destination of the bare URL that has its sign at the offset `sign`, or None.
 
-    That is at its ``w``, at the ``:`` behind its protocol, or at its ``@``; it ends before `stop`. Raises
-    `Undecided` for what is too long, or not ASCII.
+    It lies in inline content, the line of which begins at the offset `begin` and ends before `stop`.
     """
-    sign = source[at]
-    if sign == "w":
-        return _www(source, at, stop)
-    return _mail(source, at, stop) if sign == "@" else _with_protocol(source, at, stop)
-
-
-def _www(source: str, at: int, stop: int) -> tuple[int, int, str] | None:
-    if not source.startswith("www.", at, stop) or not _may_begin(source, at):
+    if text[sign] == "w":
+        start, domain = sign, sign
+        if sign > begin and text[sign - 1] not in _BEFORE:
+            return None
+    else:
+        before = text[max(begin, sign - len("https")) : sign].lower()
+        protocol = next((each for each in _PROTOCOLS if before.endswith(each)), "")
+        start, domain = sign - len(protocol), sign + len("://")
+        if not protocol or (start > begin and _is_letter(text[start - 1])):
+            return None
+    end = _domain_end(text, domain, stop, needs_dot=start == domain)
+    if end is None:
         return None
-    last = _url_end(source, at, at + 4, stop, needs_dot=True)
-    return None if last is None else (at, last, f"http://{source[at:last]}")
+    white = _END.search(text, end, stop)
+    end = _without_punctuation(text, start, white.start() if white else stop)
+    prefix = "http://" if start == domain else ""
+    return (start, end, prefix + text[start:end]) if end > domain else None
 
 
-def _with_protocol(source: str, at: int, stop: int) -> tuple[int, int, str] | None:
-    start = next((at - len(name) for name in PROTOCOLS if source.endswith(name, 0, at)), -1)
-    if start < 0 or not _may_begin(source, start):
-        return None
-    if source[start] != "h":
-        return _mail_with_protocol(source, start, at + 1, stop)
-    # Something stands behind the slashes.
-    if not source.startswith("://", at, stop) or at + 3 == stop:
-        return None
-    last = _url_end(source, start, at + 3, stop, needs_dot=False)
-    return None if last is None else (start, last, source[start:last])
+def mail_addresses(text: str, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
+    """Start, end and destination of each bare mail or XMPP address between two offsets of a run of text."""
+    at = text.find("@", start, stop)
+    while at >= 0:
+        in_time()
+        behind = at + 1
+        first, protocol = _local_part(text, start, at)
+        end = _mail_domain_end(text, at, stop, is_xmpp=protocol == "xmpp") if first < at else None
+        if end is not None:
+            yield first, end, text[first:end] if protocol else f"mailto:{text[first:end]}"
+            start = behind = end
+        at = text.find("@", behind, stop)
 
 
-def _mail_with_protocol(source: str, start: int, at: int, end: int) -> tuple[int, int, str] | None:
-    local = _LOCAL_OF_PROTOCOL.match(source, at, end)
-    if local is None:
-        return None
-    is_xmpp = source[start] == "x"
-    last, dots = _mail_domain(source, local.end(), end, is_xmpp=is_xmpp)
-    if not dots or not (
-        (source[last - 1].isascii() and source[last - 1].isalpha()) or source[last - 1] == "."
-    ):
-        return None
-    return start, last, source[start:last]
-
-
-def _mail(source: str, at: int, end: int) -> tuple[int, int, str] | None:
-    start = at
-    # An underscore is a mark of emphasis, and no part of what stands before it.
-    while start and (_is_name(source[start - 1]) or source[start - 1] in ".+-"):
-        start -= 1
-        if at - start > _LONGEST:
-            raise Undecided
-    if start == at or not _may_begin(source, start):
-        return None
-    last, dots = _mail_domain(source, at + 1, end, is_xmpp=False)
-    if not dots or not (_is_name(source[last - 1]) or source[last - 1] == "."):
-        return None
-    return start, last, f"mailto:{source[start:last]}"
-
-
-def _mail_domain(source: str, at: int, end: int, *, is_xmpp: bool) -> tuple[int, int]:
-    """Where the domain of an address ends that begins at `at`, and how many dots it has; 0 for no domain."""
-    dots = slashes = 0
-    while at < end:
-        sign = source[at]
-        if sign == "@":
-            if not is_xmpp:
-                return at, 0
-        elif sign == "." and at + 1 < end and _is_name(source[at + 1]):
-            dots += 1
-        elif sign == "/" and is_xmpp and not slashes:
-            slashes = 1
-        elif not _is_name(sign) and sign not in "-_":
+def _domain_end(text: str, start: int, stop: int, *, needs_dot: bool) -> int | None:
+    """Where the domain from `start` on ends; None where it is none."""
+    at = start + 1
+    while found := _NOT_IN_DOMAIN.search(text, at, stop):
+        at = found.start()
+        if found[0].isascii() or found[0].isspace() or unicodedata.category(found[0]).startswith("P"):
             break
         at += 1
-    return at, dots
-
-
-def _is_name(sign: str) -> bool:
-    return sign.isascii() and sign.isalnum()
-
-
-def _may_begin(source: str, at: int) -> bool:
-    return at <= 0 or source[at - 1] in _BEFORE
-
-
-def _url_end(source: str, start: int, domain: int, stop: int, *, needs_dot: bool) -> int | None:
-    """Where the URL ends that begins at `start`, with its domain at `domain`; None where that is none."""
-    # The search ends behind the next white space.
-    white = SEARCH_END.search(source, start, min(stop, start + _LONGEST))
-    if white is None and stop > start + _LONGEST:
-        raise Undecided
-    end = white.end() if white else stop
-    last = _domain_end(source, domain, end, needs_dot=needs_dot)
-    return None if last is None else _trimmed(source, start, _up_to_white(source, last, end))
-
-
-def _domain_end(source: str, at: int, end: int, *, needs_dot: bool) -> int | None:
-    """Where the domain ends that begins at `at`; None where it is none."""
-    found = _DOMAIN.match(source, at, end)
-    assert found is not None, "it matches nothing too"
-    domain = found[0]
-    if at >= end:
+    else:
+        at = stop
+    if start >= stop:
         return None
-    if not domain.isascii() or (found.end() < end and not source[found.end()].isascii()):
-        raise Undecided
-    # No underscore may stand in what is between the last two dots, and behind them.
-    has_lines = any("_" in part for part in domain.split(".")[-2:])
-    is_whole = found.end() == end
-    if has_lines and (not is_whole or domain.count(".") <= _MANY_DOTS):
+    parts = text[start:at].split(".")
+    # In a long domain GitHub ignores underscores, in others those before the last two dots.
+    has_underscore = any("_" in part for part in parts[-2:])
+    if (has_underscore and len(parts) - 1 <= _MAX_DOTS) or (needs_dot and len(parts) == 1):
         return None
-    return found.end() if "." in domain or not needs_dot else None
+    return at
 
 
-def _up_to_white(source: str, at: int, end: int) -> int:
-    white = _WHITE.search(source, at, end)
-    return white.start() if white else end
-
-
-def _trimmed(source: str, start: int, end: int) -> int:
+def _without_punctuation(text: str, start: int, end: int) -> int:
     """`end` of a URL without the punctuation that belongs to the sentence around it."""
-    angle = source.find("<", start, end)
-    if angle >= 0:
-        end = angle
+    opening, closing = text.count("(", start, end), text.count(")", start, end)
     while end > start:
-        last = source[end - 1]
+        last = text[end - 1]
         if last in _AT_END:
             end -= 1
         elif last == ";":
             entity = end - 2
-            while entity > start and source[entity].isalpha():
+            while entity > start and _is_letter(text[entity]):
                 entity -= 1
-            end = entity if start <= entity < end - 2 and source[entity] == "&" else end - 1
-        elif last == ")" and source.count(")", start, end) > source.count("(", start, end):
+            end = entity if entity < end - 2 and text[entity] == "&" else end - 1
+        elif last == ")" and closing > opening:
+            closing -= 1
             end -= 1
         else:
             break
     return end
+
+
+def _local_part(text: str, start: int, at: int) -> tuple[int, str]:
+    """Where the part of an address before its ``@`` starts, and its protocol, if it has one."""
+    first, protocol = at, ""
+    while first > start:
+        sign = text[first - 1]
+        if sign == ":" and not protocol:
+            protocol = next((each for each in _MAIL_PROTOCOLS if text.endswith(each, start, first - 1)), "")
+            before = first - 1 - len(protocol)
+            if not protocol or (before > start and _is_letter_or_digit(text[before - 1])):
+                return first, ""
+            first = before
+        elif _is_letter_or_digit(sign) or sign in _LOCAL_PART:
+            first -= 1
+        else:
+            break
+    return first, protocol
+
+
+def _mail_domain_end(text: str, at: int, stop: int, *, is_xmpp: bool) -> int | None:
+    end, dots = at + 1, 0
+    while end < stop:
+        sign = text[end]
+        if sign == "@":
+            return None
+        if sign == "." and end + 1 < stop and _is_letter_or_digit(text[end + 1]):
+            dots += 1
+        elif not (_is_letter_or_digit(sign) or sign in "-_" or (sign == "/" and is_xmpp)):
+            break
+        end += 1
+    if not dots or not (_is_letter(text[end - 1]) or text[end - 1] == "."):
+        return None
+    return _without_punctuation(text, at, end)
+
+
+def _is_letter(sign: str) -> bool:
+    return sign.isascii() and sign.isalpha()
+
+
+def _is_letter_or_digit(sign: str) -> bool:
+    return sign.isascii() and sign.isalnum()

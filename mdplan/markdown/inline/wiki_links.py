@@ -1,4 +1,4 @@
-"""Wiki links, ``[[page#anchor|text]]``: no part of CommonMark, but wikis and notes live by them."""
+"""Wiki links, ``[[page#anchor|text]]``: no part of CommonMark, but wikis and notes use them."""
 
 import re
 from bisect import bisect_right
@@ -9,33 +9,49 @@ from mdplan.markdown.inline.inline_node import InlineKind, InlineNode
 from mdplan.text.span import Span
 
 # In a table the pipe is written with a backslash, which some programs write everywhere.
-_WIKI_LINK: Final = re.compile(r"\[\[(?P<target>[^\s\[\]|\\][^\[\]|\\\n]*)(?:\\?\|(?P<text>[^\[\]\n]*))?\]\]")
+_WIKI_LINK: Final = re.compile(
+    r"\[\[(?P<target>[^\s\[\]|\\][^\[\]|\\\r\n]*)(?:\\?\|(?P<text>[^\[\]\r\n]*))?\]\]"
+)
 
 
-def wiki_links(content: str, nodes: Iterable[InlineNode], undecided: Sequence[Span]) -> Iterator[InlineNode]:
-    """Wiki links in `content` that stand in ordinary text or in the text of a link.
+def wiki_links(
+    text: str, places: Iterable[tuple[int, int]], nodes: Iterable[InlineNode], undecided: Sequence[Span]
+) -> Iterator[InlineNode]:
+    """Wiki links in ordinary text or in the text of a link.
 
-    `nodes` are the other inline nodes of the content; CommonMark's own links come before wiki links.
+    `places` are the offsets of ``[[`` in the inline content of `text`, each with the end of that content;
+    `nodes` are the other inline nodes: CommonMark's own links come before wiki links.
     """
-    if "[[" not in content:
-        return
     taken = sorted([*undecided, *(span for node in nodes for span in _outside_of_text(node))])
     ends = [span.end for span in taken]
-    for match in _WIKI_LINK.finditer(content):
+    last = 0
+    for start, stop in places:
+        match = _WIKI_LINK.match(text, start, stop) if start >= last else None
+        if match is None:
+            continue
         span = Span(*match.span())
         behind = bisect_right(ends, span.start)
         if behind < len(taken) and taken[behind].start < span.end:
             continue
-        if _is_escaped(content, span.start):
+        if is_escaped(text, span.start):
             continue
-        text = match.span("text")
+        last = span.end
+        shown = match.span("text")
         yield InlineNode(
             kind=InlineKind.WIKI_LINK,
             span=span,
             destination=Span(*match.span("target")),
-            text=None if text[0] < 0 else Span(*text),
+            text=None if shown[0] < 0 else Span(*shown),
             href=match["target"],
         )
+
+
+def is_escaped(text: str, at: int) -> bool:
+    """Whether an odd number of backslashes stands before `at`."""
+    first = at
+    while first and text[first - 1] == "\\":
+        first -= 1
+    return (at - first) % 2 == 1
 
 
 def _outside_of_text(node: InlineNode) -> Iterator[Span]:
@@ -44,10 +60,3 @@ def _outside_of_text(node: InlineNode) -> Iterator[Span]:
         yield Span(node.text.end, node.span.end)
     else:
         yield node.span
-
-
-def _is_escaped(content: str, at: int) -> bool:
-    first = at
-    while first and content[first - 1] == "\\":
-        first -= 1
-    return (at - first) % 2 == 1

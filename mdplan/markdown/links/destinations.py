@@ -13,6 +13,7 @@ from typing import Final
 from mdplan.markdown.blocks.blocks import BlockKind
 from mdplan.markdown.inline.html_attributes import HtmlAttribute, unescaped
 from mdplan.markdown.inline.inline_node import InlineKind, InlineNode
+from mdplan.markdown.inline.link_parts import unescape
 from mdplan.markdown.links.targets import attributes_in, nodes_near, percent_decoded
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.span import Span
@@ -86,9 +87,7 @@ def understood(written: str, form: Form) -> str:
     """What `written` means in `form`, with escapes and entities resolved, but not percent-decoded."""
     match form:
         case Form.BARE | Form.ANGLE:
-            from markdown_it.common.utils import unescapeAll
-
-            return unescapeAll(written)
+            return unescape(written)
         case Form.QUOTED | Form.UNQUOTED:
             return unescaped(written)
         case Form.WIKI:

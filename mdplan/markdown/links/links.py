@@ -10,6 +10,7 @@ from typing import Final
 
 from mdplan.markdown.blocks.blocks import INLINE_KINDS
 from mdplan.markdown.inline.inline_node import InlineKind, InlineNode
+from mdplan.markdown.inline.link_parts import normalized_label
 from mdplan.markdown.links.targets import attributes_in, is_resolved, nodes_near, resolvable_targets, whole
 from mdplan.markdown.outline.anchors import heading_slug
 from mdplan.markdown.outline.outline import Outline
@@ -252,8 +253,6 @@ def _labels(outline: Outline, kind: InlineKind) -> frozenset[str]:
 
 def _normalized(outline: Outline, label: Span) -> str:
     """Label as labels are compared (CommonMark 0.31.2, 4.7), without what begins its further lines."""
-    from markdown_it.common.utils import normalizeReference
-
     # The backslash of an escaped pipe belongs to the table; elsewhere all labels lose it alike.
     written = _LINE_BREAK.sub(" ", outline.source.text[label.start : label.end]).replace("\\|", "|")
-    return normalizeReference(written)
+    return normalized_label(written)

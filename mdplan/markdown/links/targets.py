@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from mdplan.markdown.blocks.block import WITH_CONTENT, Block, BlockKind
+from mdplan.markdown.blocks.block import Block, BlockKind
 from mdplan.markdown.inline.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline.anchors import GITHUB_PREFIX, Anchor
 from mdplan.markdown.outline.outline import Outline
@@ -13,7 +13,6 @@ from mdplan.text.span import Span
 
 if TYPE_CHECKING:
     from mdplan.markdown.inline.html_attributes import HtmlAttribute
-    from mdplan.markdown.inline.plain_inline import Labels
 
 _ALWAYS: Final = frozenset({"", "top"})
 _TEXT_FRAGMENT: Final = ":~:"
@@ -45,42 +44,12 @@ def explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
         mark = with_anchor() if "<" in text and _ANCHOR_SIGN.search(text) else None
         found = {
             attribute.value_span: attribute.value
-            for attribute in (_attributes_with(outline, mark) if mark else ())
+            for attribute in (attributes_in(outline, whole(outline), mark) if mark else ())
             if attribute.value
             and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
         }
         outline.explicit_anchors = tuple((found[span], span) for span in sorted(found))
     return outline.explicit_anchors
-
-
-def _attributes_with(outline: Outline, mark: re.Pattern[str]) -> "Iterator[HtmlAttribute]":
-    """All attributes in blocks that hold `mark`; the parser is loaded only where they are not plain."""
-    text = outline.source.text
-    # A footnote holds blocks that the tree has elsewhere.
-    is_plain = outline.tree.is_scanned and "\0" not in text and "[^" not in text
-    labels: dict[str, str] | None = None if "]:" in text else {}
-    for block in leaves_holding(outline, whole(outline), mark):
-        found = _plain_attributes(text, block, lambda: labels) if is_plain else None
-        yield from attributes_in(outline, block.span, mark) if found is None else found
-
-
-def _plain_attributes(text: str, block: Block, labels: "Labels") -> "list[HtmlAttribute] | None":
-    """Attributes in the inline content of `block`; None where they are not told without the parser.
-
-    The content has to stand in one piece in `text`, and nowhere else in the block.
-    """
-    start, end = block.span.start, block.span.end
-    if block.kind not in WITH_CONTENT or text.count(block.content, start, end) != 1:
-        return None
-    from mdplan.markdown.inline.html_attributes import html_attributes
-    from mdplan.markdown.inline.plain_inline import plain_nodes
-
-    nodes = plain_nodes(block.content, labels)
-    if nodes is None:
-        return None
-    at = text.find(block.content, start, end)
-    tags = [node.span for node in nodes if node.kind is InlineKind.HTML]
-    return [each for tag in tags for each in html_attributes(text, Span(tag.start + at, tag.end + at))]
 
 
 def resolvable_targets(outline: Outline) -> frozenset[str]:

@@ -1,8 +1,10 @@
-"""Links that are told without a parser: how many, and which of them lead to nothing."""
+"""Links are counted by kind, and those of a document into itself that lead to nothing are listed."""
+
+from dataclasses import fields
 
 import pytest
 
-from mdplan.markdown.links.plain_links import plain_links
+from mdplan.markdown.links.links import count_links, local_links
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.source import Source
 from mdplan.text.span import Span
@@ -11,10 +13,12 @@ from mdplan.text.span import Span
 def check(text: str, expected: str, broken: list[tuple[int, str]] | None = None) -> None:
     """`expected` are the counts that are not 0, as ``name number``."""
     outline = Outline(Source.from_text(text))
-    found = plain_links(outline, Span(0, len(text)))
-    assert found is not None
-    counts = " ".join(f"{name} {count}" for name, count in found.counts.items() if count)
-    assert (counts, found.broken) == (expected, broken or [])
+    found = count_links(outline)
+    counts = ((each.name, getattr(found, each.name)) for each in fields(found))
+    links = local_links(outline, [Span(0, len(text))])
+
+    assert " ".join(f"{name} {count}" for name, count in counts if count) == expected
+    assert [(link.line, link.target) for link in links if not link.resolves] == (broken or [])
 
 
 @pytest.mark.parametrize(
@@ -25,7 +29,7 @@ def check(text: str, expected: str, broken: list[tuple[int, str]] | None = None)
         ("[![badge](a.svg)](b) ![c][d]\n\n[d]: e.png\n", "inline 1 image 2"),
         ("[a][B  c], [b\nC], [b c][] and [nothing][here]\n\n[b c]: d\n", "reference 3"),
         ("<https://a.b> https://c.d. (www.e.f) me@g.hi <me@g.hi> mailto:me@g.hi\n", "autolink 6"),
-        ("[see www.a.b](c) <a href='d'>http://e.f</a> *http://g.h*\n", "inline 1 autolink 1 html 1"),
+        ("[see www.a.b](c) <a href='d'>http://e.f</a> *http://g.h*\n", "inline 1 autolink 2 html 1"),
         (
             "# [a](b) #c\n\n[d](e)\n===\n\n| [f](g) | `|\n|---|---|\n| h | <ij:k> | [k](l) |\n",
             "inline 3 autolink 1",
@@ -51,22 +55,3 @@ def test_fragments_that_name_nothing_are_told_with_their_lines() -> None:
         "inline 4 html 2",
         [(3, "#two"), (5, "#three"), (5, "#four"), (7, "#five"), (14, "#seven")],
     )
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a[^1]\n\n[^1]: b\n",
-        "a [^1] b\n",
-        "[a](b&amp;c)\n",
-        "[[#nothing]]\n",
-        "| [a](b\\|c) |\n|---|\n",
-        "[a]\n\n[a]: b\n  'c'\n",
-        "[" * 50 + "a" + "](b)" * 50 + "\n",
-        "https://äöü.example\n",
-        "x <!-- a -- b -->\n",
-        "a\0 [b](c)\n",
-    ],
-)
-def test_what_only_the_parser_can_tell_is_left_to_it(text: str) -> None:
-    assert plain_links(Outline(Source.from_text(text)), Span(0, len(text))) is None
