@@ -39,6 +39,8 @@ class LinkedFiles:
 
     def at(self, path: str) -> Held:
         """What is at `path`, from the root; links and what must not be looked at count as something."""
+        if self._root.scope.is_limited and self._root.scope.refusal(path, path) is not None:
+            return Held.OTHER
         folder = folder_of(path)
         if folder not in self._folders:
             self._folders[folder] = self._listed(folder)

@@ -57,6 +57,21 @@ class PastTransaction:
         return self.stored.id
 
     @property
+    def shown_paths(self) -> frozenset[str]:
+        """Its files that `--allow` and `--deny` leave, relative to the root."""
+        scope = self.root.scope
+        return frozenset(
+            file.path
+            for file in self.stored.files
+            if not scope.is_limited or scope.refusal(file.path, file.path) is None
+        )
+
+    @property
+    def hides_files(self) -> bool:
+        """Whether `--allow` or `--deny` exclude one of its files: then no text of it leaves."""
+        return len(self.shown_paths) < len({file.path for file in self.stored.files})
+
+    @property
     def is_committed(self) -> bool:
         """Whether it stands, or stood until it was undone; False for one that recovery rolled back."""
         return self.stored.state == _COMMITTED
@@ -97,7 +112,7 @@ class PastTransaction:
         if plan is None or then is None:
             return None
         prefix = f"{then}:" if then else ""
-        if not all(path.startswith(prefix) for change in plan.files for path in _paths(change)):
+        if not all(path.startswith(prefix) for change in plan.files for path in changed_paths(change)):
             return None
         files = tuple(
             replace(
@@ -136,7 +151,7 @@ class History:
         self._workspace = workspace
 
     def newest_first(self) -> Iterator[PastTransaction | Diagnostic]:
-        """All transactions of all roots, read as they are asked for."""
+        """The transactions of all roots, read as they are asked for; those of hidden files alone are not."""
         streams = [list_root(root) for root in self._workspace.roots]
         return streams[0] if len(streams) == 1 else heapq.merge(*streams, key=_age)
 
@@ -186,9 +201,11 @@ class History:
 
 
 def list_root(root: Root) -> Iterator[PastTransaction | Diagnostic]:
-    """The transactions of `root`, the newest first."""
+    """The transactions of `root` with a file that may be shown, the newest first."""
     for found in transactions(root):
-        yield found if isinstance(found, Diagnostic) else PastTransaction(root, found)
+        past = found if isinstance(found, Diagnostic) else PastTransaction(root, found)
+        if isinstance(past, Diagnostic) or past.shown_paths or not past.stored.files:
+            yield past
 
 
 def _age(found: PastTransaction | Diagnostic) -> float:
@@ -196,7 +213,8 @@ def _age(found: PastTransaction | Diagnostic) -> float:
     return float("-inf") if isinstance(found, Diagnostic) else -(found.committed_at or 0.0)
 
 
-def _paths(change: FileChange) -> tuple[str, ...]:
+def changed_paths(change: FileChange) -> tuple[str, ...]:
+    """The path of a change, and the new one where it renames the file."""
     return (change.path,) if change.new_path is None else (change.path, change.new_path)
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from mdplan.diagnostics import Diagnostic, Problems, Severity
-from mdplan.engine.history import History, PastTransaction
+from mdplan.engine.history import History, PastTransaction, changed_paths
 from mdplan.engine.undo import Undoing
 from mdplan.planning.results.summary import file_report
 from mdplan.reports.base import refusal
@@ -103,9 +103,13 @@ def _changed(past: PastTransaction, name: FileName) -> bool:
 
 
 def _entry(past: PastTransaction, undone_by: str | None) -> TransactionEntry:
-    plan = past.plan_now()
+    plan, shown = past.plan_now(), past.shown_paths
     if plan is not None:
-        files = tuple(file_report(change) for change in plan.files if not change.is_no_op)
+        files = tuple(
+            file_report(change)
+            for change in plan.files
+            if not change.is_no_op and shown.issuperset(map(past.relative, changed_paths(change)))
+        )
     else:
         files = tuple(
             FileReport(
@@ -117,11 +121,12 @@ def _entry(past: PastTransaction, undone_by: str | None) -> TransactionEntry:
                 lines_removed=0,
             )
             for file in past.stored.files
+            if file.path in shown
         )
     return TransactionEntry(
         transaction=past.id,
         state=past.stored.state,
-        undoable=past.is_committed and past.stored.undoable and plan is not None,
+        undoable=past.is_committed and past.stored.undoable and plan is not None and not past.hides_files,
         files=files,
         root=past.root.name or None,
         plan_id=past.plan_id,

@@ -39,7 +39,17 @@ class PlanLibrary:
         return store.save_plan(plan.plan_id, document or write_document(plan), now)
 
     def load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
-        """The plan `plan_id`, and its root. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, PLAN_OUTDATED."""
+        """The plan `plan_id`, and its root. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, PLAN_OUTDATED.
+
+        A plan with a file that `--allow` or `--deny` excludes is not found.
+        """
+        loaded = self._load(plan_id)
+        if isinstance(loaded, Diagnostic):
+            return loaded
+        paths = (path for change in loaded[0].files for path in (change.path, change.new_path) if path)
+        return _NOT_FOUND if self._workspace.hides(*paths) else loaded
+
+    def _load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
         for root, store in self._stores:
             document = store.load_plan(plan_id)
             if document is not None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Literal, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Severity
-from mdplan.engine.pending import cut_off
+from mdplan.engine.pending import cut_off, without_hidden
 from mdplan.reports.history import ForeignFile, ForeignTransaction, HistoryReport, RecoverReport
 from mdplan.reports.plan import ApplyReport, PlanReport, RecoveredTransactions
 from mdplan.storage.fs.errors import StorageRefused
@@ -43,7 +43,7 @@ class Recovery:
         for root in self._workspace.roots:
             if pending(root):
                 with locked(root, self._lock_timeout) as lock:
-                    recovered.append(recover(lock, settles=False))
+                    recovered.append(self._shown(recover(lock, settles=False)))
         return recovered
 
     def recover(
@@ -61,9 +61,10 @@ class Recovery:
                 if not has_journal(root):
                     continue
                 with locked(root, self._lock_timeout) as lock:
-                    recovered.append(recover(lock, settles=True, foreign=foreign, keep=keep))
+                    done = recover(lock, settles=True, foreign=foreign, keep=keep)
+                    recovered.append(self._shown(done))
             except StorageRefused as refused:
-                problems += refused.problems
+                problems += without_hidden(self._workspace, refused.problems)
         problems += (problem for each in recovered for problem in each.problems)
         errors = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
         return RecoverReport(
@@ -86,12 +87,21 @@ class Recovery:
                 found += (_foreign_of(root, commit) for commit in foreign_commits(root))
         return tuple(found)
 
+    def _shown(self, recovered: Recovered) -> Recovered:
+        """`recovered` without the names of files that `--allow` or `--deny` excludes."""
+        return replace(
+            recovered,
+            files=tuple(file for file in recovered.files if not self._workspace.hides(file)),
+            problems=without_hidden(self._workspace, recovered.problems),
+        )
+
 
 def _foreign_of(root: Root, commit: ForeignCommit) -> ForeignTransaction:
+    files = (file for file in commit.files if root.scope.refusal(file.path, file.path) is None)
     return ForeignTransaction(
         transaction=commit.transaction,
         root=root.name or None,
-        files=tuple(ForeignFile(file=root.show(file.path), action=file.action) for file in commit.files),
+        files=tuple(ForeignFile(file=root.show(file.path), action=file.action) for file in files),
     )
 
 

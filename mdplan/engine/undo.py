@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.snapshot import Documents
@@ -72,6 +73,8 @@ class Undoing:
         FILE_NOT_FOUND where files moved on; PARSE_TIMEOUT; those of reading.
         """
         committed = past.plan_now()
+        if past.hides_files:
+            return (_HIDDEN,)
         if committed is None:
             return (_without_plan(past),)
         return self._documents.timely_of(committed, lambda: self._plan(past, committed, rebases=rebases))
@@ -131,6 +134,8 @@ class Undoing:
         Errors: NOT_UNDOABLE where the history lacks old content.
         """
         plan = past.plan_now()
+        if past.hides_files:
+            return (_HIDDEN,)
         if plan is None:
             return (_without_plan(past),)
         plan = replace(plan, files=tuple(change for change in plan.files if not change.is_no_op))
@@ -209,6 +214,13 @@ def _unknown(transaction: str | None) -> Diagnostic:
         message=message,
         hint="see `mdplan history`; old transactions are forgotten",
     )
+
+
+_HIDDEN: Final = Diagnostic(
+    code=Code.PATH_OUTSIDE_ROOT,
+    message="the transaction changed a file that `--allow` or `--deny` excludes: it is not shown or undone",
+    hint="a person can undo it with `mdplan undo`, without these options",
+)
 
 
 def _without_plan(past: PastTransaction) -> Diagnostic:

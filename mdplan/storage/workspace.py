@@ -95,6 +95,16 @@ class Workspace:
             return replace(checked, file=visible(path))
         return FileName(root.name, checked)
 
+    def hides(self, *paths: str) -> bool:
+        """Whether `allow` or `deny` excludes one of `paths`, as `locate` takes them.
+
+        Everything that leaves a process asks this: content, diffs, plans, history, messages.
+        """
+        if not any(root.scope.is_limited for root in self.roots):
+            return False
+        found = map(self.locate, paths)
+        return any(isinstance(each, Diagnostic) and each.code is Code.PATH_OUTSIDE_ROOT for each in found)
+
     def contains(self, path: str) -> bool:
         """Whether the absolute `path` lies inside a root, by its name; it need not exist or be allowed."""
         return not isinstance(self._split_absolute(path), Diagnostic)
@@ -225,11 +235,18 @@ def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, 
 
 
 def _opens(root: Root, below: str) -> bool:
+    """Whether there is a folder `below`; under `allow` or `deny`, one with a file that they leave."""
     folder = root.open_folder(below)
     if isinstance(folder, Diagnostic):
         return False
     root.filesystem.release(folder)
-    return True
+    return not below or not root.scope.is_limited or _has_files(root, below)
+
+
+def _has_files(root: Root, folder: str) -> bool:
+    from mdplan.storage.fs.listing import files_below
+
+    return next(files_below(root, folder), None) is not None
 
 
 def _names(
@@ -237,14 +254,29 @@ def _names(
 ) -> Iterator[FileName] | Diagnostic:
     from mdplan.storage.fs.listing import files_below
 
-    opened = root.open_folder(folder)
-    if isinstance(opened, Diagnostic):
-        return opened
-    root.filesystem.release(opened)
+    if folder and root.scope.is_limited:
+        # A folder that has nothing to show is answered like one that is missing.
+        if not _opens(root, folder):
+            return _no_files(root, folder)
+    else:
+        opened = root.open_folder(folder)
+        if isinstance(opened, Diagnostic):
+            return opened
+        root.filesystem.release(opened)
     paths = files_below(root, folder, respect_gitignore=respect_gitignore)
     if glob is not None:
         paths = filter(compiled([glob]).match_file, paths)
     return (FileName(root.name, path) for path in paths)
+
+
+def _no_files(root: Root, folder: str) -> Diagnostic:
+    shown = root.show(folder)
+    return Diagnostic(
+        code=Code.FILE_NOT_FOUND,
+        message=f"there is no file below `{shown}` that may be read",
+        hint="name another folder; `--allow` and `--deny` limit what may be read and written",
+        file=shown,
+    )
 
 
 def _is_glob(below: str) -> bool:

@@ -2,7 +2,7 @@
 
 import os
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from mdplan.storage.fs.file_name import canonical_path, component_problem
@@ -28,14 +28,21 @@ def link_target(filesystem: FileSystem, folder: int, components: Sequence[str], 
     return target if isinstance(canonical_path(target), str) else None
 
 
-def similar_names(filesystem: FileSystem, folder: int, name: str) -> list[str]:
-    """Up to three names in `folder` that are most like `name`, the best first; case is not compared."""
+def similar_names(
+    filesystem: FileSystem, folder: int, name: str, is_shown: Callable[[str], bool]
+) -> list[str]:
+    """Up to three names in `folder` that are most like `name`, the best first; case is not compared.
+
+    Names for which `is_shown` is false are never compared.
+    """
     from difflib import get_close_matches
 
     try:
         names = sorted(entry.name for entry in filesystem.list(folder))[:_NAMES_COMPARED]
     except OSError:
         return []
-    by_folded = {each.casefold(): each for each in names if component_problem(each) is None}
+    by_folded = {
+        each.casefold(): each for each in names if component_problem(each) is None and is_shown(each)
+    }
     matches = get_close_matches(name.casefold(), by_folded, n=_NAMES_SHOWN, cutoff=0.6)
     return [by_folded[match] for match in matches]

@@ -135,6 +135,12 @@ class Root:
         folder, leaf = opened
         try:
             found = find(folder, leaf)
+            if isinstance(found, Diagnostic) and self.scope.hides_folder(path):
+                # Whether there is a denied folder of that name does not show.
+                shown = self.show(path)
+                found = Diagnostic(
+                    code=Code.FILE_NOT_FOUND, message=f"there is no file `{shown}`", file=shown
+                )
             return self.explained(found, folder, path) if isinstance(found, Diagnostic) else found
         finally:
             self.filesystem.release(folder)
@@ -197,18 +203,23 @@ class Root:
         from mdplan.storage.fs.path_hints import link_target
 
         target = link_target(self.filesystem, folder, components, self.path)
-        if target is None:
+        if target is None or isinstance(self.canonical(target), Diagnostic):
             return "it points to nothing inside the root; name a real file"
         return f"name `{self.show('/'.join([target, *rest]))}` instead"
 
     def _similar_hint(self, folder: int, components: list[str]) -> str:
         from mdplan.storage.fs.path_hints import similar_names
 
-        names = similar_names(self.filesystem, folder, components[-1])
-        paths = ["/".join([*components[:-1], name]) for name in names]
-        shown = [f"`{self.show(path)}`" for path in paths if isinstance(self.canonical(path), str)]
-        if shown:
-            return f"did you mean {', '.join(shown)}?"
+        def path_of(name: str) -> str:
+            return "/".join([*components[:-1], name])
+
+        def is_shown(name: str) -> bool:
+            path = path_of(name)
+            return isinstance(self.canonical(path), str) and not self.scope.hides_folder(path)
+
+        names = similar_names(self.filesystem, folder, components[-1], is_shown)
+        if names:
+            return f"did you mean {', '.join(f'`{self.show(path_of(name))}`' for name in names)}?"
         return f"a stat of `{self.show('/'.join(components[:-1]) or '.')}` lists the files that are there"
 
 

@@ -42,6 +42,11 @@ class Scope:
             tuple(allow), tuple(deny), compiled(allow) if allow else None, compiled(deny) if deny else None
         )
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is any glob."""
+        return bool(self.allow or self.deny)
+
     def refusal(self, path: str, shown: str) -> Diagnostic | None:
         """PATH_OUTSIDE_ROOT, naming the glob, when the canonical `path` may not be touched; else None."""
         if self._denied is not None:
@@ -53,6 +58,10 @@ class Scope:
                 shown, f"is not allowed by {', '.join(f'`{visible(g)}`' for g in self.allow[:5])}"
             )
         return None
+
+    def hides_folder(self, path: str) -> bool:
+        """Whether a glob denies a folder at the canonical `path`, as `drafts/` does."""
+        return self._denied is not None and self._denied.match_file(f"{path}/")
 
 
 def compiled(globs: Sequence[str]) -> "GitIgnoreSpec":
