@@ -27,6 +27,7 @@ from mdplan.text.span import Span
 
 BlockFact = tuple[str, int]
 InlineFact = tuple[str, str, str]
+Facts = list[BlockFact] | Counter[InlineFact]
 
 _EXTENSIONS = ["table", "tasklist", "strikethrough", "autolink"]
 _OPTIONS = cmark.Options.CMARK_OPT_SOURCEPOS | cmark.Options.CMARK_OPT_FOOTNOTES
@@ -51,6 +52,7 @@ _KINDS = {
 }
 # cmark-gfm leaves these destinations out.
 _UNSAFE = re.compile(r"(?:javascript|vbscript|file|data):", re.IGNORECASE)
+_FOOTNOTE_DEFINITION = re.compile(r"\[\^([^\]\s]+)\]:")
 # Content has none of the marks of containers that its lines have, and no backslash of an escaped pipe.
 _NOT_IN_CONTENT = re.compile(r"[\s>|\\\0\ufffd\x7f\udc80-\udcff]")
 
@@ -69,9 +71,9 @@ class Verdict(StrEnum):
 class Comparison:
     """What each parser sees of one text: blocks in document order, or inline nodes with their counts."""
 
-    mdplan: object
-    cmark: object
-    markdown_it: object
+    mdplan: Facts
+    cmark: Facts
+    markdown_it: Facts
 
     @property
     def verdict(self) -> Verdict:
@@ -109,10 +111,13 @@ def compare(text: str) -> Compared:
     if front_matter:
         end = front_matter.span.end
         text = "\n" * (LineIndex(text).line_at(end - 1)) + text[end:]
+    text += _unused_footnotes(text)
     lines = LineIndex(text)
     tree = parse_blocks(text, lines)
     page = _Page()
     page.feed(cmark.markdown_to_html_with_extensions(_encodable(text), _OPTIONS, extensions=_EXTENSIONS))
+    # Footnotes are at the end of the page.
+    page.blocks.sort(key=lambda block: block[1])
     ours = _block_facts(tree.blocks)
     theirs = _block_facts(pass_blocks(text, lines).blocks)
     found, whole = InlineMap(text, lines, tree=tree), Span(0, len(text))
@@ -121,6 +126,12 @@ def compare(text: str) -> Compared:
         Comparison(_headings(ours), _headings(page.blocks), _headings(theirs)),
         None if found.undecided_in(whole) else _inline(text, found.nodes_in(whole), page),
     )
+
+
+def _unused_footnotes(text: str) -> str:
+    """A paragraph with references to all footnotes, since cmark-gfm shows no others."""
+    labels = dict.fromkeys(_FOOTNOTE_DEFINITION.findall(text))
+    return "\n\n" + " ".join(f"[^{label}]" for label in labels) + "\n" if labels else ""
 
 
 def _inline(text: str, nodes: tuple[InlineNode, ...], page: "_Page") -> Comparison | None:
