@@ -20,7 +20,8 @@ class Settings:
     """Limits and choices of one engine. Times are in seconds, sizes in bytes.
 
     The history of a root keeps its newest transactions: up to `history_transactions` of them, and up to
-    `history_bytes` of old content. `report_characters` is for answers to agents.
+    `history_bytes` of old content. `report_characters` is for answers to agents. With `require_approval`, or
+    the variable MDPLAN_REQUIRE_APPROVAL, the engine commits only plans that a person approved.
 
     >>> settings = Settings(lock_timeout=2.0, max_file_bytes=1024 * 1024)
     >>> Engine.open(["."], settings=settings).stat({"file": "guide.md"}).ok
@@ -39,6 +40,7 @@ class Settings:
     history_transactions: int = 200
     history_bytes: int = 256 * 1024 * 1024
     report_characters: int = 50_000
+    require_approval: bool = False
 
     @property
     def of_documents(self) -> DocumentLimits:

@@ -56,6 +56,12 @@ def _remarks(entry: TransactionEntry) -> list[str]:
         remarks.append(f"undoes {shown(entry.undoes)}")
     if entry.undone_by is not None:
         remarks.append(f"undone by {shown(entry.undone_by)}")
+    if entry.actor is not None and entry.actor.startswith("client "):
+        remarks.append(f"by {shown(entry.actor)}")
+    if entry.approved is not None:
+        where = f" ({shown(entry.approved.channel)})" if entry.approved.channel else ""
+        over = " over a rejection" if entry.approved.overrides else ""
+        remarks.append(f"approved by {shown(entry.approved.decided_by)}{where}{over}")
     return remarks
 
 

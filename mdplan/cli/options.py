@@ -15,6 +15,16 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Decorator = Callable[[Decorated], Decorated]
 
 
+def approval_option(command: Decorated) -> Decorated:
+    """`command` with the option that lets it commit only approved plans."""
+    return click.option(
+        "--require-approval",
+        is_flag=True,
+        envvar="MDPLAN_REQUIRE_APPROVAL",
+        help="Commit only what a person approved (`mdplan review`); also by MDPLAN_REQUIRE_APPROVAL=1.",
+    )(command)
+
+
 class _Duration(click.FloatRange):
     """Finite numbers above 0."""
 

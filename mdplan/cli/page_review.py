@@ -55,7 +55,7 @@ def review_on_page(session: Session, plan: str | None, options: PageOptions) -> 
     from mdplan.plan import Plan
     from mdplan.web.serving import serve_page
 
-    engine = session.open_engine(needs_approval=True)
+    engine = session.open_engine(require_approval=True)
     at = ""
     if plan is not None:
         loaded = engine.library.load(plan)

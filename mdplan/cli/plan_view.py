@@ -130,6 +130,9 @@ def print_undone(session: Session, report: ApplyReport, *, is_redo: bool) -> Non
     rebased = ", carried over what was changed since" if report.rebased else ""
     done, back = ("Redone", "undo") if is_redo else ("Undone", "redo")
     console.note(f"{console.err.bold(done, 'green')}: {plan_size(report)}{rebased}.")
+    if report.undone is not None:
+        by = f" by {shown(report.undone.actor)}" if report.undone.actor else ""
+        console.note(f"That was the transaction {report.undone.transaction}{by}.")
     if report.receipt is not None:
         console.note(f"To {back}: {session.command_line('undo', report.receipt.transaction)}")
 

@@ -56,7 +56,7 @@ def propose(session: Session, batch: dict[str, Any], choice: Choice, check: "Che
 
     Without a terminal, and without `--yes`, the plan is saved and nothing is applied: exit code 1.
     """
-    engine = session.open_engine(needs_approval=choice.require_approval)
+    engine = session.open_engine(require_approval=choice.require_approval)
     while True:
         draft = engine.draft(batch)
         report = draft.report

@@ -4,7 +4,7 @@ import functools
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.cli.console import Console
@@ -36,20 +36,16 @@ class Session:
     shape: type[Report]
     limits: Mapping[LimitOption, Any]
 
-    def open_engine(self, *, needs_approval: bool = False) -> "Engine":
-        """Engine over the roots, which commits approved plans only where that `needs_approval`.
+    def open_engine(self, *, require_approval: bool = False) -> "Engine":
+        """Engine over the roots; with `require_approval` it commits approved plans only.
 
         Raises `StorageRefused`, which `engine_command` reports.
         """
         from mdplan.engine.engine import Engine
         from mdplan.settings import Settings
 
-        settings = Settings().limited(self.limits)
-        if not needs_approval:
-            return Engine(self._open_workspace(), settings)
-        from mdplan.engine.approval import approved_only
-
-        return Engine(self._open_workspace(), settings, approval=approved_only)
+        settings = replace(Settings().limited(self.limits), require_approval=require_approval)
+        return Engine(self._open_workspace(), settings)
 
     def open_files(self) -> "OutlinedFiles":
         """The files of the roots, for a command that only looks: it starts faster than an engine.

@@ -106,6 +106,9 @@ A person has to approve the plan before it is committed, and has not yet. See ho
     Code.PLAN_REJECTED: """\
 A person has rejected the plan, or one that it was derived from; the message has their comments. It is refused \
 everywhere, also where no approval is required. Make another plan that heeds them.""",
+    Code.STALE_DECISION: """\
+Somebody else decided about the plan after this page or terminal showed it, or its approval was used. Nothing was \
+recorded: look at the plan again, and decide then.""",
     Code.FILE_NOT_FOUND: """\
 There is no such file in the root. Files are named relative to it, with `/`. The nearest name is in the hint.""",
     Code.FILE_EXISTS: """\

@@ -1,53 +1,165 @@
-"""Commits of approved plans alone: the approval that an engine asks, and what callers are told of it."""
+"""The one gate before every commit: decisions of people about plans, and the setting that requires them."""
 
-from collections.abc import Iterator
-from typing import Final
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.plan import PREFIX, Plan
 from mdplan.reports.plan import Approved
 from mdplan.storage.fs.root import Root
-from mdplan.storage.user.decisions import Decision, DecisionStore, Verdict
+from mdplan.storage.user.decisions import Decision, DecisionStore, Outcome, Standing, Used
+from mdplan.storage.user.origins import Origins
 
+REQUIRE_APPROVAL_VARIABLE: Final = "MDPLAN_REQUIRE_APPROVAL"
+_OFF: Final = frozenset({"", "0", "false", "f", "no", "n", "off"})
 # Enough of a plan ID to name it on a command line.
 _SHORT: Final = len(PREFIX) + 16
 
+# Called with a plan that a person has to approve before it is committed.
+OnPending: TypeAlias = Callable[[Plan, Root], None]
+# A check of the caller's own: why a plan must not be committed now, or whose approval it has.
+Approval: TypeAlias = Callable[[Plan, Root], Problems | Approved]
 
-def approved_only(plan: Plan, root: Root) -> Problems | Approved:
-    """The approval of `plan` in the user's state directory, for `Engine.open(…, approval=approved_only)`.
 
-    Errors: APPROVAL_REQUIRED where nobody decided yet; PLAN_REJECTED, with the comment of who did, also for
-    a plan of which only a part was approved: that part is a plan of its own, which the message names.
+def approved_only(plan: Plan, root: Root) -> Problems:
+    """Why `plan` has no approval that a commit could use, for `Engine.open(…, approval=approved_only)`.
+
+    Errors: APPROVAL_REQUIRED where nobody decided or the approval was used, PLAN_REJECTED where somebody
+    rejected it.
 
     >>> strict = Engine.open(["."], approval=approved_only)
-    >>> batch = {"file": "guide.md", "edits": [{"op": "set_front_matter", "key": "status", "value": "done"}]}
-    >>> strict.apply({"planId": strict.plan(batch).plan_id}).error.code.value
+    >>> tick = {"op": "set_task", "item": "It has water.", "done": True}
+    >>> strict.apply({"file": "guide.md", "edits": [tick]}).error.code.value
     'APPROVAL_REQUIRED'
+    >>> strict.close()
     """
-    decision = DecisionStore(root.path).of(plan.plan_id)
-    if decision is None:
-        return (_required(plan.plan_id),)
-    if decision.approves:
-        return Approved(
-            decided_by=decision.decided_by,
-            decided_at=decision.decided_at,
-            comment=" ".join(_comments(decision)),
-        )
-    return (_rejected(decision),)
+    cleared = ApprovalGate(is_required=True).check(plan, root)
+    return () if isinstance(cleared, Clearance) else cleared
 
 
-def _required(plan_id: str) -> Diagnostic:
+def no_approval(plan: Plan, root: Root) -> Problems:
+    """Allow every plan."""
+    del plan, root
+    return ()
+
+
+def ignore_pending(plan: Plan, root: Root) -> None:
+    """Do nothing."""
+    del plan, root
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clearance:
+    """A plan may be committed now. `approved` is the approval that the commit uses, None where there is none.
+
+    `version` is the version of the decisions that the gate saw; None where the approval is not one of them.
+    """
+
+    approved: Approved | None
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalGate:
+    """Whether plans may be committed: asked for every commit, also of an undo, by every surface.
+
+    A rejection always refuses. With `is_required` only approved plans pass. `own_check` is a further check of
+    the program that uses the engine. `on_pending` is called with plans that need an approval.
+    """
+
+    is_required: bool
+    own_check: Approval = no_approval
+    on_pending: OnPending = ignore_pending
+
+    @classmethod
+    def of(cls, *, required: bool, own_check: Approval, on_pending: OnPending) -> "ApprovalGate":
+        """The gate for an engine that was opened with `required`, in the environment of this process."""
+        variable = os.environ.get(REQUIRE_APPROVAL_VARIABLE, "")
+        is_required = required or variable.strip().lower() not in _OFF
+        return cls(is_required=is_required, own_check=own_check, on_pending=on_pending)
+
+    def check(self, plan: Plan, root: Root) -> Clearance | Problems:
+        """Whether `plan` may be committed now, under the lock of `root`.
+
+        Errors: those of `rejection`; APPROVAL_REQUIRED where an approval is required, and there is none or it
+        was used.
+        """
+        rejection = self.rejection(plan, root)
+        answer = rejection or self.own_check(plan, root)
+        if answer and not isinstance(answer, Approved):
+            return answer
+        standing = DecisionStore(root.path).standing(plan.plan_id)
+        decision = standing.decision
+        if decision is not None and standing.is_approved:
+            approved = Approved(
+                decided_by=decision.decided_by,
+                decided_at=decision.decided_at,
+                channel=decision.channel.value,
+                comment=" ".join(_comments(decision)),
+                overrides=decision.overrides or None,
+            )
+            return Clearance(approved=approved, version=standing.version)
+        if self.is_required:
+            self.on_pending(plan, root)
+            return (_required(plan.plan_id, standing),)
+        return Clearance(approved=answer if isinstance(answer, Approved) else None, version=None)
+
+    def rejection(self, plan: Plan, root: Root) -> Problems:
+        """PLAN_REJECTED where a person rejected `plan`, or a plan that it was derived from, also in part."""
+        standing = DecisionStore(root.path).standing(plan.plan_id)
+        decision = rejection_of(root.path, plan.plan_id, standing)
+        return () if decision is None else (_rejected(decision, plan.plan_id),)
+
+    def use(self, clearance: Clearance, plan_id: str, root: Root, transaction: str, now: float) -> Problems:
+        """Use up the approval of `clearance` for `transaction`, before its files are put in place.
+
+        Errors: STALE_DECISION where somebody decided since; IO_ERROR.
+        """
+        if clearance.approved is None or clearance.version is None:
+            return ()
+        event = Used(transaction=transaction, at=now)
+        outcome = DecisionStore(root.path).add(plan_id, event, clearance.version)
+        return decision_problems(outcome)
+
+
+def rejection_of(root_path: str, plan_id: str, standing: Standing) -> Decision | None:
+    """The decision that keeps the plan from being committed; None where there is none.
+
+    It is on the plan itself, or on one that it was derived from; an approval of the plan itself comes first.
+    """
+    own = standing.decision
+    if own is not None and not own.approves:
+        return own
+    if standing.is_approved or standing.used_by is not None:
+        return None
+    store = DecisionStore(root_path)
+    decisions = (store.of(origin) for origin in sorted(Origins(root_path).of(plan_id)))
+    return next((each for each in decisions if each is not None and not each.approves), None)
+
+
+def decision_problems(outcome: Outcome) -> Problems:
+    """What is wrong when a decision was not added. Errors: STALE_DECISION, IO_ERROR."""
+    if outcome is Outcome.STALE:
+        return (STALE_DECISION,)
+    return (_NOT_STORED,) if outcome is Outcome.FAILED else ()
+
+
+def _required(plan_id: str, standing: Standing) -> Diagnostic:
+    used = standing.used_by
+    again = f"; the transaction {used} used its approval" if used is not None else ""
     return Diagnostic(
         code=Code.APPROVAL_REQUIRED,
-        message=f"a person has to approve the plan {plan_id} before it is applied",
-        hint="ask for it: `mdplan review` shows the plans that wait on a page, "
-        f"`mdplan review --terminal {plan_id[:_SHORT]}` shows this one in a terminal; then apply it again",
+        message=f"a person has to approve the plan {plan_id} before it is applied{again}",
+        hint="ask the user to run `mdplan review` for a review page, or `mdplan review --terminal "
+        f"{plan_id[:_SHORT]}` for a review of this plan in a terminal; then apply it again",
     )
 
 
-def _rejected(decision: Decision) -> Diagnostic:
+def _rejected(decision: Decision, plan_id: str) -> Diagnostic:
     comments = " ".join(_comments(decision))
-    if decision.verdict is Verdict.REJECTED or decision.approved_plan_id is None:
+    if decision.is_rejection or decision.approved_plan_id is None:
         message = f"{decision.decided_by} rejected the plan {decision.plan_id}"
         hint = "plan again with that in mind" if comments else "ask why, before you plan again"
     else:
@@ -57,6 +169,8 @@ def _rejected(decision: Decision) -> Diagnostic:
             f"{', '.join(map(str, decision.rejected))}"
         )
         hint = f'apply what was approved: {{"planId": "{decision.approved_plan_id}"}}'
+    if decision.plan_id != plan_id:
+        message += f", from which the plan {plan_id} was derived"
     return Diagnostic(
         code=Code.PLAN_REJECTED,
         message=f"{message}: {comments}" if comments else message,
@@ -65,7 +179,7 @@ def _rejected(decision: Decision) -> Diagnostic:
 
 
 def _comments(decision: Decision) -> Iterator[str]:
-    """What was said, on one line each."""
+    """The comments, each on one line."""
     if decision.comment:
         yield f'"{_line(decision.comment)}"'
     whole = f" of the plan {decision.part_of[:_SHORT]}" if decision.part_of else ""
@@ -76,3 +190,16 @@ def _comments(decision: Decision) -> Iterator[str]:
 
 def _line(comment: str) -> str:
     return " ".join(comment.split())
+
+
+STALE_DECISION: Final = Diagnostic(
+    code=Code.STALE_DECISION,
+    message="somebody decided about this plan since you looked at it, or its approval was used; "
+    "your decision was not recorded",
+    hint="reload the plan, and decide again",
+)
+_NOT_STORED: Final = Diagnostic(
+    code=Code.IO_ERROR,
+    message="the decision cannot be stored: the user's state directory cannot be written, or not safely",
+    hint="make it a folder of your own with mode 0700 (`mdplan doctor`, MDPLAN_STATE_DIR)",
+)

@@ -3,11 +3,10 @@
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
-from mdplan.diagnostics import Problems
 from mdplan.documents.snapshot import Documents
-from mdplan.engine.history import note_of
+from mdplan.engine.approval import ApprovalGate, Clearance
+from mdplan.engine.history import CommitFacts, note_of
 from mdplan.engine.plan_library import PlanLibrary
 from mdplan.engine.recovery import with_recovered
 from mdplan.engine.staging import files_to_stage
@@ -18,7 +17,7 @@ from mdplan.planning.replan.replay import Replay
 from mdplan.planning.results.after_write import written_files
 from mdplan.planning.results.summary import file_report, report_fields
 from mdplan.reports.base import refusal
-from mdplan.reports.plan import ApplyReport, Approved, Receipt
+from mdplan.reports.plan import ApplyReport, Receipt
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.root import Root
@@ -28,21 +27,12 @@ from mdplan.storage.transaction.history import collect
 from mdplan.storage.transaction.recovery import confirm, recover
 from mdplan.text.source import Source
 
-# What is wrong with committing the plan now, or whose approval it has; nothing where nobody is asked.
-Approval: TypeAlias = Callable[[Plan, Root], Problems | Approved]
-
-
-def nobody_is_asked(plan: Plan, root: Root) -> Problems:
-    """Approve every plan."""
-    del plan, root
-    return ()
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committing:
-    """Commits of plans on `documents`. `clock` gives seconds since the epoch.
+    """Commits of plans on `documents`, each through the `gate`. `clock` gives seconds since the epoch.
 
-    `approval` is asked before every commit, of an undo too; what it finds wrong refuses it.
+    `actor` names who commits.
     """
 
     documents: Documents
@@ -50,7 +40,8 @@ class Committing:
     undoing: Undoing
     settings: Settings
     clock: Callable[[], float]
-    approval: Approval
+    gate: ApprovalGate
+    actor: Callable[[], str]
 
     def locked(self, root: Root, commit: Callable[[RootLock], ApplyReport]) -> ApplyReport:
         """What `commit` reports, under the lock of `root`, after recovery of what was cut off there.
@@ -95,7 +86,7 @@ class Committing:
         """Stage and publish what the text edits of `plan` make of its `bases`, if that is approved.
 
         It may be `made` already. The report has the diff `with_diff`. Errors: PLAN_TAMPERED; those of the
-        approval. Raises `StorageRefused`.
+        gate. Raises `StorageRefused`.
         """
         paths = self.documents.relative_paths(plan)
         replayed = made or self.documents.replayed(plan, paths, bases, with_diff=with_diff)
@@ -104,13 +95,12 @@ class Committing:
         fields = report_fields(plan, replayed.diff if with_diff else None) | {"rebased": rebased}
         if plan.is_no_op:
             return ApplyReport(ok=True, **fields)
-        answer = self.approval(plan, lock.root)
-        if isinstance(answer, Approved):
-            fields |= {"approved": answer}
-        elif answer:
+        clearance = self.gate.check(plan, lock.root)
+        if not isinstance(clearance, Clearance):
             # Whoever is to approve the plan must be able to look at it.
             stored = self.library.save(plan, lock.root, self.clock())
-            return replace(refusal(ApplyReport, answer), stored=stored, **fields)
+            return replace(refusal(ApplyReport, clearance), stored=stored, **fields)
+        fields |= {"approved": clearance.approved}
         # Before anything is put in place: a base that is not held can be read no more afterwards.
         fields |= {"written": written_files(plan, bases, replayed.texts)}
         transaction, now, durability = secrets.token_hex(8), self.clock(), self.settings.durability
@@ -118,11 +108,19 @@ class Committing:
             lock,
             files_to_stage(plan, paths, bases, replayed, self.documents.backups_of(plan)),
             transaction=transaction,
-            note=note_of(plan, lock.root, now, durability),
+            note=note_of(
+                plan,
+                lock.root,
+                CommitFacts(now, durability, self.actor(), clearance.approved),
+            ),
             max_bytes=self.settings.max_file_bytes,
             durability=durability,
             removed_folders=self.undoing.folders_to_remove(plan),
         )
+        # From here on the approval is used, whatever happens: a crash must not leave it for a second commit.
+        problems = self.gate.use(clearance, plan.plan_id, lock.root, transaction, now)
+        if problems:
+            return refusal(ApplyReport, (*problems, *staged.discard()))
         facts = publish(staged)
         kept = collect(lock, self.settings.history_transactions, self.settings.history_bytes)
         receipt = Receipt(

@@ -29,7 +29,7 @@ from mdplan.storage.fs.root import Root
 Planner: TypeAlias = Callable[[Batch], Planned | Problems]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class DocumentCheck:
     """Checks plan documents against the files of `documents`, the plans of `library` and the history."""
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Self
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.glob_batches import read_globbed
 from mdplan.documents.snapshot import Documents
-from mdplan.engine.commit import Approval, Committing, nobody_is_asked
+from mdplan.engine.approval import Approval, ApprovalGate, no_approval
+from mdplan.engine.caller import Caller
+from mdplan.engine.commit import Committing
 from mdplan.engine.doctor import examine
 from mdplan.engine.document_check import DocumentCheck
 from mdplan.engine.history import History, PastTransaction
@@ -67,11 +69,12 @@ class Engine:
         workspace: Workspace,
         settings: Settings = DEFAULT_SETTINGS,
         clock: Callable[[], float] = time.time,
-        approval: Approval = nobody_is_asked,
+        caller: Caller = Caller(),  # noqa: B008 (it is frozen)
+        approval: Approval = no_approval,
     ) -> None:
-        """Work on `workspace`; `clock` gives seconds since the epoch.
+        """Work on `workspace` for `caller`; `clock` returns seconds since the epoch.
 
-        `approval` is asked before every commit, of an undo too: what it finds wrong refuses it.
+        Every commit calls `approval`, also that of an undo: problems that it returns refuse the commit.
         """
         self.workspace = workspace
         self.settings = settings
@@ -82,21 +85,21 @@ class Engine:
         self.stored = StoredPlans(self.documents, self.library)
         self.undoing = Undoing(self.documents, self.past)
         self.document_check = DocumentCheck(
-            documents=self.documents,
-            library=self.library,
-            planner=self.planner.plan,
-            undoing=self.undoing,
-            limits=settings.batch,
+            self.documents, self.library, self.planner.plan, self.undoing, settings.batch
         )
         self.past_list = HistoryList(workspace, self.past, self.undoing)
         self.recovery = Recovery(workspace, settings.lock_timeout)
+        self.gate = ApprovalGate.of(
+            required=settings.require_approval, own_check=approval, on_pending=caller.on_pending
+        )
         self.committing = Committing(
             documents=self.documents,
             library=self.library,
             undoing=self.undoing,
             settings=settings,
             clock=clock,
-            approval=approval,
+            gate=self.gate,
+            actor=caller.actor,
         )
         self._clock = clock
 
@@ -108,7 +111,7 @@ class Engine:
         allow: Sequence[str] = (),
         deny: Sequence[str] = (),
         settings: Settings = DEFAULT_SETTINGS,
-        approval: Approval = nobody_is_asked,
+        approval: Approval = no_approval,
     ) -> "Engine":
         """Engine over the folders `roots`, of which `allow` and `deny` (globs) say what may be touched.
 
@@ -157,7 +160,7 @@ class Engine:
         return self.draft(data, tick).report
 
     def draft(self, data: object, tick: Tick = unheard) -> Draft:
-        """The same, with the exact bytes of the diff and the plan document."""
+        """The same, with the exact diff and the plan document."""
         batch = read_globbed(data, self.workspace, self.settings.batch)
         planned = self.planner.plan(batch, tick) if isinstance(batch, Batch) else batch
         if not isinstance(planned, Planned):
@@ -185,21 +188,21 @@ class Engine:
             return refusal(PlanReport, (loaded,))
         undone = undone_transaction(loaded[0])
         if undone is not None:
-            return self.undo(undone, dry_run=True, rebases=True)
+            report = self.undo(undone, dry_run=True, rebases=True)
+            self.library.derive(report.plan_id, *loaded)
+            return report
         planned = plan_on_new_base(self.planner.plan, loaded[0], self.settings.batch)
         if not isinstance(planned, Planned):
             return refusal(PlanReport, planned)
-        return PlanReport(ok=True, stored=self._save(planned.plan), **planned.report_fields())
+        stored = self._save(planned.plan, origin=loaded[0])
+        return PlanReport(ok=True, stored=stored, **planned.report_fields())
 
     def export(self, plan_id: str) -> bytes | Problems:
         """The document of a stored plan, which `apply` takes. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
         return self.stored.export(plan_id)
 
     def diff_bytes(self, plan_id: str) -> bytes | Problems:
-        """The exact diff of a plan; where its files are its bases no more, of the commit that applied it.
-
-        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE; NOT_UNDOABLE where the history lacks old content.
-        """
+        """The exact diff of a plan, or of the commit that applied it. Errors: as `show`; NOT_UNDOABLE."""
         diff = self.stored.diff_bytes(plan_id)
         past = None if isinstance(diff, bytes) else self.past.of_plan(plan_id)
         return diff if past is None else self.undoing.diff(past)
@@ -207,9 +210,8 @@ class Engine:
     def apply(self, data: object, tick: Tick = unheard) -> ApplyReport:
         """Commit a plan (``{planId}``, or its document) or a batch that is pinned (decoded JSON).
 
-        `tick` hears of the planning of a batch. Beside a plan `baseSha256` (which must be the plan's),
-        `dryRun`, `accept` and `onStale` count. Errors: those of planning; PRECONDITION_REQUIRED, STALE_BASE,
-        PLAN_NOT_FOUND, PLAN_TAMPERED; those of storage.
+        `tick` hears of the planning of a batch. Beside a plan `baseSha256`, `dryRun`, `accept` and `onStale`
+        count. Errors: those of planning, of `ApprovalGate.check`, of loading a plan, and of storage.
         """
         try:
             if isinstance(data, Mapping) and (is_document(data) or data.keys() & {"planId", "plan_id"}):
@@ -231,10 +233,7 @@ class Engine:
             return refusal(ApplyReport, refused.problems)
 
     def write(self, data: object) -> ApplyReport:
-        """Plan a batch and commit it in one call: what pins it are the bases that this call reads (DESIGN 7).
-
-        For callers whose requests carry guards of their own. Errors: those of planning and of storage.
-        """
+        """Plan and commit a batch of a caller with guards of its own. Errors: of planning and storage."""
         batch = read_globbed(data, self.workspace, self.settings.batch)
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
@@ -246,20 +245,22 @@ class Engine:
     def undo(
         self, transaction: str | None = None, *, dry_run: bool = False, rebases: bool = False
     ) -> ApplyReport:
-        """Take back a transaction, by its ID or the beginning of one; the last without. Undone in turn: redo.
+        """Take back a transaction, by its ID or the beginning of one; without, the caller's last.
 
-        An undo is a plan: with `dry_run` it is stored under its ID and nothing is written. With `rebases` it
+        Undo the undo to redo. With `dry_run` its plan is stored and nothing is written. With `rebases` it
         is carried over what others changed since in other lines. Errors: NOT_UNDOABLE, STALE_BASE,
         FILE_EXISTS, FILE_NOT_FOUND; those of reading and of storage.
         """
         try:
-            past = self.undoing.find(transaction)
+            past = self.undoing.find(transaction, self.committing.actor())
             if isinstance(past, Diagnostic):
                 return refusal(ApplyReport, (past,))
             if dry_run:
-                return self._plan_undo(past, rebases=rebases)
-            work = partial(self._undo_locked, transaction=past.id, rebases=rebases)
-            return self.committing.locked(past.root, work)
+                report = self._plan_undo(past, rebases=rebases)
+            else:
+                work = partial(self._undo_locked, transaction=past.id, rebases=rebases)
+                report = self.committing.locked(past.root, work)
+            return replace(report, undone=past.named()) if report.ok else report
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
@@ -276,17 +277,12 @@ class Engine:
         return self.past_list.diff_bytes(transaction)
 
     def recover(self, keep: Keep | None = None, foreign: Collection[str] = ()) -> "RecoverReport":
-        """Recover from this user's interrupted commits; of others', from those with IDs in `foreign`.
-
-        `keep` settles conflicts: by the files as they are now, or as before. Errors: those of storage.
-        """
+        """Recover this user's interrupted commits, and those in `foreign`; `keep` decides conflicts."""
         return self.recovery.recover(keep, foreign)
 
     def doctor(self) -> "DoctorReport":
         """What is wrong with the roots and the state folders, and what to do about it; nothing is changed."""
         return examine(self.workspace, self.settings)
-
-    # From a plan to a receipt.
 
     def _apply_batch(self, data: object, tick: Tick) -> ApplyReport:
         batch = read_globbed(data, self.workspace, self.settings.batch)
@@ -330,7 +326,9 @@ class Engine:
         loaded = self.document_check.named(request, data)
         if isinstance(loaded, Diagnostic):
             return refusal(ApplyReport, (loaded,))
-        chosen = self._chosen(loaded[0], request)
+        # A part, or the same edits on other files, would be another plan.
+        rejected = () if request.dry_run else self.gate.rejection(*loaded)
+        chosen = rejected or self._chosen(loaded[0], request)
         if not isinstance(chosen, Chosen):
             return refusal(ApplyReport, chosen)
         if request.dry_run:
@@ -358,6 +356,7 @@ class Engine:
         rebased = plan_on_new_base(self.planner.plan, plan, self.settings.batch) if rebases else ()
         if not isinstance(rebased, Planned):
             return refusal(ApplyReport, (*stale, *rebased))
+        self._save(rebased.plan, origin=plan)
         return self.committing.commit_planned(lock, rebased, rebased=True)
 
     def _undo_locked(self, lock: RootLock, transaction: str, *, rebases: bool) -> ApplyReport:
@@ -387,11 +386,11 @@ class Engine:
         planned = plan_part(self.planner.plan, plan, request.accept, self.settings.batch)
         if not isinstance(planned, Planned):
             return planned
-        self._save(planned.plan)
+        self._save(planned.plan, origin=plan)
         return planned.chosen
 
-    def _save(self, plan: Plan, document: bytes | None = None) -> bool:
-        return self.library.save(plan, self._root_of(plan), self._clock(), document)
+    def _save(self, plan: Plan, document: bytes | None = None, *, origin: Plan | None = None) -> bool:
+        return self.library.save(plan, self._root_of(plan), self._clock(), document, origin)
 
     def _root_of(self, plan: Plan) -> Root:
         """Root of a plan whose files were located before."""

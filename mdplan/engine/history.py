@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic
+from mdplan.engine.caller import is_same_actor
 from mdplan.plan import PREFIX, FileChange, Plan, canonical_json
 from mdplan.planning.document import document_parts, read_document
 from mdplan.planning.replan.undo import undone_transaction
 from mdplan.planning.results.summary import file_report
-from mdplan.reports.plan import Receipt
+from mdplan.reports.base import to_wire
+from mdplan.reports.plan import Approved, Receipt, UndoneTransaction
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root
 from mdplan.storage.transaction.history import Transaction, transactions
@@ -27,21 +29,33 @@ _COMMITTED: Final = "committed"
 _LATEST: Final = 253_000_000_000
 
 
-def note_of(plan: Plan, root: Root, now: float, durability: str) -> bytes:
-    """What the record of a transaction keeps of the `plan` that it commits at the time `now`, as JSON.
+@dataclass(frozen=True, slots=True)
+class CommitFacts:
+    """When a plan is committed, in seconds since the epoch, how durably, by whom, and who approved it."""
+
+    committed_at: float
+    durability: str
+    actor: str
+    approved: Approved | None
+
+
+def note_of(plan: Plan, root: Root, facts: CommitFacts) -> bytes:
+    """What the record of a transaction contains about the `plan` that it commits, as JSON.
 
     All paths are in the plan as callers wrote them, with the name that the root has now.
     """
-    facts = canonical_json(
+    head = canonical_json(
         {
             "planId": plan.plan_id,
-            "committedAt": now,
-            "durability": durability,
+            "committedAt": facts.committed_at,
+            "durability": facts.durability,
+            "actor": facts.actor,
             "rootName": root.name,
             "undoes": undone_transaction(plan),
+            **({} if facts.approved is None else {"approved": to_wire(facts.approved)}),
         }
     )
-    return b"".join((facts.removesuffix(b"}"), b',"plan":', *document_parts(plan), b"}"))
+    return b"".join((head.removesuffix(b"}"), b',"plan":', *document_parts(plan), b"}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +107,26 @@ class PastTransaction:
         return _text(self.stored.note, "planId")
 
     @property
+    def actor(self) -> str | None:
+        """Who committed it; None for a transaction of mdplan 0.1."""
+        return _text(self.stored.note, "actor")
+
+    @property
+    def approved(self) -> Approved | None:
+        """The approval that it used."""
+        found = self.stored.note.get("approved")
+        if not isinstance(found, Mapping):
+            return None
+        decided_at = found.get("decidedAt")
+        return Approved(
+            decided_by=_text(found, "decidedBy") or "",
+            decided_at=decided_at if isinstance(decided_at, int | float) else 0.0,
+            channel=_text(found, "channel"),
+            comment=_text(found, "comment") or "",
+            overrides=found.get("overrides") is True or None,
+        )
+
+    @property
     def undoes(self) -> str | None:
         """The transaction that it took back."""
         return _text(self.stored.note, "undoes")
@@ -128,6 +162,10 @@ class PastTransaction:
         """One of those paths without the name of the root."""
         return path.removeprefix(f"{self.root.name}:" if self.root.name else "")
 
+    def named(self) -> UndoneTransaction:
+        """What an undo reports about the transaction that it takes back."""
+        return UndoneTransaction(transaction=self.id, actor=self.actor, committed_at=self.committed_at)
+
     def receipt(self) -> Receipt:
         """Its receipt."""
         plan = self.plan_now()
@@ -155,10 +193,17 @@ class History:
         streams = [list_root(root) for root in self._workspace.roots]
         return streams[0] if len(streams) == 1 else heapq.merge(*streams, key=_age)
 
-    def last(self) -> PastTransaction | Diagnostic | None:
-        """The newest transaction that was committed; what is newer and cannot be read stands in its way."""
-        found = self.newest_first()
-        return next((each for each in found if isinstance(each, Diagnostic) or each.is_committed), None)
+    def last(self, actor: str | None = None) -> PastTransaction | Diagnostic | None:
+        """The newest transaction that was committed, by `actor` where one is given.
+
+        A newer record that cannot be read is returned in its place.
+        """
+        for each in self.newest_first():
+            if isinstance(each, Diagnostic):
+                return each
+            if each.is_committed and (actor is None or is_same_actor(each.actor, actor)):
+                return each
+        return None
 
     def find(self, transaction: str) -> PastTransaction | None:
         """The transaction of that ID, or the only one whose ID begins so (4 digits or more)."""

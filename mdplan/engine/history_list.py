@@ -134,4 +134,6 @@ def _entry(past: PastTransaction, undone_by: str | None) -> TransactionEntry:
         durability=past.durability,
         undone_by=undone_by,
         undoes=past.undoes,
+        actor=past.actor,
+        approved=past.approved,
     )

@@ -14,6 +14,7 @@ from mdplan.planning.document import (
 )
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root
+from mdplan.storage.user.origins import Origins
 from mdplan.storage.user.plan_store import PlanStore, StoredPlan
 from mdplan.storage.workspace import Workspace
 
@@ -33,10 +34,21 @@ class PlanLibrary:
         self._history = history
         self._workspace = workspace
 
-    def save(self, plan: Plan, root: Root, now: float, document: bytes | None = None) -> bool:
-        """Keep `plan`, or its `document` that was written before; False where nothing can be stored."""
+    def save(
+        self, plan: Plan, root: Root, now: float, document: bytes | None = None, origin: Plan | None = None
+    ) -> bool:
+        """Store `plan`, or its `document` that was written before; False where nothing can be stored.
+
+        `origin` is the plan that it was derived from.
+        """
+        if origin is not None:
+            self.derive(plan.plan_id, origin, root)
         store = next(store for known, store in self._stores if known is root)
         return store.save_plan(plan.plan_id, document or write_document(plan), now)
+
+    def derive(self, plan_id: str | None, origin: Plan, root: Root) -> None:
+        """Record that the plan `plan_id` was derived from the plan `origin`: a rejection covers both."""
+        Origins(root.path).add(plan_id or "", origin.plan_id)
 
     def load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
         """The plan `plan_id`, and its root. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, PLAN_OUTDATED.

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.snapshot import Documents
+from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of
 from mdplan.engine.engine import Engine
 from mdplan.engine.plan_cache import PlanCache
 from mdplan.engine.undo import CommittedPlan
@@ -21,7 +22,17 @@ from mdplan.review.file_sides import FileSides
 from mdplan.review.plan_review import FileReview, PlanReview, TouchedSection, review_plan
 from mdplan.review.touched_section import touched_section
 from mdplan.storage.fs.root import Root
-from mdplan.storage.user.decisions import MOST_COMMENT_CHARACTERS, Decision, DecisionStore, Verdict
+from mdplan.storage.user.decisions import (
+    MOST_COMMENT_CHARACTERS,
+    UNDECIDED,
+    Channel,
+    Decision,
+    DecisionStore,
+    Revoked,
+    Standing,
+    Verdict,
+)
+from mdplan.storage.user.origins import Origins
 from mdplan.text.source import Source
 
 _Seen = TypeVar("_Seen")
@@ -49,11 +60,24 @@ class ReviewEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How a person decides: the version of the decisions that they `saw`, and where.
+
+    `overrides` is the explicit wish to approve in spite of a rejection.
+    """
+
+    saw: str = UNDECIDED
+    channel: Channel = Channel.APP
+    overrides: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenPlan:
     """A plan that is looked at. `review` is it in short; `file` and `section` give the rest, piece by piece.
 
-    `stale` says what is not as the plan saw it, section by section. `bases` are what its files held before:
-    None where that is not known any more, which `without_text` tells.
+    `decision` is the one in force, which can be on a plan that this one was derived from. `stale` lists what
+    changed since the plan was made, section by section. `bases` are its files before the plan; None where the
+    content is no longer known, and `without_text` says why.
     """
 
     plan: Plan
@@ -61,6 +85,7 @@ class OpenPlan:
     review: PlanReview
     state: ReviewState
     decision: Decision | None
+    standing: Standing
     stale: Problems
     bases: Sequence[Source] | None
     without_text: Problems
@@ -123,15 +148,15 @@ class Reviewing:
             if isinstance(loaded, Diagnostic) or loaded[0].is_no_op:
                 continue
             plan = loaded[0]
-            decision = DecisionStore(root.path).of(plan.plan_id)
+            decided = _Decided.of(root, plan.plan_id)
             found = self.engine.documents.found_of(plan)
             entries.append(
                 ReviewEntry(
-                    state=_state(plan, decision, found if isinstance(found, list) else None, committed),
+                    state=_state(plan, decided, found if isinstance(found, list) else None, committed),
                     saved_at=stored.saved_at,
                     root=root.name,
                     review=review_plan(plan),
-                    decision=decision,
+                    decision=decided.decision,
                 )
             )
         return entries
@@ -142,15 +167,16 @@ class Reviewing:
         if isinstance(loaded, Diagnostic):
             return (loaded,)
         plan, root = loaded
-        decision = DecisionStore(root.path).of(plan.plan_id)
+        decided = _Decided.of(root, plan.plan_id)
         found = self.engine.documents.found_of(plan)
         known = found if isinstance(found, list) else None
         opened = OpenPlan(
             plan=plan,
             root=root,
             review=review_plan(plan),
-            state=_state(plan, decision, known, self._committed()),
-            decision=decision,
+            state=_state(plan, decided, known, self._committed()),
+            decision=decided.decision,
+            standing=decided.standing,
             stale=(),
             bases=None,
             without_text=(),
@@ -176,23 +202,26 @@ class Reviewing:
         rejected: Collection[int] = (),
         comment: str = "",
         edit_comments: Mapping[int, str] | None = None,
+        terms: Terms = Terms(),
     ) -> Decision | Problems:
         """Approve a plan for the user `by`, without the edits of the indexes `rejected`.
 
         Of a part, the plan of the accepted edits is made and approved as well; the decision names it.
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_BASE where its files are its bases no more;
+        STALE_DECISION where `terms` name another version; PLAN_REJECTED where they override no rejection;
         CONFLICTING_EDITS where accepted edits need rejected ones; INVALID_ARGUMENT; IO_ERROR.
         """
         opened = self.open(plan_id)
         if not isinstance(opened, OpenPlan):
             return opened
-        if opened.stale:
-            return opened.stale
         everything = {edit.index for edit in opened.review.edits}
         out = tuple(sorted(everything.intersection(rejected)))
         comments = dict(edit_comments or {})
         if out and len(out) == len(everything):
-            return self.reject(plan_id, by, comment=comment, edit_comments=comments)
+            return self.reject(plan_id, by, comment=comment, edit_comments=comments, terms=terms)
+        problems = opened.stale or _not_to_approve(opened.standing, terms)
+        if problems:
+            return problems
         approved = opened.plan.plan_id if not out else self._part(opened.plan, everything.difference(out))
         if not isinstance(approved, str):
             return approved
@@ -202,18 +231,27 @@ class Reviewing:
             decided_by=by,
             decided_at=self._clock(),
             approved_plan_id=approved,
+            channel=terms.channel,
             comment=comment,
             rejected=out,
             edit_comments=comments,
+            overrides=opened.standing.is_rejected,
         )
-        return self._record(decision, opened.root)
+        return self._record(decision, opened.root, terms)
 
     def reject(
-        self, plan_id: str, by: str, *, comment: str = "", edit_comments: Mapping[int, str] | None = None
+        self,
+        plan_id: str,
+        by: str,
+        *,
+        comment: str = "",
+        edit_comments: Mapping[int, str] | None = None,
+        terms: Terms = Terms(),
     ) -> Decision | Problems:
-        """Reject a plan for the user `by`.
+        """Reject a plan for the user `by`, and revoke the approvals of plans that were derived from it.
 
-        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; INVALID_ARGUMENT, IO_ERROR.
+        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_DECISION where `terms` name another version;
+        INVALID_ARGUMENT, IO_ERROR.
         """
         loaded = self._plans.load(plan_id)
         if isinstance(loaded, Diagnostic):
@@ -224,10 +262,11 @@ class Reviewing:
             decided_by=by,
             decided_at=self._clock(),
             approved_plan_id=None,
+            channel=terms.channel,
             comment=comment,
             edit_comments=dict(edit_comments or {}),
         )
-        return self._record(decision, loaded[1])
+        return self._record(decision, loaded[1], terms)
 
     def _part(self, plan: Plan, accepted: Collection[int]) -> str | Problems:
         """ID of the plan of the `accepted` edits of `plan`, which is stored."""
@@ -235,18 +274,43 @@ class Reviewing:
         report = self.engine.apply(request)
         return report.plan_id if report.ok and report.plan_id is not None else report.diagnostics
 
-    def _record(self, decision: Decision, root: Root) -> Decision | Problems:
-        """Store `decision`, and for a part that was approved, first the one on that."""
+    def _record(self, decision: Decision, root: Root, terms: Terms) -> Decision | Problems:
+        """Store `decision`, and for a part that was approved, the one on that."""
         if max(map(len, (decision.comment, *decision.edit_comments.values()))) > MOST_COMMENT_CHARACTERS:
             return (_LONG_COMMENT,)
         store = DecisionStore(root.path)
-        parts = [decision]
-        if decision.approved_plan_id not in (None, decision.plan_id):
-            parts.insert(0, _of_part(decision))
-        stored = all(store.record(part) for part in parts)
-        kept = self.engine.settings.plans_kept_days * _SECONDS_OF_A_DAY
-        store.forget_older(self._clock() - kept)
-        return decision if stored else (_NOT_STORED,)
+        if store.standing(decision.plan_id).version != terms.saw:
+            return (STALE_DECISION,)
+        part = decision.approved_plan_id if not decision.approves else None
+        if part is not None and store.standing(part).is_rejected and not terms.overrides:
+            return (_OVERRIDE,)
+        # What the last decision allowed goes first: a crash between the two leaves too little allowed.
+        problems = self._revoke_derived(decision, root)
+        problems = problems or decision_problems(store.add(decision.plan_id, decision, terms.saw))
+        if part is not None and not problems:
+            on_part = _of_part(decision)
+            problems = decision_problems(store.add(part, on_part, store.standing(part).version))
+        store.forget_older(self._clock() - self.engine.settings.plans_kept_days * _SECONDS_OF_A_DAY)
+        return problems or decision
+
+    def _revoke_derived(self, decision: Decision, root: Root) -> Problems:
+        """Revoke the approvals that a rejection takes back, or the part that an earlier decision approved."""
+        store = DecisionStore(root.path)
+        if decision.is_rejection:
+            derived = Origins(root.path).derived_from(decision.plan_id)
+        else:
+            earlier = store.of(decision.plan_id)
+            part = earlier.approved_plan_id if earlier is not None else None
+            derived = frozenset({part} if part is not None and part != decision.plan_id else ())
+        for plan_id in sorted(derived):
+            standing = store.standing(plan_id)
+            if not standing.is_approved and (not decision.is_rejection or standing.used_by is None):
+                continue
+            event = Revoked(by=decision.decided_by, at=decision.decided_at, because_of=decision.plan_id)
+            problems = decision_problems(store.add(plan_id, event, standing.version))
+            if problems:
+                return problems
+        return ()
 
     def _committed(self) -> frozenset[str]:
         """The plans that were committed and not forgotten."""
@@ -258,8 +322,31 @@ class Reviewing:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """Decisions on one plan: its own `standing`, the `decision` in force, and whether it can be applied."""
+
+    standing: Standing
+    decision: Decision | None
+    is_approved: bool
+    is_rejected: bool
+
+    @classmethod
+    def of(cls, root: Root, plan_id: str) -> "_Decided":
+        store = DecisionStore(root.path)
+        standing = store.standing(plan_id)
+        refusing = rejection_of(root.path, plan_id, standing)
+        part = refusing.approved_plan_id if refusing is not None and refusing.plan_id == plan_id else None
+        return cls(
+            standing=standing,
+            decision=refusing or standing.decision,
+            is_approved=standing.is_approved or (part is not None and store.standing(part).is_approved),
+            is_rejected=refusing is not None and part is None,
+        )
+
+
 def _state(
-    plan: Plan, decision: Decision | None, found: Sequence[FoundFile] | None, committed: frozenset[str]
+    plan: Plan, decided: _Decided, found: Sequence[FoundFile] | None, committed: frozenset[str]
 ) -> ReviewState:
     """Where `plan` stands, whose files are as `found`; None where they cannot be read."""
     if found is not None and is_applied(plan, found):
@@ -268,14 +355,21 @@ def _state(
         change.base_sha256 == file.sha256 and file.renamed_sha256 is None
         for change, file in zip(plan.files, found, strict=True)
     )
-    approved = decision.approved_plan_id if decision is not None else None
+    approved = decided.decision.approved_plan_id if decided.decision is not None else None
     if not is_base and not committed.isdisjoint({plan.plan_id, approved}):
         return ReviewState.APPLIED
-    if decision is not None and decision.verdict is Verdict.REJECTED:
+    if decided.is_rejected:
         return ReviewState.REJECTED
     if not is_base:
         return ReviewState.STALE
-    return ReviewState.WAITING if decision is None else ReviewState.APPROVED
+    return ReviewState.APPROVED if decided.is_approved else ReviewState.WAITING
+
+
+def _not_to_approve(standing: Standing, terms: Terms) -> Problems:
+    """What keeps a plan from being approved. Errors: STALE_DECISION, PLAN_REJECTED."""
+    if standing.version != terms.saw:
+        return (STALE_DECISION,)
+    return (_OVERRIDE,) if standing.is_rejected and not terms.overrides else ()
 
 
 def _of_part(decision: Decision) -> Decision:
@@ -291,8 +385,9 @@ _NO_BASE: Final = Diagnostic(
 _LONG_COMMENT: Final = Diagnostic.invalid(
     f"a comment is longer than {MOST_COMMENT_CHARACTERS} characters", "say it shorter"
 )
-_NOT_STORED: Final = Diagnostic(
-    code=Code.IO_ERROR,
-    message="the decision cannot be kept: the user's state directory cannot be written, or not safely",
-    hint="make it a folder of your own with mode 0700 (`mdplan doctor`, MDPLAN_STATE_DIR)",
+_OVERRIDE: Final = Diagnostic(
+    code=Code.PLAN_REJECTED,
+    message="the plan was rejected: approving it must override the rejection",
+    hint="tick `Override the rejection` on the review page, or use `mdplan review --terminal "
+    "--override-rejection`",
 )

@@ -58,13 +58,18 @@ class Undoing:
         self._documents = documents
         self._history = history
 
-    def find(self, transaction: str | None) -> PastTransaction | Diagnostic:
-        """A transaction by its ID, or the beginning of one; None for the last.
+    def find(self, transaction: str | None, actor: str | None = None) -> PastTransaction | Diagnostic:
+        """A transaction by its ID, or the beginning of one; None for the last of `actor`, or of all.
 
         Errors: NOT_UNDOABLE; JOURNAL_CORRUPT where the last one cannot be read.
         """
-        found = self._history.last() if transaction is None else self._history.find(transaction)
-        return found or _unknown(transaction)
+        if transaction is not None:
+            return self._history.find(transaction) or _unknown(transaction)
+        found = self._history.last(actor)
+        if found is not None:
+            return found
+        newest = self._history.last()
+        return _of_others(newest, actor) if isinstance(newest, PastTransaction) else _unknown(None)
 
     def plan(self, past: PastTransaction, *, rebases: bool) -> PlannedUndo | Problems:
         """The plan that takes `past` back, on the files that it left, or as they are now with `rebases`.
@@ -221,6 +226,14 @@ _HIDDEN: Final = Diagnostic(
     message="the transaction changed a file that `--allow` or `--deny` excludes: it is not shown or undone",
     hint="a person can undo it with `mdplan undo`, without these options",
 )
+
+
+def _of_others(past: PastTransaction, actor: str | None) -> Diagnostic:
+    return Diagnostic(
+        code=Code.NOT_UNDOABLE,
+        message=f"the history contains no transaction of {actor}; the last one is {past.id} of {past.actor}",
+        hint=f"name the transaction to undo one of another user or client: `mdplan undo {past.id}`",
+    )
 
 
 def _without_plan(past: PastTransaction) -> Diagnostic:

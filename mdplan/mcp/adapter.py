@@ -39,7 +39,7 @@ from mdplan.diagnostics import Exit
 from mdplan.mcp.elicitation import ask_for_review
 from mdplan.mcp.progress import heard_by
 from mdplan.mcp.tool import Offer, PromptDefinition, ResourceDefinition, ToolDefinition
-from mdplan.mcp.waiting import noted
+from mdplan.mcp.waiting import current_call
 
 # Messages that a server without tools can answer.
 _ABOUT_CONNECTIONS: Final = frozenset({"initialize", "server/discover", "ping"})
@@ -125,19 +125,27 @@ def _tool(definition: ToolDefinition) -> Tool:
 def _call(
     definition: ToolDefinition, arguments: Mapping[str, Any], context: Context[Any, Any]
 ) -> CallToolResult | InputRequiredResult:
-    with heard_by(_Progress(context)), noted() as waiting:
+    client = _client_name(context)
+    with heard_by(_Progress(context)), current_call(client) as call:
         answer = definition.call(arguments)
-    if waiting:
-        asked = ask_for_review(waiting[-1], context)
+    if call.waits:
+        asked = ask_for_review(call.waits[-1], context)
         if isinstance(asked, InputRequiredResult):
             return asked
         if asked:
-            answer = definition.call(arguments)
+            with current_call(client):
+                answer = definition.call(arguments)
     return CallToolResult(
         content=[TextContent(type="text", text=answer.text)],
         structured_content=dict(answer.structured),
         is_error=answer.is_refusal,
     )
+
+
+def _client_name(context: Context[Any, Any]) -> str | None:
+    """The name that the client gives itself; None where it gives none."""
+    params = context.session.client_params
+    return params.client_info.name if params is not None else None
 
 
 class _Progress:

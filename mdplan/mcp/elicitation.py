@@ -1,8 +1,8 @@
-"""People sent to the page of a plan that waits for them, in both generations of the protocol.
+"""Sends the user of a client to the page of a plan that needs an approval, in both protocol generations.
 
 Since 2026-07-28 the call answers that it needs input and is sent again; before, the server asks while the
-call runs. Either way the client shows a person the address, and says that they opened it. That is no
-approval: what counts is the decision that the page stores.
+call runs. The client receives the address, so the address opens a page without the power to decide. A person
+decides in a review that they opened from their own terminal, and the call goes on once that is stored.
 """
 
 import secrets
@@ -33,7 +33,10 @@ def ask_for_review(plan: WaitingPlan, context: Context[Any, Any]) -> InputRequir
     """
     if plan.address is None or not _opens_addresses(context):
         return False
-    message = f"An edit waits for your approval. Look at it and decide: plan {plan.plan_id[:23]}"
+    message = (
+        f"An edit needs your approval: plan {plan.plan_id[:23]}. The link shows it. "
+        f"To decide, run this in your own terminal: mdplan review {plan.plan_id[:23]}"
+    )
     if is_version_at_least(context.protocol_version or "", _INPUT_IN_RESULTS):
         if not context.input_responses:
             params = ElicitRequestURLParams(message=message, url=plan.address)

@@ -27,8 +27,8 @@ _NOTHING: Final = "the history has no commit here"
 # Files that one line of the text names.
 _MOST_FILES: Final = 10
 _UNDO: Final = """\
- action undo takes one back (the last one without transaction): all its files, unless one was changed since; \
-undo the undo to redo."""
+ action undo takes one back (without transaction your last one): all its files, unless one was changed \
+since; undo the undo to redo."""
 
 
 _FIELDS: Final = {"transaction": "ID, or its beginning.", "onStale": "rebase: go on if other lines changed."}
@@ -127,6 +127,8 @@ def _line(entry: TransactionEntry) -> str:
         ("" if entry.undoable or entry.state != "committed" else "cannot be undone"),
         (f"undoes {entry.undoes}" if entry.undoes else ""),
         (f"undone by {entry.undone_by}" if entry.undone_by else ""),
+        (f"by {entry.actor}" if entry.actor else ""),
+        (f"approved by {entry.approved.decided_by}" if entry.approved else ""),
     )
     told = ", ".join(remark for remark in remarks if remark)
     return f"{entry.transaction} {time} {files}" + (f" ({told})" if told else "")

@@ -11,7 +11,7 @@ from typing import Final
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.plan import EditResult, MatchResult
 from mdplan.reports.base import Report
-from mdplan.reports.plan import ApplyReport, Approved, FileReport, PlanReport
+from mdplan.reports.plan import ApplyReport, Approved, FileReport, PlanReport, UndoneTransaction
 from mdplan.text.source import visible
 from mdplan.text.span import Lines
 
@@ -60,7 +60,8 @@ def _outcome(report: PlanReport) -> str:
         if report.already_applied or report.receipt is None:
             return f"Already applied; nothing was written now. Plan {report.plan_id}: {sums}."
         how = " to the files as they are now, by a new plan" if report.rebased else ""
-        return f"Applied{how}. Plan {report.plan_id}: {sums}.{_approval(report.approved)}"
+        undone = f" Undid the transaction {_undone(report.undone)}." if report.undone is not None else ""
+        return f"Applied{how}. Plan {report.plan_id}: {sums}.{undone}{_approval(report.approved)}"
     if report.no_op:
         return f"Nothing to do: the files already are as the edits ask. Plan {report.plan_id}."
     if report.stored is False:
@@ -68,6 +69,10 @@ def _outcome(report: PlanReport) -> str:
     else:
         how = f'To apply exactly this: md_apply {{"planId": "{report.plan_id}"}}'
     return f"Planned, nothing was written: {sums}. {how}"
+
+
+def _undone(undone: UndoneTransaction) -> str:
+    return f"{undone.transaction} by {undone.actor}" if undone.actor else undone.transaction
 
 
 def _approval(approved: Approved | None) -> str:

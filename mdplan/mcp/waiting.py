@@ -1,30 +1,32 @@
-"""Plans for which a call had to stop, because a person has to approve them first.
+"""The call that a thread runs: which client sent it, and the plans that it cannot commit before an approval.
 
-The server loads this before it says who it is, so what asks is loaded when something is asked.
+The server loads this before it says who it is, so the rest is loaded when a call needs it.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from mdplan.diagnostics import Problems
+    from mdplan.engine.caller import Caller
     from mdplan.plan import Plan
-    from mdplan.reports.plan import Approved
     from mdplan.storage.fs.root import Root
+
+_UNKNOWN_CLIENT: Final = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingPlan:
-    """A plan that waits for a decision. `address` is its page, with the token of it: for people alone.
+    """A plan that a person has to approve. `version` is that of its decisions when the call asked.
 
-    None where no page is served.
+    `address` is a page that shows the plan, and cannot decide; None where no page is served.
     """
 
     plan_id: str
     root_path: str
+    version: str
     address: str | None
 
     @property
@@ -32,34 +34,51 @@ class WaitingPlan:
         """Whether somebody decided by now."""
         from mdplan.storage.user.decisions import DecisionStore
 
-        return DecisionStore(self.root_path).of(self.plan_id) is not None
+        return DecisionStore(self.root_path).standing(self.plan_id).version != self.version
 
 
-_WAITING: Final[ContextVar[list[WaitingPlan] | None]] = ContextVar("waiting", default=None)
+@dataclass(slots=True)
+class CurrentCall:
+    """The `client` that sent a call, and the plans that it `waits` for."""
+
+    client: str
+    waits: list[WaitingPlan] = field(default_factory=list)
 
 
-def approved_only_and_noted(plan: "Plan", root: "Root") -> "Problems | Approved":
-    """The approval of `plan`; the call that asks in vain is told which plan it waits for."""
-    from mdplan.diagnostics import Code
-    from mdplan.engine.approval import approved_only
-    from mdplan.reports.plan import Approved
+_CALL: Final[ContextVar[CurrentCall | None]] = ContextVar("call", default=None)
+
+
+def mcp_caller() -> "Caller":
+    """What an engine behind MCP tools is told about the call that it serves."""
+    from mdplan.engine.caller import Caller
+
+    return Caller(actor=_actor, on_pending=_note_pending)
+
+
+def _actor() -> str:
+    from mdplan.engine.caller import client_actor
+
+    call = _CALL.get()
+    return client_actor(call.client if call is not None else _UNKNOWN_CLIENT)
+
+
+def _note_pending(plan: "Plan", root: "Root") -> None:
+    from mdplan.storage.user.decisions import DecisionStore
     from mdplan.storage.user.review_address import address_of
 
-    answer = approved_only(plan, root)
-    waiting = _WAITING.get()
-    if waiting is not None and not isinstance(answer, Approved):
+    call = _CALL.get()
+    if call is not None:
+        version = DecisionStore(root.path).standing(plan.plan_id).version
         address = address_of(root.path, plan.plan_id)
-        if any(problem.code is Code.APPROVAL_REQUIRED for problem in answer):
-            waiting.append(WaitingPlan(plan.plan_id, root.path, address))
-    return answer
+        call.waits.append(WaitingPlan(plan.plan_id, root.path, version, address))
 
 
 @contextmanager
-def noted() -> Iterator[list[WaitingPlan]]:
-    """Within the block, the plans that this thread waits for are added to the list."""
-    waiting: list[WaitingPlan] = []
-    token = _WAITING.set(waiting)
+def current_call(client: str | None) -> Iterator[CurrentCall]:
+    """Within the block, this thread runs a call of `client`."""
+    call = CurrentCall(client or _UNKNOWN_CLIENT)
+    token = _CALL.set(call)
     try:
-        yield waiting
+        yield call
     finally:
-        _WAITING.reset(token)
+        _CALL.reset(token)

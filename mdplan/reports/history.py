@@ -5,7 +5,7 @@ from typing import Literal
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.reports.base import Report
-from mdplan.reports.plan import FileReport, RecoveredTransactions
+from mdplan.reports.plan import Approved, FileReport, RecoveredTransactions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +28,8 @@ class TransactionEntry:
     durability: str | None = None
     undone_by: str | None = None
     undoes: str | None = None
+    actor: str | None = None
+    approved: Approved | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

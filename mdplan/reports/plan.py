@@ -133,11 +133,25 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approved:
-    """Who approved a plan, when (in seconds since the epoch), and what they said."""
+    """Who approved a plan, when (in seconds since the epoch), and what they said.
+
+    `channel` is ``page``, ``terminal`` or ``app``. With `overrides` they approved it in spite of a rejection.
+    """
 
     decided_by: str
     decided_at: float
+    channel: str | None = None
     comment: str = ""
+    overrides: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoneTransaction:
+    """The transaction that an undo takes back, who committed it, and when (in seconds since the epoch)."""
+
+    transaction: str
+    actor: str | None = None
+    committed_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +161,7 @@ class ApplyReport(PlanReport):
     With `rebased` the files had moved on, and the same edits were planned on them anew. `written` is of the
     files that this call changed. `undoable` says whether the history has all that an undo needs, `durable`
     whether the commit would survive a loss of power now. `recovered` is what was found cut off, and mended,
-    before. `approved` is the approval by which it was committed, where one was asked for.
+    before. `approved` is the approval that the commit used, `undone` the transaction that an undo takes back.
 
     >>> report = engine.apply({"file": "new.md", "edits": [{"op": "create_file", "markdown": "# New"}]})
     >>> report.ok, report.applied, report.receipt.files[0].base_sha256
@@ -162,6 +176,7 @@ class ApplyReport(PlanReport):
     recovered: RecoveredTransactions | None = None
     approved: Approved | None = None
     written: tuple[WrittenFile, ...] | None = None
+    undone: UndoneTransaction | None = None
 
 
 def as_apply_report(report: PlanReport) -> ApplyReport:

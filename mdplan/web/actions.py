@@ -5,8 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.engine.reviews import OpenPlan, Reviewing
-from mdplan.storage.user.decisions import MOST_COMMENT_CHARACTERS, Decision, DecisionStore, Verdict
+from mdplan.engine.reviews import OpenPlan, Reviewing, Terms
+from mdplan.storage.user.decisions import (
+    MOST_COMMENT_CHARACTERS,
+    Channel,
+    Decision,
+    DecisionStore,
+    Verdict,
+)
 from mdplan.web.labels import counted, short
 from mdplan.web.pages import marks_of
 from mdplan.web.sessions import Mark, Notice, Visit, verdicts_key
@@ -16,6 +22,20 @@ APPROVE: Final = "approve"
 APPROVE_AND_APPLY: Final = "apply"
 REJECT: Final = "reject"
 _ONE_LINE_END: Final = str.maketrans({"\r": ""})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionForm:
+    """A form that decides on a plan. `verdicts` and `version` are what the page showed.
+
+    `overrides` says that the reader ticked the box that overrides a rejection.
+    """
+
+    verb: str
+    comment: str
+    verdicts: str
+    version: str
+    overrides: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,32 +51,35 @@ class Desk:
         marks = visit.marks.setdefault(plan_id, dict(marks_of(opened, visit)))
         marks[index] = Mark(mark.is_rejected, _comment(mark.comment))
 
-    def decide(self, visit: Visit, opened: OpenPlan, verb: str, comment: str, verdicts: str) -> str:
-        """Decide on a plan as `verb` says, by the marks of the visit; the ID of the plan to look at next.
+    def decide(self, visit: Visit, opened: OpenPlan, form: DecisionForm) -> str:
+        """Decide on a plan as `form` says, by the marks of the visit; the ID of the plan to show next.
 
-        `verdicts` is what the reader saw rejected: where something else is by now, nothing is decided.
+        Nothing is decided where other edits are rejected than the page showed, or somebody else decided.
         """
         plan_id = opened.plan.plan_id
         marks = marks_of(opened, visit)
-        if verb != REJECT and verdicts != verdicts_key(marks):
+        if form.verb != REJECT and form.verdicts != verdicts_key(marks):
             visit.notices[plan_id] = Notice(
                 "This was not decided: other edits are rejected by now than the page showed. Look again."
             )
             return plan_id
         comments = {index: mark.comment for index, mark in marks.items() if mark.comment}
-        said = _comment(comment)
-        if verb == REJECT:
-            decided = self.reviewing.reject(plan_id, self.user(), comment=said, edit_comments=comments)
+        said = _comment(form.comment)
+        terms = Terms(saw=form.version, channel=Channel.PAGE, overrides=form.overrides)
+        if form.verb == REJECT:
+            decided = self.reviewing.reject(
+                plan_id, self.user(), comment=said, edit_comments=comments, terms=terms
+            )
         else:
             rejected: Collection[int] = {index for index, mark in marks.items() if mark.is_rejected}
             decided = self.reviewing.approve(
-                plan_id, self.user(), rejected=rejected, comment=said, edit_comments=comments
+                plan_id, self.user(), rejected=rejected, comment=said, edit_comments=comments, terms=terms
             )
         if not isinstance(decided, Decision):
             visit.notices[plan_id] = Notice("This was not decided.", decided)
             return plan_id
         visit.marks.pop(plan_id, None)
-        if verb == APPROVE_AND_APPLY and decided.approved_plan_id is not None:
+        if form.verb == APPROVE_AND_APPLY and decided.approved_plan_id is not None:
             self.apply(visit, plan_id, decided.approved_plan_id)
         else:
             visit.notices[plan_id] = Notice(_outcome(decided))

@@ -70,8 +70,23 @@ class PlanPage:
 
     @property
     def decision(self) -> Decision | None:
-        """What was decided on it."""
+        """The decision in force: on the plan, or on one that it was derived from."""
         return self.opened.decision
+
+    @property
+    def version(self) -> str:
+        """The version of the decisions that the page shows, which the form that decides names."""
+        return self.opened.standing.version
+
+    @property
+    def used_by(self) -> str | None:
+        """The transaction that used the approval."""
+        return self.opened.standing.used_by
+
+    @property
+    def must_override(self) -> bool:
+        """Whether an approval has to override a rejection of this plan."""
+        return self.opened.standing.is_rejected
 
     @property
     def verdicts(self) -> str:

@@ -7,10 +7,10 @@ from typing import Final
 from starlette.requests import HTTPConnection
 
 from mdplan.engine.reviews import Reviewing
-from mdplan.storage.user.review_address import PLAN_ID, announce, withdraw
+from mdplan.storage.user.review_address import announce, withdraw
 from mdplan.web.actions import Desk
 from mdplan.web.http_app import HttpPart
-from mdplan.web.routes import BASE, OPEN, ReviewRoutes
+from mdplan.web.routes import BASE, OPEN, VIEW, ReviewRoutes
 from mdplan.web.sessions import Visits
 
 # What the guard lets send forms to this server: the page, and nothing whose name only begins like it.
@@ -20,9 +20,9 @@ _PAGES: Final = (BASE,)
 def review_part(reviewing: Reviewing, user: Callable[[], str], tell: Callable[[str], None]) -> HttpPart:
     """The page below `/review/`. `user` gives the name of who decides.
 
-    Once it is known where the server listens, `tell` gets the link that opens the page, once and for a
-    person; and until the server ends, servers of agents find in the user's state directory where to send
-    people (see `review_address`).
+    Once it is known where the server listens, `tell` gets the one-time link that opens a session that may
+    decide: only a terminal may show it. Until the server ends, servers of agents find in the user's state
+    directory where a plan can be viewed (see `review_address`).
     """
     visits = Visits()
     roots = [root.path for root in reviewing.engine.workspace.roots]
@@ -32,12 +32,15 @@ def review_part(reviewing: Reviewing, user: Callable[[], str], tell: Callable[[s
         if path == OPEN:
             token = connection.query_params.get("token", "")
             return visits.is_link(token) or visits.of(connection.cookies) is not None
+        if path == VIEW:
+            query = connection.query_params
+            return visits.is_view_link(query.get("plan", ""), query.get("token", ""))
         is_page = path.startswith(BASE) or path == BASE.rstrip("/")
         return is_page and visits.of(connection.cookies) is not None
 
     def listening(url: str) -> None:
         for root in roots:
-            announce(root, f"{url}{OPEN}?token={visits.standing_token}&plan={PLAN_ID}")
+            announce(root, f"{url}{VIEW}", visits.view_key)
         tell(f"{url}{OPEN}?token={visits.new_link()}")
 
     @asynccontextmanager

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 
 from mdplan.diagnostics import Code, Problems
 from mdplan.engine.reviews import OpenPlan
-from mdplan.web.actions import APPROVE, APPROVE_AND_APPLY, REJECT, Desk, no_such_edit
+from mdplan.web.actions import APPROVE, APPROVE_AND_APPLY, REJECT, DecisionForm, Desk, no_such_edit
 from mdplan.web.diff_rows import Look
 from mdplan.web.pages import file_page, listed_plans, marks_of, plan_page, section_page
 from mdplan.web.responses import html, see, static, with_headers
@@ -25,6 +25,7 @@ from mdplan.web.sessions import Mark, Visit, Visits, verdicts_key
 
 BASE: Final = "/review/"
 OPEN: Final = "/review/open"
+VIEW: Final = "/review/view"
 STATIC: Final = "/review/static/"
 _MOST_FIELDS: Final = 20
 
@@ -64,6 +65,7 @@ class ReviewRoutes:
         plan, edit = BASE + "plan/{plan_id}", BASE + "plan/{plan_id}/edit/{edit:int}"
         return (
             Route(OPEN, self._open, methods=["GET"]),
+            Route(VIEW, self._view, methods=["GET"]),
             self._page(BASE.rstrip("/"), lambda _: see(BASE)),
             self._page(BASE, self._list),
             self._page(BASE + "news", self._news),
@@ -84,7 +86,10 @@ class ReviewRoutes:
     def _page(self, path: str, answer: Answer) -> Route:
         async def endpoint(request: Request) -> Response:
             visit = self._visits.of(request.cookies)
-            return _no_visit() if visit is None else await _in_thread(answer, _asked(request, visit, {}))
+            if visit is None:
+                return _no_visit()
+            asked = _asked(request, visit, {})
+            return await _in_thread(answer, asked) if _is_shown(asked) else _refused(403, _VIEW_ONLY)
 
         return Route(path, endpoint, methods=["GET"])
 
@@ -93,6 +98,8 @@ class ReviewRoutes:
             visit = self._visits.of(request.cookies)
             if visit is None:
                 return _no_visit()
+            if not visit.may_decide:
+                return _refused(403, _VIEW_ONLY)
             form = _form_of(await request.body())
             if form is None or not visit.owns(form.get("form_token", "")):
                 return _refused(403, "This form is not of a page that is open here. Load the page again.")
@@ -107,7 +114,8 @@ class ReviewRoutes:
         """
         plan_id = request.query_params.get("plan", "")
         target = plan_path(plan_id) if plan_id else BASE
-        if self._visits.of(request.cookies) is not None:
+        visit = self._visits.of(request.cookies)
+        if visit is not None and visit.may_decide:
             return see(target)
         value = self._visits.start(request.query_params.get("token", ""))
         if value is None:
@@ -115,6 +123,26 @@ class ReviewRoutes:
         answer = html("opened.html", {"target": target})
         answer.set_cookie(
             self._visits.cookie, value, path=BASE.rstrip("/"), httponly=True, samesite="strict", secure=False
+        )
+        return answer
+
+    async def _view(self, request: Request) -> Response:
+        """Start a session that shows one plan, by a link that a client of a server of agents received.
+
+        A browser in which a person opened a session that may decide keeps that one.
+        """
+        plan_id = request.query_params.get("plan", "")
+        value = self._visits.start_view(plan_id, request.query_params.get("token", ""))
+        if value is None:
+            return _no_visit()
+        answer = html("opened.html", {"target": plan_path(plan_id)})
+        answer.set_cookie(
+            self._visits.view_cookie,
+            value,
+            path=BASE.rstrip("/"),
+            httponly=True,
+            samesite="strict",
+            secure=False,
         )
         return answer
 
@@ -157,6 +185,7 @@ class ReviewRoutes:
             "plan": page,
             "url": plan_path(opened.plan.plan_id),
             "form_token": asked.visit.form_token,
+            "may_decide": asked.visit.may_decide,
             "notice": asked.visit.notices.pop(opened.plan.plan_id, None),
             "news": news,
         }
@@ -206,8 +235,14 @@ class ReviewRoutes:
         verb = asked.form.get("verb", "")
         if verb not in {APPROVE, APPROVE_AND_APPLY, REJECT}:
             return _refused(400, "A decision is to approve, to approve and apply, or to reject.")
-        comment, verdicts = asked.form.get("comment", ""), asked.form.get("verdicts", "")
-        return see(plan_path(self._desk.decide(asked.visit, opened, verb, comment, verdicts)))
+        form = DecisionForm(
+            verb=verb,
+            comment=asked.form.get("comment", ""),
+            verdicts=asked.form.get("verdicts", ""),
+            version=asked.form.get("version", ""),
+            overrides=asked.form.get("override") == "1",
+        )
+        return see(plan_path(self._desk.decide(asked.visit, opened, form)))
 
     def _apply(self, asked: Asked) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
@@ -223,6 +258,12 @@ class ReviewRoutes:
         if not isinstance(opened, OpenPlan):
             return _problems(opened)
         return see(plan_path(self._desk.replan(asked.visit, opened.plan.plan_id)))
+
+
+def _is_shown(asked: Asked) -> bool:
+    """Whether a session may see the page that it asks for: a view link shows one plan and style sheets."""
+    plan_id, static_name = asked.path.get("plan_id"), asked.path.get("name")
+    return asked.visit.may_decide or static_name is not None or asked.visit.may_see(plan_id or "")
 
 
 def plan_path(plan_id: str) -> str:
@@ -285,6 +326,11 @@ def _problems(problems: Problems) -> Response:
 
 def _nothing() -> Response:
     return _refused(404, "There is nothing here.")
+
+
+_VIEW_ONLY: Final = (
+    "This link shows one plan and cannot decide. To decide, run `mdplan review` in your own terminal."
+)
 
 
 def _no_visit() -> Response:

@@ -1,8 +1,8 @@
-"""Who may see the page: links that open it, and the visits that they start.
+"""Sessions of the review page, and the links that open them.
 
-A link is printed for a person and works once; opening it gives the browser a cookie, and that is the visit.
-The standing link does not wear out: it lies in the user's state directory for servers of agents, which hand
-it to people alone. All of it is forgotten with the process.
+There are two kinds of links. A one-time link is printed in the terminal of the person who started the server,
+and opens a session that may decide. A view link shows one plan and cannot decide: servers of agents send it
+to clients, so it is no secret. Nothing turns one kind into the other. All sessions end with the process.
 """
 
 import hashlib
@@ -14,6 +14,7 @@ from threading import Lock
 from typing import Final
 
 from mdplan.diagnostics import Problems
+from mdplan.storage.user.review_address import view_token
 
 _TOKEN_BYTES: Final = 32
 _MOST_VISITS: Final = 100
@@ -43,11 +44,25 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One browser. `form_token` stands in every form; `marks` and `notices` are by plan ID."""
+    """One browser. `form_token` is in every form; `marks` and `notices` are by plan ID.
+
+    `only_plan` is the one plan that a view link shows; None in a session that may decide, and sees all plans.
+    """
+
+    only_plan: str | None = None
 
     form_token: str = field(default_factory=lambda: secrets.token_urlsafe(_TOKEN_BYTES))
     marks: dict[str, dict[int, Mark]] = field(default_factory=dict)
     notices: dict[str, Notice] = field(default_factory=dict)
+
+    @property
+    def may_decide(self) -> bool:
+        """Whether this session was opened by a one-time link."""
+        return self.only_plan is None
+
+    def may_see(self, plan_id: str) -> bool:
+        """Whether this session shows the plan of that full ID."""
+        return self.only_plan in (None, plan_id)
 
     def owns(self, form_token: str) -> bool:
         """Whether a form with that token comes from a page of this visit."""
@@ -58,11 +73,14 @@ class Visits:
     """The links and visits of one server."""
 
     def __init__(self) -> None:
-        self.standing_token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self.view_key = secrets.token_hex(_TOKEN_BYTES)
         # Cookies are shared by all servers of a host, whatever their ports: each has a name of its own.
         self.cookie = f"mdplan_review_{secrets.token_hex(4)}"
+        self.view_cookie = f"mdplan_view_{secrets.token_hex(4)}"
         self._links: set[str] = set()
+        # Separate, so that an agent that opens many view links ends no session of a person.
         self._visits: dict[str, Visit] = {}
+        self._views: dict[str, Visit] = {}
         self._lock = Lock()
 
     def new_link(self) -> str:
@@ -84,18 +102,34 @@ class Visits:
             if found is None:
                 return None
             self._links.discard(found)
-            value = secrets.token_urlsafe(_TOKEN_BYTES)
-            self._visits[value] = Visit()
-            while len(self._visits) > _MOST_VISITS:
-                del self._visits[next(iter(self._visits))]
-            return value
+            return self._add(self._visits, Visit())
+
+    def start_view(self, plan_id: str, token: str) -> str | None:
+        """Start a session that shows the plan of that full ID by its view link; the value of its cookie."""
+        if not self.is_view_link(plan_id, token):
+            return None
+        with self._lock:
+            return self._add(self._views, Visit(only_plan=plan_id))
+
+    def is_view_link(self, plan_id: str, token: str) -> bool:
+        """Whether a view link with that token shows the plan of that full ID."""
+        return _equal(token, view_token(self.view_key, plan_id))
 
     def of(self, cookies: Mapping[str, str]) -> Visit | None:
-        """The visit of a browser that sends those cookies."""
-        return self._visits.get(cookies.get(self.cookie, ""))
+        """The session of a browser that sends those cookies; one that may decide comes first."""
+        visit = self._visits.get(cookies.get(self.cookie, ""))
+        return visit or self._views.get(cookies.get(self.view_cookie, ""))
+
+    @staticmethod
+    def _add(visits: dict[str, Visit], visit: Visit) -> str:
+        value = secrets.token_urlsafe(_TOKEN_BYTES)
+        visits[value] = visit
+        while len(visits) > _MOST_VISITS:
+            del visits[next(iter(visits))]
+        return value
 
     def _found(self, token: str) -> str | None:
-        return next((each for each in (*self._links, self.standing_token) if _equal(token, each)), None)
+        return next((each for each in self._links if _equal(token, each)), None)
 
 
 def _equal(given: str, expected: str) -> bool:

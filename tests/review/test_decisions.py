@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.user.decisions import Decision, DecisionStore, Verdict
+from mdplan.storage.user.decisions import Decision, DecisionStore, Outcome, Used, Verdict
 from tests.disk import FailingDisk
 
 A, B = "sha256-" + "a" * 64, "sha256-" + "b" * 64
@@ -23,6 +23,12 @@ DECISION = Decision(
 )
 
 
+def record(decision: Decision, store: DecisionStore | None = None) -> bool:
+    """Add `decision` to the log of its plan, as somebody who saw the latest version."""
+    store = store or DecisionStore("/root")
+    return store.add(decision.plan_id, decision, store.standing(decision.plan_id).version) is Outcome.ADDED
+
+
 def stored_file(state_dir: Path) -> Path:
     """The one file in which a decision lies."""
     (path,) = (path for path in state_dir.rglob("decisions/*") if path.is_file())
@@ -30,7 +36,7 @@ def stored_file(state_dir: Path) -> Path:
 
 
 def test_decision_is_found_by_another_store_of_the_same_root_alone() -> None:
-    assert DecisionStore("/root").record(DECISION)
+    assert record(DECISION)
 
     assert DecisionStore("/root").of(A) == DECISION
     assert DecisionStore("/root").of(B) is None
@@ -40,16 +46,16 @@ def test_decision_is_found_by_another_store_of_the_same_root_alone() -> None:
 def test_the_latest_decision_on_a_plan_counts() -> None:
     store = DecisionStore("/root")
     later = replace(DECISION, verdict=Verdict.REJECTED, decided_at=2000.0, approved_plan_id=None)
-    store.record(DECISION)
-    store.record(later)
-    store.record(replace(DECISION, plan_id=B, approved_plan_id=B))
+    record(DECISION, store)
+    record(later, store)
+    record(replace(DECISION, plan_id=B, approved_plan_id=B), store)
 
     assert store.of(A) == later
     assert [decision.plan_id for decision in store.all()] == [A, B]
 
 
 def test_stored_decisions_are_private(state_dir: Path) -> None:
-    DecisionStore("/root").record(DECISION)
+    record(DECISION)
 
     assert stored_file(state_dir).stat().st_mode & 0o777 == 0o600
     assert stored_file(state_dir).parent.stat().st_mode & 0o777 == 0o700
@@ -60,7 +66,7 @@ def test_stored_decisions_are_private(state_dir: Path) -> None:
     [("ann", "bob"), ('\\"verdict\\":\\"approved', '\\"verdict\\":\\"rejected'), ("a" * 64, "b" * 64)],
 )
 def test_decision_that_was_changed_is_none(state_dir: Path, was: str, becomes: str) -> None:
-    DecisionStore("/root").record(DECISION)
+    record(DECISION)
     path = stored_file(state_dir)
     text = path.read_text()
     assert was in text
@@ -74,36 +80,37 @@ def test_decision_that_was_changed_is_none(state_dir: Path, was: str, becomes: s
 
 
 def test_decision_on_one_plan_is_none_on_another(state_dir: Path) -> None:
-    DecisionStore("/root").record(DECISION)
+    record(DECISION)
     path = stored_file(state_dir)
-    path.with_name("b" * 64 + ".json").write_bytes(path.read_bytes())
-    path.with_name("b" * 64 + ".json").chmod(0o600)
+    copy = path.with_name("b" * 64 + ".1.json")
+    copy.write_bytes(path.read_bytes())
+    copy.chmod(0o600)
 
     assert DecisionStore("/root").of(B) is None
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
 def test_decision_that_others_can_reach_is_none(state_dir: Path, mode: int) -> None:
-    DecisionStore("/root").record(DECISION)
+    record(DECISION)
     stored_file(state_dir).chmod(mode)
 
     assert DecisionStore("/root").of(A) is None
 
 
 def test_folder_that_others_can_write_holds_no_decisions(state_dir: Path) -> None:
-    DecisionStore("/root").record(DECISION)
+    record(DECISION)
     stored_file(state_dir).parent.chmod(0o777)
 
     assert DecisionStore("/root").of(A) is None
     assert DecisionStore("/root").all() == ()
-    assert not DecisionStore("/root").record(DECISION)
+    assert not record(DECISION)
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b"{}", b'{"decision": 1, "seal": ""}', b"\xff", b"[" * 99999]
 )
 def test_what_is_no_decision_is_none(state_dir: Path, content: bytes) -> None:
-    DecisionStore("/root").record(DECISION)
+    record(DECISION)
     stored_file(state_dir).write_bytes(content)
 
     assert DecisionStore("/root").of(A) is None
@@ -113,13 +120,13 @@ def test_without_a_seal_nothing_is_recorded(state_dir: Path) -> None:
     state_dir.mkdir(mode=0o700)
     (state_dir / "journal.key").write_bytes(b"short")
 
-    assert not DecisionStore("/root").record(DECISION)
+    assert not record(DECISION)
     assert DecisionStore("/root").all() == ()
 
 
 def test_old_decisions_are_forgotten(state_dir: Path) -> None:
     store = DecisionStore("/root")
-    store.record(DECISION)
+    record(DECISION, store)
     written = stored_file(state_dir).stat().st_mtime
 
     store.forget_older(written - 1)
@@ -134,12 +141,34 @@ def test_id_of_no_such_form_touches_nothing(state_dir: Path, plan_id: str) -> No
     store = DecisionStore("/root", filesystem=disk)
 
     assert store.of(plan_id) is None
-    assert not store.record(replace(DECISION, plan_id=plan_id))
+    assert not record(replace(DECISION, plan_id=plan_id), store)
     assert not disk.reached
 
 
 def test_what_is_stored_can_be_read_by_people(state_dir: Path) -> None:
-    DecisionStore("/root").record(DECISION)
+    record(DECISION)
 
-    decision = json.loads(json.loads(stored_file(state_dir).read_bytes())["decision"])
+    event = json.loads(json.loads(stored_file(state_dir).read_bytes())["event"])
+    decision = event["facts"]
     assert (decision["decided_by"], decision["rejected"]) == ("ann", [1, 3])
+
+
+def test_decision_that_saw_an_older_version_is_not_added() -> None:
+    store = DecisionStore("/root")
+    seen = store.standing(A).version
+
+    assert store.add(A, DECISION, seen) is Outcome.ADDED
+    assert store.add(A, replace(DECISION, decided_by="bob"), seen) is Outcome.STALE
+    assert store.of(A) == DECISION
+
+
+def test_used_approval_approves_no_longer() -> None:
+    store = DecisionStore("/root")
+    whole = replace(DECISION, approved_plan_id=A, rejected=())
+    record(whole, store)
+    assert store.standing(A).is_approved
+
+    used = Used(transaction="0123456789abcdef", at=2000.0)
+    assert store.add(A, used, store.standing(A).version) is Outcome.ADDED
+    assert not store.standing(A).is_approved
+    assert store.standing(A).used_by == "0123456789abcdef"

@@ -44,10 +44,12 @@ def test_undo_prints_its_diff_and_how_to_redo(project: Path) -> None:
 
     assert (run.code, run.out.decode()) == (0, BACK)
     assert re.fullmatch(
-        r"Undone: 1 file, 1 edit: \+1 -3 lines\.\nTo redo: mdplan undo [0-9a-f]{16}\n", run.err
+        r"Undone: 1 file, 1 edit: \+1 -3 lines\.\n"
+        rf"That was the transaction {transaction} by user \S+\.\nTo redo: mdplan undo [0-9a-f]{{16}}\n",
+        run.err,
     )
     assert (project / "guide.md").read_text() == GUIDE
-    redo = mdplan(*run.err.splitlines()[1].removeprefix("To redo: mdplan ").split())
+    redo = mdplan(*run.err.splitlines()[2].removeprefix("To redo: mdplan ").split())
     assert (redo.code, redo.out.decode()) == (0, DIFF)
     assert (project / "guide.md").read_text() == RESULT
 

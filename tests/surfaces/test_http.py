@@ -92,6 +92,7 @@ def test_token_that_is_made_is_shown_and_another_one_the_next_time(root: Path) -
 
 def test_token_of_a_file_counts_and_is_not_shown(root: Path, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("0123456789abcdef-file\n")
+    (tmp_path / "token").chmod(0o600)
     with http_server("--root", str(root), "--token-file", str(tmp_path / "token")) as server:
         server.token = "0123456789abcdef-file"
         assert server.ask("ping")["result"] == {}

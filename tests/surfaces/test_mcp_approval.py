@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from mcp.types import ElicitRequestURLParams, ElicitResult
@@ -16,12 +17,14 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import Reviewing
 from mdplan.mcp import elicitation
 from mdplan.mcp.server import build_server
-from mdplan.mcp.waiting import approved_only_and_noted
-from mdplan.storage.user.review_address import address_of, announce, withdraw
+from mdplan.mcp.waiting import mcp_caller
+from mdplan.settings import Settings
+from mdplan.storage.user.review_address import address_of, announce, view_token, withdraw
+from mdplan.storage.workspace import Workspace
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, process
 
-TOKEN = "secret-of-the-page"
-ADDRESS = "http://127.0.0.1:9/plans/{plan_id}?token=" + TOKEN
+KEY = "secret-of-the-page"
+ADDRESS = "http://127.0.0.1:9/review/view"
 EDIT = {"op": "replace_match", "pattern": "old", "replacement": "new"}
 OTHER = {"op": "replace_match", "pattern": "more", "replacement": "less"}
 
@@ -37,7 +40,7 @@ class Person:
     async def __call__(self, context: object, params: ElicitRequestURLParams) -> ElicitResult:
         self.asked.append(params)
         if self.decide is not None:
-            self.decide(params.url.partition("/plans/")[2].partition("?")[0])
+            self.decide(parse_qs(urlsplit(params.url).query)["plan"][0])
         return ElicitResult(action="accept" if self.opens else "decline")
 
 
@@ -62,11 +65,15 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def agent(root: Path, mode: str, person: Person | None, *toolsets: str) -> Iterator[Calls]:
     """An agent whose client can send `person` to a page, or cannot."""
-    engine = Engine.open([root], approval=approved_only_and_noted)
+    engine = Engine(Workspace.open([root]), Settings(require_approval=True), caller=mcp_caller())
     server = build_server(engine, toolsets=toolsets or ["md"], needs_approval=True)
     options = {} if person is None else {"elicitation_callback": person}
     with calls_to(server, mode, **options) as calls:
         yield calls
+
+
+def view_url(plan_id: str) -> str:
+    return f"{ADDRESS}?{urlencode({'plan': plan_id, 'token': view_token(KEY, plan_id)})}"
 
 
 def planned(calls: Calls, *edits: object) -> str:
@@ -75,7 +82,7 @@ def planned(calls: Calls, *edits: object) -> str:
 
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_client_without_addresses_is_told_to_ask(root: Path, reviewing: Reviewing, mode: str) -> None:
-    announce(str(root), ADDRESS)
+    announce(str(root), ADDRESS, KEY)
     with agent(root, mode, None) as calls:
         plan_id = planned(calls)
         refused = calls.call("md_apply", {"planId": plan_id})
@@ -85,7 +92,7 @@ def test_client_without_addresses_is_told_to_ask(root: Path, reviewing: Reviewin
         assert plan_id in refused.text
         assert "`mdplan review --terminal" in refused.text
         assert "Nothing was written." in refused.text
-        assert TOKEN not in refused.text + json.dumps(refused.data)
+        assert KEY not in refused.text + json.dumps(refused.data)
 
         reviewing.approve(plan_id, "ann", comment="go on")
         applied = calls.call("md_apply", {"planId": plan_id})
@@ -96,7 +103,7 @@ def test_client_without_addresses_is_told_to_ask(root: Path, reviewing: Reviewin
 
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_person_is_sent_to_the_page_and_the_call_goes_on(root: Path, reviewing: Reviewing, mode: str) -> None:
-    announce(str(root), ADDRESS)
+    announce(str(root), ADDRESS, KEY)
     person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
     with agent(root, mode, person) as calls:
         plan_id = planned(calls)
@@ -104,14 +111,14 @@ def test_person_is_sent_to_the_page_and_the_call_goes_on(root: Path, reviewing: 
 
     assert applied.data["applied"]
     (asked,) = person.asked
-    assert asked.url == ADDRESS.replace("{plan_id}", plan_id)
-    assert TOKEN not in asked.message
-    assert TOKEN not in applied.text + json.dumps(applied.data)
+    assert asked.url == view_url(plan_id)
+    assert KEY not in asked.message
+    assert KEY not in applied.text + json.dumps(applied.data)
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_rejection_in_part_comes_back_in_the_same_call(root: Path, reviewing: Reviewing, mode: str) -> None:
-    announce(str(root), ADDRESS)
+    announce(str(root), ADDRESS, KEY)
     person = Person(
         lambda plan_id: reviewing.approve(plan_id, "ann", rejected=[1], edit_comments={1: "keep it"})
     )
@@ -130,7 +137,7 @@ def test_rejection_in_part_comes_back_in_the_same_call(root: Path, reviewing: Re
 @pytest.mark.parametrize("mode", GENERATIONS)
 @pytest.mark.parametrize("opens", [True, False])
 def test_page_that_was_opened_is_no_approval(root: Path, mode: str, opens: bool) -> None:
-    announce(str(root), ADDRESS)
+    announce(str(root), ADDRESS, KEY)
     person = Person(None, opens=opens)
     with agent(root, mode, person) as calls:
         refused = calls.call("md_apply", {"planId": planned(calls)})
@@ -154,7 +161,7 @@ def test_client_that_fails_to_ask_is_told_to_ask_otherwise(root: Path) -> None:
     def fail(plan_id: str) -> None:
         raise ValueError(plan_id)
 
-    announce(str(root), ADDRESS)
+    announce(str(root), ADDRESS, KEY)
     with agent(root, "legacy", Person(fail)) as calls:
         refused = calls.call("md_apply", {"planId": planned(calls)})
 
@@ -164,7 +171,7 @@ def test_client_that_fails_to_ask_is_told_to_ask_otherwise(root: Path) -> None:
 
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_other_toolsets_wait_too(root: Path, reviewing: Reviewing, mode: str) -> None:
-    announce(str(root), ADDRESS)
+    announce(str(root), ADDRESS, KEY)
     person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
     arguments = {"filePath": "a.md", "searchText": "old", "replaceText": "new"}
     with agent(root, mode, person, "text") as calls:
@@ -180,7 +187,7 @@ def test_other_toolsets_wait_too(root: Path, reviewing: Reviewing, mode: str) ->
 
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_undo_waits_too(root: Path, reviewing: Reviewing, mode: str) -> None:
-    announce(str(root), ADDRESS)
+    announce(str(root), ADDRESS, KEY)
     person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
     with agent(root, mode, person) as calls:
         calls.call("md_apply", {"planId": planned(calls)})
@@ -201,8 +208,8 @@ def test_server_that_requires_approval_is_an_option(root: Path) -> None:
 
 def test_address_is_that_of_the_process_that_serves_it(root: Path) -> None:
     assert address_of(str(root), "p") is None
-    assert announce(str(root), ADDRESS)
-    assert address_of(str(root), "p") == ADDRESS.replace("{plan_id}", "p")
+    assert announce(str(root), ADDRESS, KEY)
+    assert address_of(str(root), "p") == view_url("p")
     assert address_of("/other", "p") is None
 
     withdraw(str(root))
@@ -210,7 +217,7 @@ def test_address_is_that_of_the_process_that_serves_it(root: Path) -> None:
 
 
 def test_address_of_a_process_that_ended_is_none(root: Path, state_dir: Path) -> None:
-    announce(str(root), ADDRESS)
+    announce(str(root), ADDRESS, KEY)
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     (path,) = state_dir.rglob("address.json")
@@ -223,7 +230,7 @@ def test_address_of_a_process_that_ended_is_none(root: Path, state_dir: Path) ->
 
 @pytest.mark.parametrize("mode", [0o640, 0o604])
 def test_address_that_others_can_read_is_none(root: Path, state_dir: Path, mode: int) -> None:
-    announce(str(root), ADDRESS)
+    announce(str(root), ADDRESS, KEY)
     (path,) = state_dir.rglob("address.json")
     assert path.stat().st_mode & 0o777 == 0o600
     path.chmod(mode)

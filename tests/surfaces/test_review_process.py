@@ -64,7 +64,9 @@ def test_link_goes_to_standard_output_and_a_signal_ends_it(root: Path, opened: P
     with review(root) as process:
         link = process.stdout.readline().strip()
         assert link.startswith("http://127.0.0.1:")
-        assert address_of(str(root), "ID").startswith(link.partition("token=")[0])
+        shown = address_of(str(root), "ID")
+        assert shown is not None
+        assert shown.startswith(link.partition("/review/")[0] + "/review/view?plan=ID&token=")
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=SECONDS)
 

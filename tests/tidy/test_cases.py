@@ -33,6 +33,7 @@ SHOWN_BY_A_TEST = {
     Code.READ_ONLY: "tests/unit/test_storage_file_kinds.py",
     Code.RECOVERY_CONFLICT: "tests/unit/test_storage_recovery.py",
     Code.RECOVERY_REQUIRED: "tests/unit/test_storage_recovery.py",
+    Code.STALE_DECISION: "tests/hostile/test_decisions.py",
     Code.STATE_DIR_UNSAFE: "tests/unit/test_storage_lock.py",
     Code.TARGET_BUSY: "tests/unit/test_storage_faults.py",
     Code.WEAK_CAS: "tests/unit/test_storage_late_writes.py",

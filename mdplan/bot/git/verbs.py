@@ -31,13 +31,13 @@ from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.verbs import Proposal, bot_report
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.snapshot import Documents
+from mdplan.engine.approval import Clearance
 from mdplan.engine.engine import Engine
 from mdplan.engine.staging import files_to_stage
 from mdplan.plan import Plan
 from mdplan.planning.replan.replay import Replay, bases_of
 from mdplan.planning.results.summary import report_fields
 from mdplan.reports.base import refusal
-from mdplan.reports.plan import Approved
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import visible
 
@@ -159,7 +159,7 @@ class _Attempt:
             author=author,
             committer=committer,
         )
-        self._must_be_approved(plan)
+        clearance = self._cleared(plan)
         tree = _tree(self.engine, self.place, base)
         with tree.open() as workspace, self.place.open() as repository:
             documents = Documents.of(workspace, self.engine.settings)
@@ -175,13 +175,21 @@ class _Attempt:
             commit = write_commit(repository, self.place, base.commit, files, text)
             # What was checked out while this was planned must stay what git thinks it is.
             _must_be_free(repository, branch)
+            self._use(clearance, plan, commit)
             wait = self.engine.settings.lock_timeout
             return commit.decode() if move_branch(repository, branch, at, commit, text, wait) else None
 
-    def _must_be_approved(self, plan: Plan) -> None:
-        answer = self.engine.committing.approval(plan, self.engine.workspace.roots[0])
-        if answer and not isinstance(answer, Approved):
-            raise StorageRefused(answer)
+    def _cleared(self, plan: Plan) -> Clearance:
+        clearance = self.engine.gate.check(plan, self.engine.workspace.roots[0])
+        if not isinstance(clearance, Clearance):
+            raise StorageRefused(clearance)
+        return clearance
+
+    def _use(self, clearance: Clearance, plan: Plan, commit: ObjectID) -> None:
+        root, now = self.engine.workspace.roots[0], self.engine.committing.clock()
+        problems = self.engine.gate.use(clearance, plan.plan_id, root, commit.decode(), now)
+        if problems:
+            raise StorageRefused(problems)
 
 
 def _bot(engine: Engine, loaded: LoadedManifest, how: How, place: Place, base: Base) -> Bot:

@@ -7,6 +7,7 @@ import click
 
 from mdplan.cli.completion import plans_and_files
 from mdplan.cli.json_input import batch_argument, override_options, read_json, with_overrides
+from mdplan.cli.options import approval_option
 from mdplan.cli.plan_view import print_applied, print_diff, print_recovered, print_summary
 from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Diagnostic, Exit
@@ -24,12 +25,7 @@ _PLAN_FIELDS: Final = {"planId", "plan_id", "mdplanPlan"}
 @click.option(
     "--rebase", is_flag=True, help="Go on where files moved on, if all edits still do the same there."
 )
-@click.option(
-    "--require-approval",
-    is_flag=True,
-    envvar="MDPLAN_REQUIRE_APPROVAL",
-    help="Commit only what a person approved (`mdplan review`); also by MDPLAN_REQUIRE_APPROVAL=1.",
-)
+@approval_option
 @override_options
 @engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
 def apply(
@@ -48,7 +44,7 @@ def apply(
         raise click.UsageError("--check does not go with --rebase: a dry run is on the files as planned.")
     if any(overrides.values()) and isinstance(data, dict) and data.keys() & _PLAN_FIELDS:
         raise click.UsageError("--allow-outline-change and --allow-duplicate-headings are for batches.")
-    engine = session.open_engine(needs_approval=require_approval)
+    engine = session.open_engine(require_approval=require_approval)
     wishes = {**overrides, "dry_run": check, "on_stale": "rebase" if rebase else None}
     report = engine.apply(with_overrides(data, wishes))
     print_recovered(session, report)

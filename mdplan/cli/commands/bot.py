@@ -10,6 +10,7 @@ import click
 from mdplan.bot.bot_report import BotReport
 from mdplan.cli.console import shown
 from mdplan.cli.git_view import print_commit, print_planned_on_commit
+from mdplan.cli.options import approval_option
 from mdplan.cli.plan_view import (
     output_option,
     print_applied,
@@ -179,6 +180,7 @@ def check(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     type=click.Choice(["refuse", "rebase"]),
     help="With --git: rebase plans again when the branch moved meanwhile.  [default: refuse]",
 )
+@approval_option
 @engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
 def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Make true what MANIFEST says, in one commit: all files or none.
@@ -193,7 +195,7 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     loaded, how = _loaded(session, given), _how(session, given)
     if isinstance(loaded, tuple):
         return session.refuse(*loaded)
-    report = _applied(session, loaded, how, given["ref"], wanted)
+    report = _applied(session, loaded, how, given, wanted)
     code = _exit(report) if report.applied else _exit_of_error(report)
     how.tell("ended", {"exit": int(code)})
     print_recovered(session, report)
@@ -218,16 +220,21 @@ def _proposed(
 
 
 def _applied(
-    session: Session, loaded: "LoadedManifest", how: "How", ref: str | None, wanted: dict[str, str | None]
+    session: Session,
+    loaded: "LoadedManifest",
+    how: "How",
+    given: dict[str, Any],
+    wanted: dict[str, str | None],
 ) -> BotReport:
     from mdplan.bot.verbs import apply_manifest
 
+    engine, ref = session.open_engine(require_approval=given["require_approval"]), given["ref"]
     if ref is None:
-        return apply_manifest(session.open_engine(), loaded, how)
+        return apply_manifest(engine, loaded, how)
     from mdplan.bot.git.verbs import GitCommit, apply_to_branch
 
     rebases = wanted.pop("on_stale") == "rebase"
-    return apply_to_branch(session.open_engine(), loaded, how, ref, GitCommit(**wanted, rebases=rebases))
+    return apply_to_branch(engine, loaded, how, ref, GitCommit(**wanted, rebases=rebases))
 
 
 def _loaded(session: Session, given: dict[str, Any]) -> "LoadedManifest | Problems":

@@ -33,6 +33,9 @@ _SHORT_ID = len("sha256-") + 16
 @click.command()
 @click.argument("plan", required=False, shell_complete=plans)
 @click.option("--terminal", is_flag=True, help="Ask here, edit by edit.")
+@click.option(
+    "--override-rejection", is_flag=True, help="With --terminal: allow approving a plan that was rejected."
+)
 @click.option("--list", "lists", is_flag=True, help="List the plans and where each stands.")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Most plans listed.")
 @with_page_options
@@ -42,6 +45,7 @@ def review(
     *,
     plan: str | None,
     terminal: bool,
+    override_rejection: bool,
     lists: bool,
     limit: int,
     **page: Any,  # noqa: ANN401 (what click makes of the options)
@@ -65,7 +69,11 @@ def review(
         raise click.UsageError("--terminal needs a terminal; `mdplan show` prints a plan anywhere.")
     reviewing = Reviewing(session.open_engine())
     plan_id = plan or _chosen(session, reviewing, limit)
-    return _review(session, reviewing, plan_id) if plan_id is not None else Exit.DONE
+    return (
+        _review(session, reviewing, plan_id, overrides=override_rejection)
+        if plan_id is not None
+        else Exit.DONE
+    )
 
 
 def _list(session: Session, reviewing: "Reviewing", limit: int) -> Exit:
@@ -123,7 +131,7 @@ def _chosen(session: Session, reviewing: "Reviewing", limit: int) -> str | None:
             return waiting[int(line) - 1].review.plan_id
 
 
-def _review(session: Session, reviewing: "Reviewing", plan_id: str) -> Exit:
+def _review(session: Session, reviewing: "Reviewing", plan_id: str, *, overrides: bool) -> Exit:
     from mdplan.cli.terminal_review import choose_edits, chosen_text
 
     console = session.console
@@ -139,6 +147,8 @@ def _review(session: Session, reviewing: "Reviewing", plan_id: str) -> Exit:
     if comment is None:
         console.note("Nothing was decided.")
         return Exit.APPROVAL
+    from mdplan.engine.reviews import Terms
+    from mdplan.storage.user.decisions import Channel
     from mdplan.storage.user.user_state import user_name
 
     decision = reviewing.approve(
@@ -147,6 +157,7 @@ def _review(session: Session, reviewing: "Reviewing", plan_id: str) -> Exit:
         rejected=choices.rejected,
         comment=comment.strip(),
         edit_comments={index: text for index, text in choices.comments.items() if text},
+        terms=Terms(saw=opened.standing.version, channel=Channel.TERMINAL, overrides=overrides),
     )
     if isinstance(decision, tuple):
         return session.refuse(*decision)
@@ -169,7 +180,7 @@ def _opened(session: Session, reviewing: "Reviewing", plan_id: str) -> "OpenPlan
         return session.refuse(_APPLIED)
     if opened.decision is not None:
         by = shown(opened.decision.decided_by)
-        session.console.note(f"{by} {opened.decision.verdict} this plan before; what you say now counts.")
+        session.console.note(f"{by} {opened.decision.verdict} this plan before.")
     return opened
 
 

@@ -4,12 +4,13 @@ import logging
 import stat
 import sys
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mdplan.cli.options import limit_options
+from mdplan.cli.options import approval_option, limit_options
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
 from mdplan.mcp.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names
@@ -48,9 +49,7 @@ _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
     help="Offer only what that client lacks: of the toolset editor the patch tool.",
 )
 @click.option("--read-only", is_flag=True, help="Leave out every tool that writes.")
-@click.option(
-    "--require-approval", is_flag=True, help="Write only what a person approved (see `mdplan review`)."
-)
+@approval_option
 @click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match. Repeatable.")
 @click.option("--deny", multiple=True, metavar="GLOB", help="Touch no file that matches. Repeatable.")
 @limit_options(_LIMITS)
@@ -89,7 +88,8 @@ def serve(
     _warn_of_open_token(offered["token_file"])
     _log_to(log_file)
     try:
-        settings = Settings().limited({limit: offered[limit.parameter] for limit in _LIMITS})
+        limited = Settings().limited({limit: offered[limit.parameter] for limit in _LIMITS})
+        settings = replace(limited, require_approval=offered["require_approval"])
         workspace = Workspace.open(roots, allow, deny)
     except StorageRefused as refused:
         for problem in refused.problems:
@@ -99,12 +99,10 @@ def serve(
     read_only, needs_approval = offered["read_only"], offered["require_approval"]
 
     def load() -> Offer:
-        from mdplan.engine.commit import nobody_is_asked
         from mdplan.engine.engine import Engine
-        from mdplan.mcp.waiting import approved_only_and_noted
+        from mdplan.mcp.waiting import mcp_caller
 
-        approval = approved_only_and_noted if needs_approval else nobody_is_asked
-        engine = Engine(workspace, settings, approval=approval)
+        engine = Engine(workspace, settings, caller=mcp_caller())
         return offer_of(engine, toolsets=toolsets, tools=tools, read_only=read_only)
 
     server = new_server(toolsets, read_only=read_only, needs_approval=needs_approval)
@@ -127,7 +125,6 @@ def serve(
 
 def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
     """The page on which people review the plans of these roots; it commits what was approved alone."""
-    from mdplan.engine.approval import approved_only
     from mdplan.engine.engine import Engine
     from mdplan.engine.reviews import Reviewing
     from mdplan.storage.user.user_state import user_name
@@ -136,7 +133,9 @@ def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
     def tell(link: str) -> None:
         click.echo(f"Plans can be reviewed at this link, which works once:\n{link}", err=True)
 
-    return review_part(Reviewing(Engine(workspace, settings, approval=approved_only)), user_name, tell)
+    return review_part(
+        Reviewing(Engine(workspace, replace(settings, require_approval=True))), user_name, tell
+    )
 
 
 def _warn_of_open_token(file: Path | None) -> None:

@@ -5,6 +5,7 @@ from typing import Literal
 import click
 
 from mdplan.cli.completion import transactions
+from mdplan.cli.options import approval_option
 from mdplan.cli.plan_view import print_diff, print_recovered, print_summary, print_undone, write_diff
 from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Diagnostic, Exit
@@ -22,19 +23,26 @@ from mdplan.reports.plan import ApplyReport
     show_default=True,
     help="rebase: where a file was changed since, go on if that was in other lines.",
 )
+@approval_option
 @engine_command(ApplyReport, FILES, COMMITS, HISTORY, tells_people=True)
 def undo(
-    session: Session, *, transaction: str | None, dry_run: bool, on_stale: Literal["refuse", "rebase"]
+    session: Session,
+    *,
+    transaction: str | None,
+    dry_run: bool,
+    on_stale: Literal["refuse", "rebase"],
+    require_approval: bool,
 ) -> Exit:
-    """Take back the transaction TX, or the last one; the diff of that goes to standard output.
+    """Take back the transaction TX, or your last one, and print its diff to standard output.
 
     All its files get back what they held before: what it created is removed, what it deleted or renamed comes
     back. A file that was changed since is refused. An undo is a transaction as well: undo it to redo.
 
-    TX is an ID from `mdplan history`, or the beginning of one.
+    TX is an ID from `mdplan history`, or the beginning of one. Name it to undo what another user or a client
+    of `mdplan serve` committed.
     """
-    engine = session.open_engine()
-    past = engine.undoing.find(transaction)
+    engine = session.open_engine(require_approval=require_approval)
+    past = engine.undoing.find(transaction, engine.committing.actor())
     is_redo = not isinstance(past, Diagnostic) and engine.undoing.is_redo(past)
     report = engine.undo(transaction, dry_run=dry_run, rebases=on_stale == "rebase")
     print_recovered(session, report)

@@ -1,19 +1,21 @@
-"""What people decided about plans: who, when, what for, bound to the ID of the plan.
+"""Decisions of people about plans: an append-only log for each plan, sealed with the user's key.
 
-Decisions lie in the user's state directory, outside of every root. Each is sealed with the user's key for the
-root that it is about (see `user_state`): a file that was put or changed there by somebody who lacks the key
-is no decision. A program that runs as the same user can read the key; approval is a guard rail and a record
-against those, and a boundary only where they run as somebody else.
+Each event is a file of its own, named by the plan and a number. Only one event can get a number, so of two
+decisions that saw the same version one is refused. An event contains the seal of the one before it.
+
+Decisions are in the user's state directory, outside of every root. A file without the user's seal for the
+root is no event. A program that runs as the same user can read the key: against that program, approval is a
+guard rail and a record, not a boundary.
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from mdplan.diagnostics import Diagnostic
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.fs.regular_file import read_leaf
 from mdplan.storage.user.private_folder import PrivateFolder
@@ -21,12 +23,14 @@ from mdplan.storage.user.user_state import is_sealed, seal
 
 # Longer than any comment that an agent should have to read.
 MOST_COMMENT_CHARACTERS: Final = 2000
+# The version of a plan about which nobody has decided.
+UNDECIDED: Final = "undecided"
 _FOLDER: Final = "decisions"
 _PLAN_ID: Final = re.compile(r"sha256-([0-9a-f]{64})")
-_STORED: Final = re.compile(r"[0-9a-f]{64}\.json")
+_EVENT: Final = re.compile(r"([0-9a-f]{64})\.([1-9][0-9]{0,5})\.json")
 _MOST_BYTES: Final = 16 << 20
-# Sets what is sealed here apart from the records of the journal.
-_KIND: Final = b"decision\0"
+# Separates these seals from those of journal records and of the decisions of mdplan 0.1.
+_KIND: Final = b"decision event\0"
 _OPEN_TO_OTHERS: Final = 0o077
 
 
@@ -37,14 +41,23 @@ class Verdict(StrEnum):
     REJECTED = "rejected"
 
 
+class Channel(StrEnum):
+    """Where a person decided: on the review page, in a terminal, or in a program that uses the library."""
+
+    PAGE = "page"
+    TERMINAL = "terminal"
+    APP = "app"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """A decision on the plan `plan_id`. `decided_at` is in seconds since the epoch.
 
     Of a plan that was approved in part, `rejected` are the indexes of the other edits, and
     `approved_plan_id` is the plan of the accepted ones; of one that was approved whole it is `plan_id`, of
-    one that was rejected None. `part_of` is, in the decision on such a part, the plan that was looked at.
-    `comment` is on the whole, `edit_comments` on edits, by index.
+    one that was rejected None. `part_of` is, in the decision on such a part, the plan that was reviewed.
+    `comment` is on the whole, `edit_comments` on edits, by index. `overrides` says that it was made in spite
+    of a rejection.
     """
 
     plan_id: str
@@ -52,19 +65,89 @@ class Decision:
     decided_by: str
     decided_at: float
     approved_plan_id: str | None
+    channel: Channel = Channel.APP
     comment: str = ""
     rejected: tuple[int, ...] = ()
     edit_comments: Mapping[int, str] = field(default_factory=dict)
     part_of: str | None = None
+    overrides: bool = False
 
     @property
     def approves(self) -> bool:
-        """Whether its plan may be committed as it is."""
+        """Whether it allows its plan to be committed as it is."""
         return self.verdict is Verdict.APPROVED and self.approved_plan_id == self.plan_id
+
+    @property
+    def is_rejection(self) -> bool:
+        """Whether it rejects all edits of its plan."""
+        return self.verdict is Verdict.REJECTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """An approval was used by the transaction `transaction`, at `at` seconds since the epoch."""
+
+    transaction: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revoked:
+    """An approval was revoked by `by`, because of a decision on the plan `because_of`."""
+
+    by: str
+    at: float
+    because_of: str
+
+
+Event: TypeAlias = Decision | Used | Revoked
+_KINDS: Final[Mapping[type[Event], str]] = {Decision: "decision", Used: "used", Revoked: "revoked"}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The events of a plan, the oldest first, and the `version` that a new decision has to name.
+
+    With `is_damaged` a later event cannot be trusted: then no approval counts.
+    """
+
+    events: tuple[Event, ...] = ()
+    version: str = UNDECIDED
+    is_damaged: bool = False
+
+    @property
+    def decision(self) -> Decision | None:
+        """The latest decision."""
+        return next((event for event in reversed(self.events) if isinstance(event, Decision)), None)
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether the plan may be committed once: it was approved, and that was neither used nor revoked."""
+        last = self.events[-1] if self.events else None
+        return isinstance(last, Decision) and last.approves and not self.is_damaged
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether the latest decision rejects the plan as a whole."""
+        return self.decision is not None and self.decision.is_rejection
+
+    @property
+    def used_by(self) -> str | None:
+        """The transaction that used the latest approval; None where it was not used."""
+        last = self.events[-1] if self.events else None
+        return last.transaction if isinstance(last, Used) else None
+
+
+class Outcome(StrEnum):
+    """What became of an event that was to be added."""
+
+    ADDED = "added"
+    STALE = "stale"
+    FAILED = "failed"
 
 
 class DecisionStore:
-    """The decisions on plans of the root whose real path is `root_path`; the latest on each plan counts."""
+    """The decisions on plans of the root whose real path is `root_path`."""
 
     def __init__(
         self, root_path: str, directory: str | None = None, filesystem: FileSystem | None = None
@@ -72,45 +155,57 @@ class DecisionStore:
         self._root_path = root_path
         self._place = PrivateFolder(root_path, _FOLDER, directory, filesystem)
 
-    def record(self, decision: Decision) -> bool:
-        """Store `decision`; False when it cannot be stored, or not so that nobody else could have."""
-        named = _PLAN_ID.fullmatch(decision.plan_id)
-        body = _canonical(asdict(decision))
-        mark = seal(self._root_path, _KIND + body) if named is not None else ""
-        if named is None or not mark:
-            return False
-        data = _canonical({"decision": body.decode("ascii"), "seal": mark})
-        try:
-            with self._place.open(makes=True) as folder:
-                self._place.write(folder, f"{named[1]}.json", data)
-        except OSError:
-            return False
-        return True
+    def add(self, plan_id: str, event: Event, version: str) -> Outcome:
+        """Add `event` to the log of a plan whose version is `version`.
 
-    def of(self, plan_id: str) -> Decision | None:
-        """The decision on the plan of that full ID; None where there is none that can be trusted."""
+        STALE where another event came first; FAILED where nothing can be stored that others cannot change.
+        """
         named = _PLAN_ID.fullmatch(plan_id)
         if named is None:
-            return None
+            return Outcome.FAILED
+        try:
+            with self._place.open(makes=True) as folder:
+                standing = self._standing(folder, named[1])
+                if standing.version != version:
+                    return Outcome.STALE
+                number = len(standing.events) + 1
+                data = self._encoded(plan_id, number, version, event)
+                if data is None:
+                    return Outcome.FAILED
+                self._place.write_new(folder, f"{named[1]}.{number}.json", data)
+        except FileExistsError:
+            return Outcome.STALE
+        except OSError:
+            return Outcome.FAILED
+        return Outcome.ADDED
+
+    def standing(self, plan_id: str) -> Standing:
+        """The events on the plan of that full ID that can be trusted."""
+        named = _PLAN_ID.fullmatch(plan_id)
+        if named is None:
+            return Standing()
         try:
             with self._place.open() as folder:
-                return self._read(folder, f"{named[1]}.json")
+                return self._standing(folder, named[1])
         except OSError:
-            return None
+            return Standing()
+
+    def of(self, plan_id: str) -> Decision | None:
+        """The latest decision on the plan of that full ID."""
+        return self.standing(plan_id).decision
 
     def all(self) -> tuple[Decision, ...]:
-        """All decisions that can be trusted, the newest first."""
+        """The latest decision on each plan, the newest first."""
         try:
             with self._place.open() as folder:
-                names = [entry.name for entry in self._place.filesystem.list(folder)]
-                found = [self._read(folder, name) for name in names if _STORED.fullmatch(name)]
+                found = [self._standing(folder, digits).decision for digits in self._plans(folder)]
         except OSError:
             return ()
         decisions = (decision for decision in found if decision is not None)
         return tuple(sorted(decisions, key=lambda decision: (-decision.decided_at, decision.plan_id)))
 
     def changed_at(self) -> int | None:
-        """When a decision was last stored or forgotten, in nanoseconds since the epoch; None for never."""
+        """When an event was last added or forgotten, in nanoseconds since the epoch; None for never."""
         try:
             with self._place.open() as folder:
                 return self._place.filesystem.status(folder).st_mtime_ns
@@ -118,39 +213,94 @@ class DecisionStore:
             return None
 
     def forget_older(self, oldest: float) -> None:
-        """Remove decisions that were stored before `oldest`, in seconds since the epoch."""
+        """Remove the logs whose last event was stored before `oldest`, in seconds since the epoch.
+
+        Rejections stay: the same plan can be made again at any time.
+        """
         try:
             with self._place.open() as folder:
-                self._place.remove_older(folder, oldest)
+                for digits, numbers in self._plans(folder).items():
+                    if self._standing(folder, digits).is_rejected:
+                        continue
+                    names = [f"{digits}.{number}.json" for number in sorted(numbers)]
+                    status = self._place.filesystem.status_of(folder, names[-1])
+                    if status.st_mtime < oldest:
+                        # The approval goes before the event that says it was used.
+                        for name in names:
+                            self._place.filesystem.unlink(folder, name)
         except OSError:
             return
 
-    def _read(self, folder: int, name: str) -> Decision | None:
-        found = read_leaf(self._place.filesystem, folder, name, name, _MOST_BYTES)
-        if isinstance(found, Diagnostic) or found.status.st_mode & _OPEN_TO_OTHERS:
-            return None
+    def _plans(self, folder: int) -> dict[str, list[int]]:
+        """The numbers of events, by the digits of their plan."""
+        plans: dict[str, list[int]] = {}
+        for entry in self._place.filesystem.list(folder):
+            found = _EVENT.fullmatch(entry.name)
+            if found is not None:
+                plans.setdefault(found[1], []).append(int(found[2]))
+        return plans
+
+    def _standing(self, folder: int, digits: str) -> Standing:
+        events = list(self._read(folder, digits))
+        whole = [event for event in events if event is not None]
+        version = whole[-1][1] if whole else UNDECIDED
+        return Standing(tuple(event for event, _ in whole), version, len(whole) < len(events))
+
+    def _read(self, folder: int, digits: str) -> Iterator[tuple[Event, str] | None]:
+        """The events with their seals, each after the one before; None for the first that is not sealed."""
+        number, version = 1, UNDECIDED
+        while True:
+            name = f"{digits}.{number}.json"
+            leaf = read_leaf(self._place.filesystem, folder, name, name, _MOST_BYTES)
+            if isinstance(leaf, Diagnostic) and leaf.code is Code.FILE_NOT_FOUND:
+                return
+            is_private = not isinstance(leaf, Diagnostic) and not leaf.status.st_mode & _OPEN_TO_OTHERS
+            data = leaf.data if not isinstance(leaf, Diagnostic) and is_private else b""
+            found = self._event(data, (f"sha256-{digits}", number, version))
+            yield found
+            if found is None:
+                return
+            number, version = number + 1, found[1]
+
+    def _event(self, data: bytes, expected: tuple[str, int, str]) -> tuple[Event, str] | None:
+        """The event in `data` and its seal; None unless it is the one of the plan, number and version."""
         try:
-            stored = json.loads(found.data)
-            body, mark = stored["decision"], stored["seal"]
+            stored = json.loads(data)
+            body, mark = stored["event"], stored["seal"]
             if not is_sealed(self._root_path, _KIND + body.encode("ascii"), mark):
                 return None
-            decision = _decision(json.loads(body))
+            fields = json.loads(body)
+            if (fields["planId"], fields["number"], fields["after"]) != expected:
+                return None
+            return _event_of(fields["kind"], fields["facts"]), mark
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
-        return decision if decision.plan_id == f"sha256-{name.removesuffix('.json')}" else None
+
+    def _encoded(self, plan_id: str, number: int, version: str, event: Event) -> bytes | None:
+        """The file of an event; None where the user has no key to seal it with."""
+        fields = {"planId": plan_id, "number": number, "after": version, "kind": _KINDS[type(event)]}
+        body = _canonical(fields | {"facts": asdict(event)})
+        mark = seal(self._root_path, _KIND + body)
+        return _canonical({"event": body.decode("ascii"), "seal": mark}) if mark else None
 
 
-def _decision(body: Mapping[str, Any]) -> Decision:
+def _event_of(kind: str, facts: Mapping[str, Any]) -> Event:
+    if kind == "used":
+        return Used(transaction=str(facts["transaction"]), at=float(facts["at"]))
+    if kind == "revoked":
+        return Revoked(by=str(facts["by"]), at=float(facts["at"]), because_of=str(facts["because_of"]))
     return Decision(
-        plan_id=str(body["plan_id"]),
-        verdict=Verdict(body["verdict"]),
-        decided_by=str(body["decided_by"]),
-        decided_at=float(body["decided_at"]),
-        approved_plan_id=body["approved_plan_id"],
-        comment=str(body["comment"]),
-        rejected=tuple(map(int, body["rejected"])),
-        edit_comments={int(index): str(comment) for index, comment in body["edit_comments"].items()},
-        part_of=body["part_of"],
+        plan_id=str(facts["plan_id"]),
+        verdict=Verdict(facts["verdict"]),
+        decided_by=str(facts["decided_by"]),
+        decided_at=float(facts["decided_at"]),
+        approved_plan_id=facts["approved_plan_id"],
+        channel=Channel(facts["channel"]),
+        comment=str(facts["comment"]),
+        rejected=tuple(map(int, facts["rejected"])),
+        edit_comments={int(index): str(comment) for index, comment in facts["edit_comments"].items()},
+        part_of=facts["part_of"],
+        overrides=bool(facts["overrides"]),
     )
 
 

@@ -7,7 +7,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from mdplan.storage.fs.filesystem import FileSystem
@@ -55,6 +55,16 @@ class PrivateFolder:
 
     def write(self, folder: int, name: str, data: bytes) -> None:
         """Write a file so that it is never seen in parts, not even after a loss of power."""
+        self._write(folder, data, lambda temporary: self.filesystem.rename(folder, temporary, name))
+
+    def write_new(self, folder: int, name: str, data: bytes) -> None:
+        """The same for a new file, which is on the disk afterwards. Raises `FileExistsError`."""
+        self._write(
+            folder, data, lambda temporary: self.filesystem.rename_new(folder, temporary, folder, name)
+        )
+        self.filesystem.sync_directory(folder)
+
+    def _write(self, folder: int, data: bytes, put_in_place: Callable[[str], None]) -> None:
         temporary = f".mdplan-{os.urandom(8).hex()}-1.tmp"
         try:
             descriptor = self.filesystem.create(folder, temporary)
@@ -63,7 +73,7 @@ class PrivateFolder:
                 self.filesystem.sync(descriptor)
             finally:
                 self.filesystem.close(descriptor)
-            self.filesystem.rename(folder, temporary, name)
+            put_in_place(temporary)
         except BaseException:
             with suppress(OSError):
                 self.filesystem.unlink(folder, temporary)

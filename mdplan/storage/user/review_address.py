@@ -1,33 +1,40 @@
-"""Where the review page of a root is served, so that a server of agents can send people there.
+"""Where the review page of a root is served, so that a server of agents can show a plan to people.
 
-The address holds the token of the page. It lies in the user's state directory, readable for nobody else, and
-goes from there to people alone: never into text that a model reads.
+The address is for viewing: clients receive it, and it opens a page that shows one plan and cannot decide.
 """
 
+import hashlib
+import hmac
 import json
 import os
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
+from urllib.parse import urlencode
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.storage.fs.regular_file import read_leaf
 from mdplan.storage.user.private_folder import PrivateFolder
 
-# Stands for the plan ID in an address.
-PLAN_ID: Final = "{plan_id}"
 _FOLDER: Final = "review"
 _FILE: Final = "address.json"
 _MOST_BYTES: Final = 1 << 16
 _OPEN_TO_OTHERS: Final = 0o077
 
 
-def announce(root_path: str, address: str) -> bool:
-    """Say that this process serves the review of the root; False where that cannot be kept.
+def view_token(view_key: str, plan_id: str) -> str:
+    """The token of the link that shows one plan, for the server with that key."""
+    return hmac.new(view_key.encode(), plan_id.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
-    `root_path` is the root's real path, `address` the URL of a plan, with ``{plan_id}`` where its ID goes.
+
+def announce(root_path: str, address: str, view_key: str) -> bool:
+    """Record that this process serves the review of the root; False where that cannot be stored.
+
+    `root_path` is the root's real path, `address` the URL that takes the query `plan` and `token`.
     """
     place = PrivateFolder(root_path, _FOLDER)
-    data = json.dumps({"address": address, "process": os.getpid()}).encode("ascii")
+    facts = {"address": address, "viewKey": view_key, "process": os.getpid()}
+    data = json.dumps(facts).encode("ascii")
     try:
         with place.open(makes=True) as folder:
             place.write(folder, _FILE, data)
@@ -37,35 +44,43 @@ def announce(root_path: str, address: str) -> bool:
 
 
 def withdraw(root_path: str) -> None:
-    """Say that this process serves it no more; what another process has announced stays."""
+    """Remove the record of this process; the record of another process stays."""
     place = PrivateFolder(root_path, _FOLDER)
     with suppress(OSError), place.open() as folder:
         found = _announced(place, folder)
-        if found is not None and found[1] == os.getpid():
+        if found is not None and found.process == os.getpid():
             place.filesystem.unlink(folder, _FILE)
 
 
 def address_of(root_path: str, plan_id: str) -> str | None:
-    """The URL at which the plan of the root can be reviewed now; None where no process serves it."""
+    """The URL that shows the plan of the root, and cannot decide; None where no process serves one."""
     place = PrivateFolder(root_path, _FOLDER)
     try:
         with place.open() as folder:
             found = _announced(place, folder)
     except OSError:
         return None
-    if found is None or not _is_running(found[1]):
+    if found is None or not _is_running(found.process):
         return None
-    return found[0].replace(PLAN_ID, plan_id)
+    return f"{found.address}?{urlencode({'plan': plan_id, 'token': view_token(found.view_key, plan_id)})}"
 
 
-def _announced(place: PrivateFolder, folder: int) -> tuple[str, int] | None:
-    """The address that was announced, and the ID of the process that did."""
+@dataclass(frozen=True, slots=True)
+class _Announced:
+    """What the process of that ID announced."""
+
+    address: str
+    view_key: str
+    process: int
+
+
+def _announced(place: PrivateFolder, folder: int) -> _Announced | None:
     found = read_leaf(place.filesystem, folder, _FILE, _FILE, _MOST_BYTES)
     if isinstance(found, Diagnostic) or found.status.st_mode & _OPEN_TO_OTHERS:
         return None
     try:
         stored = json.loads(found.data)
-        return str(stored["address"]), int(stored["process"])
+        return _Announced(str(stored["address"]), str(stored["viewKey"]), int(stored["process"]))
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -1,0 +1,37 @@
+"""Who calls an engine: the actor that its transactions name, and who hears of plans that need an approval."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.engine.approval import OnPending, ignore_pending
+from mdplan.storage.user.user_state import user_name
+from mdplan.text.visible_text import escaped
+
+_USER: Final = "user "
+_CLIENT: Final = "client "
+# Longer names are cut: a client chooses its own.
+_MOST_NAME: Final = 100
+
+
+def user_actor() -> str:
+    """The user of this process, as transactions name them."""
+    return _USER + user_name()
+
+
+def client_actor(name: str) -> str:
+    """A client of a server, by the name that it gives itself."""
+    return _CLIENT + escaped(" ".join(name.split()))[:_MOST_NAME]
+
+
+def is_same_actor(recorded: str | None, actor: str) -> bool:
+    """Whether `actor` did what is `recorded`. Transactions of mdplan 0.1 name nobody: they are the user's."""
+    return recorded == actor or (recorded is None and actor.startswith(_USER))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """`actor` names who calls now; `on_pending` hears of plans that a person has to approve."""
+
+    actor: Callable[[], str] = user_actor
+    on_pending: OnPending = ignore_pending

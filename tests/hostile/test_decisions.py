@@ -1,0 +1,342 @@
+"""What an agent must not reach: its own approval, a rejected plan, an approval that was used."""
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from http.cookiejar import CookieJar
+from pathlib import Path
+
+import pytest
+from mcp.types import ElicitRequestURLParams, ElicitResult
+
+from mdplan.engine.engine import Engine
+from mdplan.engine.reviews import Reviewing, ReviewState, Terms
+from mdplan.mcp import elicitation
+from mdplan.mcp.server import build_server
+from mdplan.mcp.waiting import mcp_caller
+from mdplan.settings import Settings
+from mdplan.storage.user.decisions import Channel, Decision
+from mdplan.storage.workspace import Workspace
+from tests.surfaces.command_line import mdplan
+from tests.surfaces.http_calls import http_server
+from tests.surfaces.mcp_calls import GENERATIONS, calls_to
+
+TEXT = "# A\n\nold\n\nmore\n"
+EDIT = {"op": "replace_match", "pattern": "old", "replacement": "new"}
+OTHER = {"op": "replace_match", "pattern": "more", "replacement": "less"}
+BATCH = {"file": "a.md", "edits": [EDIT, OTHER]}
+STRICT = Settings(require_approval=True)
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    (folder / "a.md").write_text(TEXT)
+    (folder / ".mdplan").mkdir(mode=0o700)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def strict(root: Path) -> Iterator[Engine]:
+    with Engine.open([root], settings=STRICT) as engine:
+        yield engine
+
+
+@pytest.fixture
+def free(root: Path) -> Iterator[Engine]:
+    with Engine.open([root]) as engine:
+        yield engine
+
+
+def planned(engine: Engine, batch: object = BATCH) -> str:
+    plan_id = engine.plan(batch).plan_id
+    assert plan_id is not None
+    return plan_id
+
+
+def code(report: object) -> str | None:
+    error = getattr(report, "error", None)
+    return None if error is None else error.code.value
+
+
+# S1
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_agent_never_receives_an_address_that_can_approve(
+    root: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client opens what it is sent, follows every redirect, and posts every form with what it finds."""
+    monkeypatch.setattr(elicitation, "DECISION_SECONDS", 0.5)
+    tried: list[int] = []
+
+    async def attack(context: object, params: ElicitRequestURLParams) -> ElicitResult:
+        del context
+        tried.extend(_approve_over_http(params.url))
+        return ElicitResult(action="accept")
+
+    with http_server("--root", str(root), "--require-approval"):
+        engine = Engine(Workspace.open([root]), STRICT, caller=mcp_caller())
+        server = build_server(engine, toolsets=["md"], needs_approval=True)
+        with calls_to(server, mode, elicitation_callback=attack) as calls:
+            refused = calls.call("md_apply", {"planId": planned(engine), "dryRun": False})
+
+    assert tried, "the page was opened"
+    assert 403 in tried
+    assert refused.data["error"]["code"] == "APPROVAL_REQUIRED"
+    assert (root / "a.md").read_text() == TEXT
+
+
+def _approve_over_http(url: str) -> list[int]:
+    """The statuses of answers to: the page, an approval posted to it, and the list of plans."""
+    parts = urllib.parse.urlsplit(url)
+    plan_id = urllib.parse.parse_qs(parts.query)["plan"][0]
+    base = f"{parts.scheme}://{parts.netloc}/review/"
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+    statuses = []
+    page = ""
+    forms: list[tuple[str, dict[str, str] | None]] = [
+        (url, None),
+        (f"{base}plan/{plan_id}/decide", {"verb": "apply", "comment": "", "version": "undecided"}),
+        (f"{base}plan/{plan_id}/apply", {}),
+        (base, None),
+        (url.replace("/view", "/open"), None),
+    ]
+    for address, form in forms:
+        fields = (
+            None if form is None else {**form, "form_token": _between(page, 'name="form_token" value="', '"')}
+        )
+        data = None if fields is None else urllib.parse.urlencode(fields).encode()
+        request = urllib.request.Request(address, data, {"Origin": base.removesuffix("/review/")})
+        try:
+            with opener.open(request, timeout=20) as answer:
+                statuses.append(answer.status)
+                page = page or answer.read().decode()
+        except urllib.error.HTTPError as error:
+            statuses.append(error.code)
+            error.close()
+    return statuses
+
+
+def _between(text: str, start: str, end: str) -> str:
+    return text.partition(start)[2].partition(end)[0]
+
+
+# S7
+
+
+def test_document_with_another_option_is_never_an_approved_plan(strict: Engine, root: Path) -> None:
+    plan_id = planned(strict)
+    Reviewing(strict).approve(plan_id, "ann")
+    exported = strict.export(plan_id)
+    assert isinstance(exported, bytes)
+    document = json.loads(exported)
+    document["options"] = {**document.get("options", {}), "backup": True}
+    (root / "a.md.bak").write_text("precious")
+
+    assert code(strict.apply(document)) in {"PLAN_TAMPERED", "APPROVAL_REQUIRED"}
+    assert (root / "a.md.bak").read_text() == "precious"
+    assert (root / "a.md").read_text() == TEXT
+
+
+def test_document_never_changes_what_a_reviewer_is_shown(strict: Engine) -> None:
+    plan_id = planned(strict)
+    exported = strict.export(plan_id)
+    assert isinstance(exported, bytes)
+    document = json.loads(exported)
+    document["editResults"] = document["editResults"][:1]
+
+    strict.apply(document)
+    opened = Reviewing(strict).open(plan_id)
+    assert not isinstance(opened, tuple)
+    assert len(opened.review.edits) == 2
+
+
+# S8
+
+
+def test_approval_is_never_used_twice(strict: Engine, root: Path) -> None:
+    plan_id = planned(strict)
+    reviewing = Reviewing(strict)
+    reviewing.approve(plan_id, "ann")
+    assert strict.apply({"planId": plan_id}).applied
+    with Engine.open([root]) as person:
+        assert person.undo().applied
+
+    again = strict.apply({"planId": plan_id})
+
+    assert code(again) == "APPROVAL_REQUIRED"
+    assert (root / "a.md").read_text() == TEXT
+
+
+def test_plan_without_required_approval_is_applied_again_after_its_undo(free: Engine, root: Path) -> None:
+    plan_id = planned(free)
+    assert free.apply({"planId": plan_id}).applied
+    assert free.undo().applied
+    assert free.apply({"planId": plan_id}).applied
+    assert (root / "a.md").read_text() == "# A\n\nnew\n\nless\n"
+
+
+# S9
+
+
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        lambda plan_id: {"planId": plan_id},
+        lambda plan_id: {"planId": plan_id, "onStale": "rebase"},
+        lambda plan_id: {"planId": plan_id, "accept": [0]},
+        lambda _: BATCH | {"onStale": "rebase"},
+    ],
+)
+def test_rejected_plan_is_never_applied(free: Engine, root: Path, request_of: object) -> None:
+    plan_id = planned(free)
+    Reviewing(free).reject(plan_id, "ann", comment="no")
+    assert callable(request_of)
+
+    assert code(free.apply(request_of(plan_id))) == "PLAN_REJECTED"
+    assert (root / "a.md").read_text() == TEXT
+    (entry,) = Reviewing(free).entries(10)
+    assert entry.state is ReviewState.REJECTED
+
+
+def test_rejected_plan_is_never_applied_by_a_command(root: Path, free: Engine) -> None:
+    plan_id = planned(free)
+    Reviewing(free).reject(plan_id, "ann")
+
+    assert mdplan("apply", plan_id).code == 5
+    assert (root / "a.md").read_text() == TEXT
+
+
+def test_override_of_a_rejection_is_recorded(free: Engine) -> None:
+    plan_id = planned(free)
+    reviewing = Reviewing(free)
+    reviewing.reject(plan_id, "ann")
+    saw = _version(reviewing, plan_id)
+
+    refused = reviewing.approve(plan_id, "bob", terms=Terms(saw=saw))
+    assert isinstance(refused, tuple)
+    assert [each.code.value for each in refused] == ["PLAN_REJECTED"]
+    approved = reviewing.approve(
+        plan_id, "bob", terms=Terms(saw=saw, channel=Channel.TERMINAL, overrides=True)
+    )
+    assert isinstance(approved, Decision)
+    report = free.apply({"planId": plan_id})
+    assert report.approved is not None
+    assert (report.approved.decided_by, report.approved.channel, report.approved.overrides) == (
+        "bob",
+        "terminal",
+        True,
+    )
+
+
+# S10
+
+
+def test_second_window_never_decides_over_the_first(strict: Engine) -> None:
+    plan_id = planned(strict)
+    first, second = Reviewing(strict), Reviewing(strict)
+    saw = _version(first, plan_id)
+    approved = first.approve(plan_id, "ann", rejected=[1], terms=Terms(saw=saw))
+    assert isinstance(approved, Decision)
+
+    refused = second.reject(plan_id, "bob", terms=Terms(saw=saw))
+
+    assert isinstance(refused, tuple)
+    assert [each.code.value for each in refused] == ["STALE_DECISION"]
+    opened = second.open(plan_id)
+    assert not isinstance(opened, tuple)
+    assert opened.decision == approved
+
+
+def test_part_of_a_rejected_plan_is_never_applied(strict: Engine, root: Path) -> None:
+    plan_id = planned(strict)
+    reviewing = Reviewing(strict)
+    approved = reviewing.approve(plan_id, "ann", rejected=[1])
+    assert isinstance(approved, Decision)
+    part = approved.approved_plan_id
+    rejected = reviewing.reject(plan_id, "ann", terms=Terms(saw=_version(reviewing, plan_id)))
+    assert isinstance(rejected, Decision)
+
+    assert code(strict.apply({"planId": part})) in {"PLAN_REJECTED", "APPROVAL_REQUIRED"}
+    assert (root / "a.md").read_text() == TEXT
+
+
+# S11
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["apply", "PLAN"],
+        ["undo"],
+        ["tick", "b.md", "task", "--yes"],
+        ["replace", "old", "x", "a.md", "--yes"],
+        ["set", "a.md", "a=1", "--yes"],
+        ["edit", "append_to_file", "a.md", "--text", "x", "--yes"],
+        ["bot", "apply", "m.yaml"],
+    ],
+)
+def test_no_command_commits_unapproved_where_the_environment_requires_approval(
+    root: Path, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "b.md").write_text("- [ ] task\n")
+    (root / "m.yaml").write_text(
+        "files: [{file: a.md, edits: [{op: replace_match, pattern: old, replacement: new}]}]\n"
+    )
+    assert (
+        mdplan(
+            "apply", stdin={"file": "b.md", "edits": [{"op": "set_task", "item": "task", "done": True}]}
+        ).code
+        == 0
+    )
+    assert mdplan("undo").code == 0
+    plan_id = mdplan("plan", "--json", stdin=BATCH).json["planId"]
+    before = {path.name: path.read_bytes() for path in root.glob("*.md")}
+    monkeypatch.setenv("MDPLAN_REQUIRE_APPROVAL", "1")
+
+    run = mdplan(*[plan_id if word == "PLAN" else word for word in words])
+
+    assert run.code == 5, run.err
+    assert "APPROVAL_REQUIRED" in run.err
+    assert {path.name: path.read_bytes() for path in root.glob("*.md")} == before
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_no_tool_commits_unapproved_where_the_environment_requires_approval(
+    root: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MDPLAN_REQUIRE_APPROVAL", "1")
+    engine = Engine(Workspace.open([root]), Settings(), caller=mcp_caller())
+    with calls_to(build_server(engine, toolsets=["md", "text", "editor"]), mode) as calls:
+        plan_id = calls.call("md_validate", BATCH).data["planId"]
+        calls.call("md_apply", {"planId": plan_id})
+        calls.call("TextReplace", {"file": "a.md", "find": "old", "replace": "new"})
+        calls.call("md_history", {"action": "undo"})
+
+    assert (root / "a.md").read_text() == TEXT
+
+
+# Undo
+
+
+def test_undo_without_an_id_never_takes_back_what_another_actor_did(root: Path, free: Engine) -> None:
+    assert free.apply({"planId": planned(free)}).applied
+    agent = Engine(Workspace.open([root]), Settings(), caller=mcp_caller())
+
+    report = agent.undo()
+
+    assert code(report) == "NOT_UNDOABLE"
+    assert report.error is not None
+    assert "user " in report.error.message
+    assert (root / "a.md").read_text() != TEXT
+
+
+def _version(reviewing: Reviewing, plan_id: str) -> str:
+    opened = reviewing.open(plan_id)
+    assert not isinstance(opened, tuple)
+    return opened.standing.version
