@@ -8,7 +8,7 @@ from typing import Final
 from mdplan.markdown.blocks.parse_time import in_time
 
 # Where a bare URL is noticed: behind its protocol, or at its start.
-URL_SIGN: Final = re.compile(r"(?i:(?<=http)|(?<=https)|(?<=ftp))://|www\.")
+URL_SIGN: Final = re.compile(r"://|www\.")
 
 _PROTOCOLS: Final = ("https", "http", "ftp")
 # What may stand before `www.`, if anything does.

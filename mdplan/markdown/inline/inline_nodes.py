@@ -52,8 +52,8 @@ class _Section:
 class InlineMap:
     """Inline nodes of one document. Nothing is parsed before the first question.
 
-    Each section is parsed alone: a heading at the root ends all blocks before it. What labels mean comes from
-    the definitions of the whole document.
+    Each section is parsed alone: an ATX heading at the root ends all blocks before it. What labels mean comes
+    from the definitions of the whole document.
     """
 
     def __init__(
@@ -110,8 +110,11 @@ class InlineMap:
     @cached_property
     def _starts(self) -> list[int]:
         """Where sections start; the first one starts with the body."""
-        headings = (block.span.start for block in self._tree.headings if not block.depth)
-        return [self._body_start, *(start for start in headings if start > self._body_start)]
+        tree = self._tree
+        starts = tree.part_starts
+        if not tree.is_scanned:
+            starts = [block.span.start for block in tree.headings if not block.depth]
+        return [self._body_start, *(start for start in starts if start > self._body_start)]
 
     def _section_span(self, index: int) -> Span:
         is_last = index + 1 == len(self._starts)
