@@ -7,6 +7,7 @@ from tests.fuzz import (
     diff_reader,
     edit_resolver,
     front_matter,
+    inline_nodes,
     journal,
     line_index,
     outline,
@@ -15,5 +16,14 @@ from tests.fuzz.target import Target
 
 TARGETS: Final[dict[str, Target]] = {
     module.TARGET.name: module.TARGET
-    for module in (line_index, outline, front_matter, diff_reader, batch_reader, edit_resolver, journal)
+    for module in (
+        line_index,
+        outline,
+        inline_nodes,
+        front_matter,
+        diff_reader,
+        batch_reader,
+        edit_resolver,
+        journal,
+    )
 }
