@@ -16,10 +16,12 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from mdplan.diagnostics import Exit
 from mdplan.web.http_app import HttpPart, http_app
+from mdplan.web.http_connection import LimitedConnection, most_accepted
 from mdplan.web.http_guard import GuardRules, any_of, bearer
 from mdplan.web.http_options import HttpOptions
 
 _POLL_SECONDS: Final = 0.1
+_MOST_WAITING: Final = 1024
 
 
 def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str | None = None) -> int:
@@ -47,7 +49,8 @@ def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str | None
                 access_log=False,
                 lifespan="on",
                 loop="asyncio",
-                http="h11",
+                http=LimitedConnection,
+                backlog=most_accepted(),
                 ws="none",
                 proxy_headers=False,
                 server_header=False,
@@ -66,6 +69,12 @@ def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str | None
 
 class _Server(uvicorn.Server):
     """uvicorn, which would end the process by the signal, in the middle of a commit that still runs."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to listen. The backlog of uvicorn limits what one round accepts, not who can wait."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(_MOST_WAITING)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

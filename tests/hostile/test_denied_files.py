@@ -71,7 +71,7 @@ def ids(root: Path) -> Ids:
     return Ids(root)
 
 
-@pytest.fixture(params=SCOPES.values(), ids=SCOPES)
+@pytest.fixture(params=SCOPES.values(), ids=list(SCOPES))
 def engine(root: Path, ids: Ids, request: pytest.FixtureRequest) -> Iterator[Engine]:
     """An engine that must not show the diary and the drafts."""
     del ids
