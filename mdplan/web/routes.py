@@ -5,7 +5,7 @@ back or loading again repeats nothing.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, quote
@@ -64,8 +64,8 @@ class ReviewRoutes:
         """Every route, the more special ones first."""
         plan, edit = BASE + "plan/{plan_id}", BASE + "plan/{plan_id}/edit/{edit:int}"
         return (
-            Route(OPEN, self._open, methods=["GET"]),
-            Route(VIEW, self._view, methods=["GET"]),
+            _only_get(OPEN, self._open),
+            _only_get(VIEW, self._view),
             self._page(BASE.rstrip("/"), lambda _: see(BASE)),
             self._page(BASE, self._list),
             self._page(BASE + "news", self._news),
@@ -258,6 +258,13 @@ class ReviewRoutes:
         if not isinstance(opened, OpenPlan):
             return _problems(opened)
         return see(plan_path(self._desk.replan(asked.visit, opened.plan.plan_id)))
+
+
+def _only_get(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
+    """A route without HEAD: a program that looks where a link leads must not use it up."""
+    route = Route(path, endpoint, methods=["GET"])
+    route.methods = {"GET"}
+    return route
 
 
 def _is_shown(asked: Asked) -> bool:

@@ -7,7 +7,8 @@ to clients, so it is no secret. Nothing turns one kind into the other. All sessi
 
 import hashlib
 import secrets
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hmac import compare_digest
 from threading import Lock
@@ -18,6 +19,8 @@ from mdplan.storage.user.review_address import view_token
 
 _TOKEN_BYTES: Final = 32
 _MOST_VISITS: Final = 100
+# A person who went away for longer opens the page again.
+_IDLE_SECONDS: Final = 8 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +72,48 @@ class Visit:
         return _equal(form_token, self.form_token)
 
 
-class Visits:
-    """The links and visits of one server."""
+class _Sessions:
+    """Visits by the value of their cookie, the last used at the end. The longest idle ones are dropped."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._used: dict[str, tuple[Visit, float]] = {}
+        self._lock = Lock()
+
+    def add(self, visit: Visit) -> str:
+        """Add `visit`; the value of its cookie."""
+        value = secrets.token_urlsafe(_TOKEN_BYTES)
+        with self._lock:
+            self._used[value] = (visit, self._clock())
+            while len(self._used) > _MOST_VISITS:
+                del self._used[next(iter(self._used))]
+        return value
+
+    def get(self, value: str) -> Visit | None:
+        """The visit of a cookie with that value, which is used now."""
+        with self._lock:
+            now = self._clock()
+            while self._used and now - next(iter(self._used.values()))[1] > _IDLE_SECONDS:
+                del self._used[next(iter(self._used))]
+            found = self._used.pop(value, None)
+            if found is None:
+                return None
+            self._used[value] = (found[0], now)
+            return found[0]
+
+
+class Visits:
+    """The links and visits of one server. `clock` gives seconds that only grow."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.view_key = secrets.token_hex(_TOKEN_BYTES)
         # Cookies are shared by all servers of a host, whatever their ports: each has a name of its own.
         self.cookie = f"mdplan_review_{secrets.token_hex(4)}"
         self.view_cookie = f"mdplan_view_{secrets.token_hex(4)}"
         self._links: set[str] = set()
         # Separate, so that an agent that opens many view links ends no session of a person.
-        self._visits: dict[str, Visit] = {}
-        self._views: dict[str, Visit] = {}
+        self._visits = _Sessions(clock)
+        self._views = _Sessions(clock)
         self._lock = Lock()
 
     def new_link(self) -> str:
@@ -102,14 +135,13 @@ class Visits:
             if found is None:
                 return None
             self._links.discard(found)
-            return self._add(self._visits, Visit())
+        return self._visits.add(Visit())
 
     def start_view(self, plan_id: str, token: str) -> str | None:
         """Start a session that shows the plan of that full ID by its view link; the value of its cookie."""
         if not self.is_view_link(plan_id, token):
             return None
-        with self._lock:
-            return self._add(self._views, Visit(only_plan=plan_id))
+        return self._views.add(Visit(only_plan=plan_id))
 
     def is_view_link(self, plan_id: str, token: str) -> bool:
         """Whether a view link with that token shows the plan of that full ID."""
@@ -119,14 +151,6 @@ class Visits:
         """The session of a browser that sends those cookies; one that may decide comes first."""
         visit = self._visits.get(cookies.get(self.cookie, ""))
         return visit or self._views.get(cookies.get(self.view_cookie, ""))
-
-    @staticmethod
-    def _add(visits: dict[str, Visit], visit: Visit) -> str:
-        value = secrets.token_urlsafe(_TOKEN_BYTES)
-        visits[value] = visit
-        while len(visits) > _MOST_VISITS:
-            del visits[next(iter(visits))]
-        return value
 
     def _found(self, token: str) -> str | None:
         return next((each for each in self._links if _equal(token, each)), None)
