@@ -22,6 +22,7 @@ BY_THEIR_TEST = {
     ("README.md", "json batches/stable.json"): "tests/surfaces/test_cli_readme.py",
     ("docs/contributing/testing.md", "md"): "tests/test_cases.py",
     ("docs/explanation/architecture.md", "text"): "tests/docs/test_architecture.py",
+    ("docs/explanation/security-model.md", "sh"): "tests/docs/test_security_model.py",
     ("docs/how-to/review-plans.md", "text"): "tests/surfaces/test_review_process.py",
     ("docs/how-to/serve-over-http.md", "text start"): "tests/docs/test_serve_over_http.py",
     ("docs/how-to/serve-over-http.md", "nginx"): "tests/docs/test_serve_over_http.py",

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.web import http_connection
 from mdplan.web.http_connection import BODY_SECONDS, HEAD_SECONDS, most_connections
 from tests.surfaces.http_calls import HttpServer, http_server
 
@@ -117,6 +116,6 @@ def test_body_that_stops_ends_the_connection(server: HttpServer) -> None:
 def test_limit_of_connections_leaves_files_for_documents(
     monkeypatch: pytest.MonkeyPatch, files: int, most: int
 ) -> None:
-    monkeypatch.setattr(http_connection.resource, "getrlimit", lambda _: (files, files))
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
 
     assert most_connections() == most
