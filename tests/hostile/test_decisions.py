@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from mcp.types import ElicitRequestURLParams, ElicitResult
 
+from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import Reviewing, ReviewState, Terms
 from mdplan.mcp import elicitation
@@ -247,7 +248,7 @@ def test_second_window_never_decides_over_the_first(strict: Engine) -> None:
     refused = second.reject(plan_id, "bob", terms=Terms(saw=saw))
 
     assert isinstance(refused, tuple)
-    assert [each.code.value for each in refused] == ["STALE_DECISION"]
+    assert [each.code for each in refused] == [Code.STALE_DECISION]
     opened = second.open(plan_id)
     assert not isinstance(opened, tuple)
     assert opened.decision == approved
