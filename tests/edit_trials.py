@@ -24,7 +24,7 @@ from mdplan.planning.links.derived_edits import derive
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
-from mdplan.requests.reader import read_batch
+from mdplan.requests.batch_reader import read_batch
 from mdplan.text.diff.diff import file_diff
 from mdplan.text.source import Source
 from tests.no_other_files import NoOtherFiles

@@ -1,11 +1,16 @@
-"""Options that several commands share."""
+"""Options that several commands share, and options that are made from the fields of requests."""
 
 import math
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from enum import Enum
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import click
 
+from mdplan.diagnostics import Diagnostic
+from mdplan.field_names import holds_surrogate
 from mdplan.limit_options import LimitOption, in_words
 
 if TYPE_CHECKING:
@@ -98,3 +103,54 @@ def _limit_option(limit: LimitOption) -> Decorator[Any]:
         envvar=limit.variable,
         help=f"{limit.summary}  [{limit.variable}; default: {in_words(limit.default)}]",
     )
+
+
+def field_option(request: type[Any], name: str, *flags: str, **given: Any) -> Decorator[Any]:  # noqa: ANN401
+    """The option ``--name`` for a field of the dataclass `request`: its type, limits and description.
+
+    `flags` are more names, or where one is long, the names that it has instead. What is `given` goes to
+    `click.option` as it is.
+    """
+    field = next(each for each in fields(request) if each.name == name)
+    kind = _kind_of(get_type_hints(request)[name], field.metadata)
+    settings = {**kind, "help": field.metadata["description"], **given}
+    if not any(each.startswith("--") for each in flags):
+        flags = (f"--{name.replace('_', '-')}", *flags)
+    return click.option(*flags, name, **settings)
+
+
+def field_options(request: type[Any], *names: str) -> Decorator[Any]:
+    """The options for several fields of `request`, without anything of their own."""
+    return _all(field_option(request, name) for name in names)
+
+
+def given_fields(options: Mapping[str, Any]) -> dict[str, Any] | Diagnostic:
+    """The `options` that the user gave. Errors: INVALID_ARGUMENT for bytes that are not text."""
+    # 0 counts as given, although it equals False.
+    given = {
+        name: value
+        for name, value in options.items()
+        if value is not None and value is not False and value != ()
+    }
+    if any(map(holds_surrogate, given.values())):
+        return Diagnostic.invalid(
+            "an option contains bytes that are not text", "write it in the encoding of the terminal"
+        )
+    return given
+
+
+def _kind_of(annotation: Any, rules: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 (any annotation)
+    """What click is told of the values of a field."""
+    kinds = get_args(annotation) if get_origin(annotation) in {Union, UnionType} else (annotation,)
+    # Where a field takes one or several, the command line takes several.
+    kind = next((each for each in kinds if get_origin(each) is tuple), kinds[0])
+    assert kind is not NoneType, annotation
+    if get_origin(kind) is tuple:
+        return {**_kind_of(get_args(kind)[0], rules), "multiple": True}
+    if kind is bool or get_args(kind) == (True,):
+        return {"is_flag": True}
+    if get_origin(kind) is Literal:
+        return {"type": click.Choice(get_args(kind))}
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return {"type": click.Choice([each.value for each in kind])}
+    return {"type": click.IntRange(rules.get("ge"), rules.get("le"))} if kind is int else {}

@@ -25,7 +25,7 @@ path { fill: #818b98; }
 
 # The stages of a batch in their order: name, what it produces, and the module to read.
 STAGES: Final = (
-    ("request", "a Batch, or every problem", "requests/reader.py"),
+    ("request", "a Batch, or every problem", "requests/batch_reader.py"),
     ("decode", "a Source: text, encoding, line ends", "text/source.py"),
     ("parse", "an Outline: sections, blocks, links", "markdown/outline/outline.py"),
     ("resolve", "a Resolution for each edit", "planning/resolve.py"),

@@ -8,8 +8,9 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.globs import files_of
 from mdplan.field_names import FILE_SYNONYMS, fold_names
 from mdplan.requests.batch import Batch, FileEdits
+from mdplan.requests.batch_reader import read_batch
 from mdplan.requests.limits import Limits
-from mdplan.requests.reader import decoded_json, read_batch, wire_names
+from mdplan.requests.model_reader import decoded_json, wire_names
 from mdplan.storage.workspace import Workspace
 
 _GLOB: Final = "glob"

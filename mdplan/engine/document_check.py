@@ -22,8 +22,8 @@ from mdplan.planning.replan.rebase import request_of
 from mdplan.planning.replan.replay import is_applied
 from mdplan.planning.replan.undo import undone_transaction
 from mdplan.requests.batch import Batch
+from mdplan.requests.batch_reader import read_batch
 from mdplan.requests.limits import Limits
-from mdplan.requests.reader import read_batch
 from mdplan.storage.fs.root import Root
 
 Planner: TypeAlias = Callable[[Batch], Planned | Problems]

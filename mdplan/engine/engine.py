@@ -46,12 +46,12 @@ from mdplan.text.source import Source
 
 # Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan.
 if TYPE_CHECKING:
-    from mdplan.reading.read_target import ReadRequest
-    from mdplan.reading.search_query import SearchRequest
-    from mdplan.reading.stat_request import StatRequest
     from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
     from mdplan.reports.read import ReadReport, SearchReport
     from mdplan.reports.stat import StatReport
+    from mdplan.requests.read import ReadRequest
+    from mdplan.requests.search import SearchRequest
+    from mdplan.requests.stat import StatRequest
 
 
 class Engine:

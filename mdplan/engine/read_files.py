@@ -8,9 +8,9 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.read import read_target
-from mdplan.reading.read_target import ReadRequest, ReadTarget
 from mdplan.reports.base import refusal
 from mdplan.reports.read import ReadReport, ReadResult
+from mdplan.requests.read import ReadRequest, ReadTarget
 from mdplan.storage.fs.file_name import FileName
 
 _Outlines: TypeAlias = dict[tuple[FileName, str | None, str | None], Outline | Diagnostic]
@@ -26,7 +26,7 @@ def read_files(files: OutlinedFiles, request: ReadRequest | Mapping[str, Any]) -
 
 
 def _asked(data: Mapping[str, Any]) -> ReadRequest | Problems:
-    from mdplan.reading.read_request import read_read_request
+    from mdplan.requests.query_reader import read_read_request
 
     return read_read_request(data)
 

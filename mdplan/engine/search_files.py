@@ -10,9 +10,9 @@ from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.progress import Tick, unheard
 from mdplan.reading.search import Window, search_document
-from mdplan.reading.search_query import SearchRequest
 from mdplan.reports.base import refusal
 from mdplan.reports.read import SearchedFile, SearchReport
+from mdplan.requests.search import SearchRequest
 from mdplan.storage.fs.file_name import FileName
 from mdplan.text.line_end_view import LineEndView
 from mdplan.text.search.pattern import PatternProblem
@@ -37,7 +37,7 @@ def search_files(
 
 
 def _asked(data: Mapping[str, Any]) -> SearchRequest | Problems:
-    from mdplan.reading.search_request import read_search_request
+    from mdplan.requests.query_reader import read_search_request
 
     return read_search_request(data)
 

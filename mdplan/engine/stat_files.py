@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mdplan.diagnostics import Diagnostic
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.files import OutlinedFiles
 from mdplan.engine.pending import cut_off
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.stat import FindBroken, stat_report
-from mdplan.reading.stat_request import StatRequest, read_stat_request
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, StatReport
+from mdplan.requests.stat import StatRequest
 from mdplan.storage.fs.root import Root
 from mdplan.text.span import Span
 
@@ -21,8 +21,14 @@ def stat_files(files: OutlinedFiles, request: StatRequest | Mapping[str, Any]) -
 
     A commit that was cut off is a warning. Decoded JSON is read first, with the errors of that.
     """
-    asked = read_stat_request(request) if isinstance(request, Mapping) else request
+    asked = _asked(request) if isinstance(request, Mapping) else request
     return _stat(files, asked) if isinstance(asked, StatRequest) else refusal(StatReport, asked)
+
+
+def _asked(data: Mapping[str, Any]) -> StatRequest | Problems:
+    from mdplan.requests.query_reader import read_stat_request
+
+    return read_stat_request(data)
 
 
 def _stat(files: OutlinedFiles, request: StatRequest) -> StatReport:

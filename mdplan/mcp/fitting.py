@@ -8,9 +8,9 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.mcp.short_report import size_of
 from mdplan.mcp.tool import Answer
-from mdplan.reading.read_target import ReadRequest
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.read import ReadReport, ReadResult, SearchedFile, SearchReport
+from mdplan.requests.read import ReadRequest
 
 Made = TypeVar("Made")
 AnyReport = TypeVar("AnyReport", bound=Report)

@@ -7,7 +7,7 @@ optional is absent. The strict models behind it say what goes together, and refu
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.operation import Operation, SectionTargeted
@@ -42,9 +42,7 @@ def batch_properties() -> dict[str, Schema]:
     }
 
 
-def request_properties(
-    model: type[BaseModel], described: Mapping[str, str] | None = None
-) -> dict[str, Schema]:
+def request_properties(model: type[Any], described: Mapping[str, str] | None = None) -> dict[str, Schema]:
     """Schemas of the fields of a request, with their own descriptions or, if given, those `described`."""
     schema = model_schema(model)
     definitions = schema.get("$defs", {})

@@ -11,7 +11,7 @@ from mdplan.field_names import unknown_fields
 from mdplan.mcp.arguments import not_unicode
 from mdplan.mcp.flat_schema import object_schema, request_properties
 from mdplan.reference.schema import Schema
-from mdplan.requests.reader import validated, wire_names, with_decoded_fields
+from mdplan.requests.model_reader import validated, wire_names, with_decoded_fields
 
 # Longer than any path that a file system takes.
 MOST_PATH: Final = 4096

@@ -8,9 +8,9 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.plain_text import ini_section_count
 from mdplan.reading.shown import shown
-from mdplan.reading.stat_request import StatRequest
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, FileRow, StatReport
+from mdplan.requests.stat import StatRequest
 
 _LIMIT: Final = 200
 _MOST_BROKEN: Final = 100

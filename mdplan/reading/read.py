@@ -9,9 +9,9 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks.blocks import BlockKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.read_place import Place, find_place
-from mdplan.reading.read_target import ReadTarget
 from mdplan.reading.shown import shown, shown_names
 from mdplan.reports.read import OutlineRow, ReadResult
+from mdplan.requests.read import ReadTarget
 from mdplan.text.source import visible
 from mdplan.text.span import Span
 

@@ -12,7 +12,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.pattern_problem import pattern_problem
-from mdplan.reading.read_target import ReadTarget
+from mdplan.requests.read import ReadTarget
 from mdplan.text.search.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.span import Span
 

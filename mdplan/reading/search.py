@@ -12,9 +12,9 @@ from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.reading.read_place import lines_like
-from mdplan.reading.search_query import SearchRequest
 from mdplan.reading.shown import shown_names
 from mdplan.reports.read import SearchedFile, SearchGroup, SearchHit
+from mdplan.requests.search import SearchRequest
 from mdplan.text.search.pattern import Pattern, PatternProblem
 from mdplan.text.source import visible
 from mdplan.text.span import Span

@@ -12,13 +12,11 @@ from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import section_id_digits
 from mdplan.reading.plain_text import ini_section_count, plain_text_fields
 from mdplan.reading.shown import shown, shown_names
-from mdplan.reading.stat_request import INVENTORIES, StatRequest, read_stat_request
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, FrontMatterEntry, SectionEntry, StatReport
+from mdplan.requests.stat import INVENTORIES, StatRequest
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.span import Lines, Span
-
-__all__ = ["LIMITS", "StatRequest", "read_stat_request", "stat_report"]
 
 # Finds the links in a span of a document that lead to nothing.
 FindBroken = Callable[[Outline, Span], list[BrokenLink]]
@@ -244,7 +242,7 @@ def _trailing_definitions(outline: Outline) -> Lines | None:
 
 def _inventories(outline: Outline, request: StatRequest, *, is_full: bool) -> tuple[str, ...]:
     """Names of the inventories to give."""
-    names = request.include
+    names: tuple[str, ...] | None = request.include
     if names is None:
         names = INVENTORIES if is_full and outline.format is DocumentFormat.MARKDOWN else ()
     return (*names, "links") if request.links and "links" not in names else names

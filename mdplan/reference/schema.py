@@ -12,7 +12,7 @@ from inspect import cleandoc
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field, TypeAdapter, create_model
 from pydantic.alias_generators import to_camel
 
 from mdplan.operations import OPERATIONS
@@ -43,9 +43,9 @@ def operation_schema(op: str) -> Schema:
     return {"$schema": _DIALECT, **schema, "examples": [dict(model.example)]}
 
 
-def model_schema(model: type[BaseModel]) -> Schema:
-    """Schema of a request that `model` reads."""
-    schema: Schema = _tidied(model.model_json_schema(by_alias=True))
+def model_schema(model: type[Any]) -> Schema:
+    """Schema of a request: a class of pydantic, or a dataclass."""
+    schema: Schema = _tidied(TypeAdapter(model).json_schema(by_alias=True))
     return schema
 
 

@@ -17,7 +17,7 @@ from scratch import scratch_folder
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline.outline import Outline
 from mdplan.mcp.server import offer_of
-from mdplan.reading.stat_request import StatRequest
+from mdplan.requests.stat import StatRequest
 from mdplan.storage.workspace import Workspace
 from mdplan.text.diff.diff import unified_diff
 from mdplan.text.edit import EditList, TextEdit
@@ -130,7 +130,7 @@ _MEMORY = """
 import sys
 from pathlib import Path
 from mdplan.engine.engine import Engine
-from mdplan.reading.stat_request import StatRequest
+from mdplan.requests.stat import StatRequest
 # What `getrusage` tells begins with the peak of the process that started this one.
 status = Path("/proc/self/status")
 peak = lambda: int(status.read_text().partition("VmHWM:")[2].split()[0]) * 1024

@@ -10,7 +10,7 @@ from mdplan.engine.plan_request import PlanRequest, read_plan_request
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.plan import PlanReport
 from mdplan.requests.batch import Batch, normalized_edits
-from mdplan.requests.reader import read_batch
+from mdplan.requests.batch_reader import read_batch
 from tests.fuzz.mutation import Json, mutated_json, mutated_text
 from tests.fuzz.seeds import batches, edits
 from tests.fuzz.target import Target

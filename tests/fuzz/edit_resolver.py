@@ -19,7 +19,7 @@ from mdplan.planning.build import BuiltFile
 from mdplan.planning.document import read_document, write_document
 from mdplan.planning.replan.plan_result import Planned
 from mdplan.requests.batch import Batch
-from mdplan.requests.reader import read_batch
+from mdplan.requests.batch_reader import read_batch
 from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability
 from mdplan.text.diff.diff import file_diff

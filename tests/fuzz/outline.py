@@ -9,9 +9,9 @@ from zlib import crc32
 from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.stat import stat_report
-from mdplan.reading.stat_request import StatRequest
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire
+from mdplan.requests.stat import StatRequest
 from mdplan.text.source import Source
 from tests.block_oracles import difference
 from tests.fuzz.mutation import mutated_text

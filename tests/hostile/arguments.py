@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mdplan.operations import OPERATIONS
 from mdplan.reference.schema import Schema
-from mdplan.requests.reader import wire_names
+from mdplan.requests.model_reader import wire_names
 
 FILES: Final = {
     "guide.md": "---\ntitle: T\ntags: [a]\n---\n\n# Guide\n\nold\n\n## Install\n\n- [ ] one\n- two\n\n"

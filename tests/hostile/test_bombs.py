@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from mdplan.diagnostics import MOST_PROBLEMS, Code, Exit
-from mdplan.reading.read_request import read_read_request
-from mdplan.reading.search_request import read_search_request
+from mdplan.requests.query_reader import read_read_request, read_search_request
 from tests.hostile.tally import Record
 from tests.hostile.trial import HERE, Place, check_accepted, check_refused, stat_verb, timed
 from tests.surfaces.command_line import mdplan

@@ -10,10 +10,8 @@ from typing import Any, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.reading.read_request import read_read_request
-from mdplan.reading.search_request import read_search_request
-from mdplan.reading.stat_request import read_stat_request
 from mdplan.reports.base import Report
+from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
 from tests.hostile.tally import Outcome, Record
 
 HERE = b"# Here\n\ntext\n\n# There\n\nmore\n"

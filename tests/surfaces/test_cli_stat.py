@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from mdplan.engine.engine import Engine
-from mdplan.reading.stat_request import StatRequest
 from mdplan.reports.base import to_wire
+from mdplan.requests.stat import StatRequest
 from tests.surfaces.command_line import mdplan
 
 

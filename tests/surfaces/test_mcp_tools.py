@@ -15,8 +15,8 @@ from mcp import MCPError
 
 from mdplan.engine.engine import Engine
 from mdplan.mcp.server import build_server
-from mdplan.reading.stat_request import StatRequest
 from mdplan.reports.stat import StatReport
+from mdplan.requests.stat import StatRequest
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, compact
 
 GUIDE = """\

@@ -175,7 +175,7 @@ def test_server_says_who_it_is_before_it_loads_its_tools(tmp_path: Path) -> None
     assert "mcp.server.mcpserver" in loaded
     assert (
         loaded
-        & {"mdplan.engine.engine", "mdplan.operations", "mdplan.requests.reader", "yaml", "markdown_it"}
+        & {"mdplan.engine.engine", "mdplan.operations", "mdplan.requests.batch_reader", "yaml", "markdown_it"}
         == set()
     )
 

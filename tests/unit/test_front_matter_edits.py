@@ -15,7 +15,7 @@ from mdplan.markdown.front_matter import values as front_matter_values
 from mdplan.markdown.front_matter.yaml_scalars import scalar_text
 from mdplan.planning.build import BuiltFile
 from mdplan.requests.batch import Batch
-from mdplan.requests.reader import read_batch
+from mdplan.requests.batch_reader import read_batch
 from mdplan.storage.transaction.commit import Durability
 from tests.edit_trials import Document
 

@@ -10,7 +10,7 @@ from mdplan.documents.files import OutlinedFiles
 from mdplan.documents.snapshot import Documents
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.stat_request import StatRequest
+from mdplan.requests.stat import StatRequest
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source

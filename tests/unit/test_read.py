@@ -11,8 +11,9 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.read import read_target
-from mdplan.reading.read_request import ReadRequest, ReadTarget, read_read_request
 from mdplan.reports.read import ReadResult
+from mdplan.requests.query_reader import read_read_request
+from mdplan.requests.read import ReadRequest, ReadTarget
 from mdplan.text.source import Source, sha256_hex
 from tests.properties.hostile_markdown import hostile_documents
 

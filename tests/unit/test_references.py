@@ -11,9 +11,9 @@ from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine, Settings
 from mdplan.plan import Plan
 from mdplan.planning.document import read_document, write_document
-from mdplan.reading.stat_request import StatRequest
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
+from mdplan.requests.stat import StatRequest
 from mdplan.storage.transaction.commit import Durability
 
 GUIDE = "# Guide\n\n## Install\n\n## Use\n"

@@ -12,7 +12,7 @@ from mdplan.planning.build import Built, BuiltFile, build_file
 from mdplan.planning.links.derived_edits import derive
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.requests.reader import read_batch
+from mdplan.requests.batch_reader import read_batch
 from mdplan.storage.transaction.commit import Durability
 from mdplan.text.source import Source
 from tests.no_other_files import NoOtherFiles

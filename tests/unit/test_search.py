@@ -9,8 +9,9 @@ import pytest
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline import outline as outline_module
-from mdplan.reading.search_request import SearchRequest, read_search_request
 from mdplan.reports.read import SearchReport
+from mdplan.requests.query_reader import read_search_request
+from mdplan.requests.search import SearchRequest
 
 FILES = {
     "a.md": "# A\n\nA teapot.\n\n## B\n\n`teapot` and [teapot](teapot.md).\n\n```\nteapot\n```\n",

@@ -8,10 +8,12 @@ import pytest
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.folder import file_row, folder_report
-from mdplan.reading.stat import StatRequest, read_stat_request, stat_report
+from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire
 from mdplan.reports.stat import BrokenLink, FrontMatterEntry, RegionEntry, StatReport, TaskCounts
+from mdplan.requests.query_reader import read_stat_request
+from mdplan.requests.stat import StatRequest
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import Source, sha256_hex
 from mdplan.text.span import Lines
@@ -366,34 +368,34 @@ def test_lists_may_come_as_json_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "hint"),
+    ("asked", "words"),
     [
-        ({}, "give the path"),
-        ({"file": ""}, "send a string"),
+        ({}, "path of a file"),
+        ({"file": ""}, "at least one character"),
         ({"file": 3}, "send a string"),
-        ({"file": "a", "detail": "long"}, "auto, brief, full"),
-        ({"file": "a", "detail": ["full"]}, "auto, brief, full"),
-        ({"file": "a", "depth": 0}, "number"),
+        ({"file": "a", "detail": "long"}, "'auto', 'brief' or 'full'"),
+        ({"file": "a", "detail": ["full"]}, "'auto', 'brief' or 'full'"),
+        ({"file": "a", "depth": 0}, "send 1 or more"),
         ({"file": "a", "limit": True}, "number"),
         ({"file": "a", "limit": "5"}, "number"),
         ({"file": "a", "limit": 1.5}, "number"),
         ({"file": "a", "under": 3}, "heading path"),
         ({"file": "a", "under": ["A", 3]}, "heading path"),
         ({"file": "a", "include": ["codeblocks"]}, "codeBlocks"),
-        ({"file": "a", "include": 3}, "codeBlocks"),
-        ({"file": "a", "format": "html"}, "markdown, ini, text"),
+        ({"file": "a", "include": 3}, "send a list"),
+        ({"file": "a", "format": "html"}, "markdown|ini|text"),
         ({"file": "a", "cursor": 3}, "send a string"),
         ({"file": "a", "encoding": 3}, "send a string"),
         ({"file": "a", "under": "\ud800"}, "valid Unicode"),
         ({"file": "a", "\ud800": 1}, "valid Unicode"),
     ],
 )
-def test_a_wrong_value_is_refused_with_what_is_right(asked: dict[str, Any], hint: str) -> None:
+def test_wrong_value_is_refused_with_the_right_form(asked: dict[str, Any], words: str) -> None:
     problems = read_stat_request(asked)
 
     assert isinstance(problems, tuple)
     assert [problem.code for problem in problems] == [Code.INVALID_ARGUMENT]
-    assert hint in problems[0].hint
+    assert words in f"{problems[0].message}; {problems[0].hint}"
 
 
 def test_all_problems_are_told_and_unknown_fields_get_the_nearest_name() -> None:

@@ -2,10 +2,10 @@
 
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.stat import stat_report
-from mdplan.reading.stat_request import StatRequest
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire
 from mdplan.reports.stat import StatReport
+from mdplan.requests.stat import StatRequest
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import Source, sha256_hex
 

@@ -5,7 +5,7 @@ from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
-from mdplan.requests.reader import read_batch
+from mdplan.requests.batch_reader import read_batch
 from mdplan.text.source import Source
 
 

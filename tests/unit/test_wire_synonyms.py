@@ -6,7 +6,7 @@ import pytest
 
 from mdplan.diagnostics import Code
 from mdplan.requests.batch import Batch
-from mdplan.requests.reader import read_batch
+from mdplan.requests.batch_reader import read_batch
 
 RENAME = {"op": "rename_heading", "heading": "A", "newTitle": "B"}
 

@@ -16,7 +16,7 @@ from mdplan.bot.manifest.expansion import (
 from mdplan.bot.manifest.placeholders import Name, Values, has_placeholder, misuse, names_in
 from mdplan.bot.manifest.source_map import Path
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.requests.reader import read_batch
+from mdplan.requests.batch_reader import read_batch
 
 # What is known of a file only when it is read.
 OF_FILES: Final = frozenset({"path", "name", "stem", "folder", "frontMatter"})

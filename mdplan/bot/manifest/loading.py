@@ -12,7 +12,7 @@ from mdplan.bot.manifest.model import Condition, Manifest
 from mdplan.bot.manifest.placeholders import Values, misuse
 from mdplan.bot.manifest.source_map import Located, Path
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.requests.reader import value_problem
+from mdplan.requests.model_reader import value_problem
 
 _HINT: Final = "see `mdplan schema manifest` for what is allowed"
 

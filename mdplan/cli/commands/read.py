@@ -1,26 +1,19 @@
 """`mdplan read`: the text of a place of a file."""
 
 import re
-from collections.abc import Mapping
 from typing import Any, Final
 
 import click
 
+from mdplan.cli.options import field_option, field_options, given_fields
 from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.field_names import holds_surrogate
 from mdplan.limit_options import FILES, PATTERNS
 from mdplan.markdown.section_id import section_id_digits
-from mdplan.reading.read_target import (
-    MOST_CHARACTERS,
-    MOST_CONTEXT,
-    ONE_PLACE,
-    CodeBlockName,
-    ReadTarget,
-)
 from mdplan.reports.read import ReadReport
+from mdplan.requests.query import FORMATS
+from mdplan.requests.read import ONE_PLACE, CodeBlockName, LineRange, ReadRequest, ReadTarget
 from mdplan.text.search.pattern import MatchType
-from mdplan.text.span import Lines
 from mdplan.text.visible_text import escaped
 
 
@@ -32,48 +25,40 @@ from mdplan.text.visible_text import escaped
     metavar="SECTION",
     help="A section: its ID or heading; repeated, the headings of a path from outer to inner.",
 )
-@click.option("--anchor", help="The section behind an anchor, without #.")
-@click.option("--occurrence", type=click.IntRange(1), help="Which of several equal headings.")
+@field_options(ReadTarget, "anchor", "occurrence")
 @click.option("--own-body", is_flag=True, help="Of the section, only the text before its subsections.")
 @click.option("--lines", metavar="FIRST[-LAST]", help="Whole lines, counted from 1.")
 @click.option(
     "--code-block", metavar="INDEX|LANGUAGE", help="Code in a fence: its index (from 0) or language."
 )
-@click.option(
-    "--region", metavar="NAME", help="What stands between <!-- NAME:start --> and <!-- NAME:end -->."
-)
-@click.option("--front-matter", is_flag=True, help="The front matter block.")
-@click.option("--match", metavar="TEXT", help="Lines around the first match of TEXT.")
+@field_option(ReadTarget, "region", metavar="NAME")
+@field_option(ReadTarget, "front_matter", help="The front matter block.")
+@field_option(ReadTarget, "match", metavar="TEXT", help="Lines around the first match of TEXT.")
 @click.option("--regex", is_flag=True, help="TEXT is a regular expression.")
-@click.option(
-    "--context",
-    type=click.IntRange(0, MOST_CONTEXT),
-    help="Lines on both sides of the match; 10 if not given.",
-)
-@click.option("--start-line", type=click.IntRange(1), help="From this line to the end, or to --until.")
-@click.option("--until", metavar="REGEX", help="The first later line that begins with a match ends the text.")
-@click.option("--max-characters", type=click.IntRange(1, MOST_CHARACTERS), help="Most characters to print.")
-@click.option("--cursor", help="Where the text before ended: its nextCursor.")
-@click.option("--encoding", help="Encoding, where a file is not UTF-8 and has no BOM.")
-@click.option("--format", type=click.Choice(("markdown", "ini", "text")), help="Found when not given.")
+@field_option(ReadTarget, "context")
+@field_option(ReadTarget, "start_line", help="From this line to the end, or to --until.")
+@field_option(ReadTarget, "until", metavar="REGEX")
+@field_options(ReadRequest, "max_characters", "cursor")
+@field_options(ReadTarget, "encoding")
+@field_option(ReadTarget, "format", type=click.Choice(FORMATS))
 @engine_command(ReadReport, FILES, PATTERNS)
-def read(session: Session, *, file: str, **wishes: object) -> Exit:
+def read(
+    session: Session, *, file: str, max_characters: int | None, cursor: str | None, **options: object
+) -> Exit:
     """Print the text of FILE, or of a part of it.
 
     The text goes to standard output as it is in the file, and to standard error a line with what pins an edit
     of it: baseSha256, and sectionSha256 where a section was read.
     """
     from mdplan.engine.read_files import read_files
-    from mdplan.reading.read_target import ReadRequest
     from mdplan.reading.read_text import place_line, rest_lines
 
-    target = _target(session.named(file), wishes)
+    fields = given_fields(options)
+    target = fields if isinstance(fields, Diagnostic) else _target(session.named(file), fields)
     if isinstance(target, Diagnostic):
         return session.refuse(target)
-    limits: dict[str, Any] = {
-        name: wishes[name] for name in ("max_characters", "cursor") if wishes[name] is not None
-    }
-    request = ReadRequest(targets=(target,), **limits)
+    limits = {"max_characters": max_characters} if max_characters is not None else {}
+    request = ReadRequest(targets=(target,), cursor=cursor, **limits)
     report = read_files(session.open_files(), request)
     if report.ok and not session.console.as_json:
         for result in report.results:
@@ -87,51 +72,34 @@ def read(session: Session, *, file: str, **wishes: object) -> Exit:
     return session.finish(report)
 
 
-def _target(file: str, wishes: Mapping[str, Any]) -> ReadTarget | Diagnostic:
-    """The place that the options name in `file`."""
-    fields: dict[str, Any] = {
-        name: value for name, value in wishes.items() if name not in _OWN_FORMS and value not in (None, False)
-    }
-    fields |= _section(wishes)
-    if wishes["regex"]:
-        fields["match_type"] = MatchType.REGEX
-    if wishes["code_block"] is not None:
-        by_index = wishes["code_block"].isdecimal()
-        fields["code_block"] = (
-            CodeBlockName(index=int(wishes["code_block"]))
-            if by_index
-            else CodeBlockName(language=wishes["code_block"])
-        )
-    if wishes["lines"] is not None:
-        lines = _LINES.fullmatch(wishes["lines"])
-        first, last = (int(lines[1]), int(lines[2] or lines[1])) if lines else (0, 0)
-        if not 1 <= first <= last:
-            return Diagnostic.invalid("--lines is no range of lines", "write --lines 12-25")
-        fields["lines"] = Lines(start=first, end=last)
-    target = ReadTarget(file=file, **fields)
-    for name in ("match", "until"):
-        if fields.get(name) == "":
-            return Diagnostic.invalid(f"`{name}` is empty", "give at least one character")
-    if any(map(holds_surrogate, fields.values())):
-        return Diagnostic.invalid(
-            "an option holds bytes that are no text", "write it in the encoding of the terminal"
-        )
-    fault = next(target.faults(), None)
-    return target if fault is None else Diagnostic.invalid(fault, ONE_PLACE)
-
-
-def _section(wishes: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that name a section."""
-    fields: dict[str, Any] = {"subsections": False} if wishes["own_body"] else {}
-    names = wishes["section"]
+def _target(file: str, fields: dict[str, Any]) -> ReadTarget | Diagnostic:
+    """The place that the `fields` given as options name in `file`. Errors: INVALID_ARGUMENT."""
+    names = fields.pop("section", ())
     if len(names) == 1:
         fields["section_id" if section_id_digits(names[0]) else "heading"] = names[0]
     elif names:
         fields["heading_path"] = names
-    return fields
+    if fields.pop("own_body", False):
+        fields["subsections"] = False
+    if fields.pop("regex", False):
+        fields["match_type"] = MatchType.REGEX
+    if "code_block" in fields:
+        block = fields["code_block"]
+        fields["code_block"] = (
+            CodeBlockName(index=int(block)) if block.isdecimal() else CodeBlockName(language=block)
+        )
+    if "lines" in fields:
+        lines = _LINES.fullmatch(fields["lines"])
+        first, last = (int(lines[1]), int(lines[2] or lines[1])) if lines else (0, 0)
+        if not 1 <= first <= last:
+            return Diagnostic.invalid("--lines is no range of lines", "write --lines 12-25")
+        fields["lines"] = LineRange(start=first, end=last)
+    for name in ("match", "until"):
+        if fields.get(name) == "":
+            return Diagnostic.invalid(f"`{name}` is empty", "give at least one character")
+    target = ReadTarget(file=file, **fields)
+    conflict = next(target.conflicts(), None)
+    return target if conflict is None else Diagnostic.invalid(conflict, ONE_PLACE)
 
 
 _LINES: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
-_OWN_FORMS: Final = frozenset(
-    {"section", "own_body", "regex", "code_block", "lines", "max_characters", "cursor"}
-)

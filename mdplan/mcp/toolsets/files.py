@@ -17,15 +17,13 @@ from mdplan.mcp.progress import tick
 from mdplan.mcp.requests import Request, hint_of, read_arguments, request_schema
 from mdplan.mcp.tool import Answer, ToolDefinition
 from mdplan.operations.base.operation import Ordinal
-from mdplan.reading.read_request import MOST_TARGETS
-from mdplan.reading.read_target import ReadRequest, ReadTarget
-from mdplan.reading.search_query import SearchRequest
-from mdplan.reading.stat_request import StatRequest
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.read import ReadReport, ReadResult, SearchHit, SearchReport
+from mdplan.requests.read import MOST_TARGETS, LineRange, ReadRequest, ReadTarget
+from mdplan.requests.search import SearchRequest
+from mdplan.requests.stat import StatRequest
 from mdplan.text.search.pattern import MatchType
 from mdplan.text.source import visible
-from mdplan.text.span import Lines
 
 SECTION_PATTERNS: Final = (r"^\[LOG-", r"^## ", r"^# ")
 _LARGE_BYTES: Final = 100_000
@@ -91,9 +89,9 @@ class FileReadRequest(Request):
         if self.tail is not None:
             return ReadTarget(file=self.path, last_lines=self.tail)
         if self.head is not None:
-            return ReadTarget(file=self.path, lines=Lines(start=1, end=self.head))
+            return ReadTarget(file=self.path, lines=LineRange(start=1, end=self.head))
         if self.end_line is not None:
-            return ReadTarget(file=self.path, lines=Lines(start=self.start_line or 1, end=self.end_line))
+            return ReadTarget(file=self.path, lines=LineRange(start=self.start_line or 1, end=self.end_line))
         return ReadTarget(file=self.path, start_line=self.start_line, until=self.read_to_next_pattern)
 
 

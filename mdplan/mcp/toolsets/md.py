@@ -28,17 +28,18 @@ from mdplan.mcp.progress import tick
 from mdplan.mcp.result import AnyReport, answer, plan_answer
 from mdplan.mcp.short_report import size_of
 from mdplan.mcp.tool import Answer, ToolDefinition
-from mdplan.reading.read_request import ReadRequest, ReadRequestFields, ReadTargetFields, read_read_request
 from mdplan.reading.read_text import read_text, search_text
-from mdplan.reading.search_request import SearchFields, SearchRequest, read_search_request
 from mdplan.reading.stat import LIMITS
-from mdplan.reading.stat_request import DETAILS, INVENTORIES, StatRequest, read_stat_request
 from mdplan.reading.stat_text import stat_text
 from mdplan.reference.schema import Schema
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.reports.stat import StatReport
+from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
+from mdplan.requests.read import ReadRequest, ReadTarget
+from mdplan.requests.search import SearchRequest
+from mdplan.requests.stat import StatRequest
 from mdplan.text.document_format import DocumentFormat
 
 # Rows of a stat that are made to see how large all of them are.
@@ -77,6 +78,16 @@ _VALIDATE: Final = """\
 Preview of md_apply: same file, edits and files; gives all problems at once, or a diff and a planId. Writes \
 nothing. md_apply {"planId": "..."} then applies exactly what was shown."""
 
+_STAT_FIELDS: Final = {
+    "file": "File, folder or glob.",
+    "detail": "auto: full up to 40 sections, else brief.",
+    "under": "A section (sectionId or heading), with those below it.",
+    "depth": "Levels below that.",
+    "limit": "Most entries.",
+    "cursor": "nextCursor of the answer before.",
+    "include": "Inventories to add; all in full detail.",
+    "links": "List links to nothing.",
+}
 _READ_FIELDS: Final = {
     "occurrence": "1-based, of equal headings.",
     "subsections": "false: own body only.",
@@ -216,46 +227,23 @@ def _validate(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
 
 
 def _stat_schema() -> Schema:
-    text: Schema = {"type": "string"}
-    return object_schema(
-        {
-            "file": {**text, "description": "File, folder or glob."},
-            "detail": {
-                **text,
-                "enum": list(DETAILS),
-                "description": "auto: full up to 40 sections, else brief.",
-            },
-            "under": {**text, "description": "A section (sectionId or heading), with those below it."},
-            "depth": {"type": "integer", "description": "Levels below that."},
-            "limit": {"type": "integer", "description": "Most entries."},
-            "cursor": {**text, "description": "nextCursor of the answer before."},
-            "include": {
-                "type": "array",
-                "items": {**text, "enum": list(INVENTORIES)},
-                "description": "Inventories to add; all in full detail.",
-            },
-            "links": {"type": "boolean", "description": "List links to nothing."},
-            "encoding": text,
-            "format": text,
-        },
-        required=["file"],
-    )
+    return object_schema(request_properties(StatRequest, _STAT_FIELDS), required=["file"])
 
 
 def _read_schema() -> Schema:
     """Fields of one target, and `targets` for several, without saying everything twice."""
-    options = request_properties(ReadRequestFields, {"cursor": "nextCursor of the answer before."})
+    options = request_properties(ReadRequest, {"cursor": "nextCursor of the answer before."})
     targets: Schema = {
         "type": "array",
         "items": {"type": "object"},
         "description": "Several places, each as above.",
     }
-    fields = request_properties(ReadTargetFields, _READ_FIELDS)
+    fields = request_properties(ReadTarget, _READ_FIELDS)
     return object_schema({**fields, **options, "targets": targets})
 
 
 def _search_schema() -> Schema:
-    fields = request_properties(SearchFields, _SEARCH_FIELDS)
+    fields = request_properties(SearchRequest, _SEARCH_FIELDS)
     del fields["sectionPatterns"]  # Here sections say where they end; logs are for the toolset `files`.
     return object_schema(fields, required=["pattern"])
 

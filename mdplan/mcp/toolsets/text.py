@@ -19,7 +19,7 @@ from mdplan.mcp.toolsets.text_tools.requests import (
     ReplaceRequest,
 )
 from mdplan.mcp.toolsets.text_tools.schemas import OUTPUTS
-from mdplan.requests.reader import with_decoded_fields
+from mdplan.requests.model_reader import with_decoded_fields
 
 _WRITING: Final = frozenset({"TextPatch", "TextReplace"})
 _INSPECT: Final = """\

@@ -13,8 +13,8 @@ from mdplan.planning.replan.guards import unpinned
 from mdplan.planning.replan.plan_result import Planned
 from mdplan.planning.replan.rebase import numeric_addresses, other_bases, other_effects, request_of
 from mdplan.requests.batch import Batch
+from mdplan.requests.batch_reader import read_batch
 from mdplan.requests.limits import Limits
-from mdplan.requests.reader import read_batch
 
 Planner: TypeAlias = Callable[[Batch], Planned | Problems]
 

@@ -10,9 +10,9 @@ from mdplan.mcp.toolsets.text_tools.answers import Change, answered, failed, ref
 from mdplan.mcp.toolsets.text_tools.requests import PatchRequest, target_of
 from mdplan.mcp.toolsets.text_tools.writing import Written, expected_source, write
 from mdplan.operations.base.operation import LinesField
-from mdplan.reading.read_target import ReadRequest, ReadTarget
 from mdplan.reports.plan import ApplyReport
 from mdplan.reports.read import ReadResult
+from mdplan.requests.read import ReadRequest, ReadTarget
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import LineIndex

@@ -19,18 +19,17 @@ from mdplan.mcp.toolsets.text_tools.answers import (
     target_text,
 )
 from mdplan.mcp.toolsets.text_tools.requests import InspectRequest, ReadRequest, target_of
-from mdplan.reading.read_target import CodeBlockName, ReadTarget
-from mdplan.reading.read_target import ReadRequest as EngineRequest
 from mdplan.reading.read_text import read_text
-from mdplan.reading.search_query import SearchRequest
 from mdplan.reading.shown import shown
-from mdplan.reading.stat_request import StatRequest
 from mdplan.reports.read import SearchGroup, SearchReport
 from mdplan.reports.stat import SectionEntry, StatReport
+from mdplan.requests.read import CodeBlockName, LineRange, ReadTarget
+from mdplan.requests.read import ReadRequest as EngineRequest
+from mdplan.requests.search import SearchRequest
+from mdplan.requests.stat import StatRequest
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.search.pattern import MatchType
 from mdplan.text.source import Source
-from mdplan.text.span import Lines
 
 _EVERYTHING: Final = 1_000_000
 _MOST_MATCHES: Final = 200
@@ -268,7 +267,7 @@ def _place(engine: Engine, request: ReadRequest) -> ReadTarget | Answer:
         return ReadTarget(file=file, match=target.search.query, context=target.search.context_lines)
     if target.section is not None:
         return _marked(engine, file, target.section)
-    lines = None if target.lines is None else Lines(start=target.lines.start, end=target.lines.end)
+    lines = None if target.lines is None else LineRange(start=target.lines.start, end=target.lines.end)
     return ReadTarget(file=file, lines=lines)
 
 
@@ -282,7 +281,7 @@ def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | Answer:
     found += [(each.marker[1:-1], each.start_line, each.end_line) for each in report.text_sections or ()]
     for name, first, last in found:
         if name == wanted:
-            return ReadTarget(file=file, lines=Lines(start=first, end=last))
+            return ReadTarget(file=file, lines=LineRange(start=first, end=last))
     markers = ", ".join(
         f"[{shown(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
     )

@@ -1,16 +1,13 @@
-"""The door: what callers send becomes a `Batch`, or all that is wrong with it.
+"""From decoded JSON to a `Batch`, or to everything that is wrong with it.
 
 Accepted spellings are folded here and nowhere else: snake_case, a few synonyms, the richer forms of match
 options, and arrays or objects that came as JSON text. Unknown fields are refused with the nearest name.
 """
 
 import difflib
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, Final, get_args, get_origin
-
-from pydantic import BaseModel, ValidationError
+from typing import Any, Final
 
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
 from mdplan.field_names import (
@@ -28,6 +25,15 @@ from mdplan.operations.base.operation import Operation
 from mdplan.requests.batch import Batch, FileEdits
 from mdplan.requests.diffs import diffs_of_others, fold_diff, with_diff_as_edit
 from mdplan.requests.limits import DEFAULT_LIMITS, Limits
+from mdplan.requests.model_reader import (
+    MOST_BITS,
+    decoded_json,
+    is_huge,
+    items_of,
+    validated,
+    wire_names,
+    with_decoded_fields,
+)
 from mdplan.requests.reference_scope import ReferenceWishes
 
 
@@ -77,24 +83,19 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     return batch
 
 
-# Python writes no number of more than 4,300 digits.
-_MOST_BITS: Final = 10_000
-_MOST_SHOWN: Final = 100
-
-
 def _refused(data: object, limits: Limits) -> Diagnostic | None:
     """What keeps a batch from being looked at: no object, no text, no number; or more than it may hold."""
     if not isinstance(data, dict):
         return Diagnostic.invalid("the batch is not a JSON object", 'send {"file": …, "edits": […]}')
-    items = _items(data)
+    items = items_of(data)
     texts = [item for item in items if isinstance(item, str)]
     if not all(map(str.isascii, texts)) and any(map(has_surrogate, texts)):
         return Diagnostic.invalid(
             "the batch holds a lone surrogate, which is no Unicode text", "send valid Unicode"
         )
-    if any(map(_is_huge, [item for item in items if isinstance(item, int)])):
+    if any(map(is_huge, [item for item in items if isinstance(item, int)])):
         return Diagnostic.invalid(
-            f"the batch holds a number of more than {_MOST_BITS} bits", "send it as a string"
+            f"the batch holds a number of more than {MOST_BITS} bits", "send it as a string"
         )
     diffs = [item["diff"] for item in items if isinstance(item, dict) and isinstance(item.get("diff"), str)]
     return _over(
@@ -159,38 +160,6 @@ def _read_edit(edit: object, index: int, wishes: ReferenceWishes) -> Operation |
     return tuple(problem.at(edit_index=index) for problem in operation)
 
 
-# Forms of match options that become flat ones; see `wire_match`.
-_RICH_FIELDS: Final = frozenset(
-    {"expectedMatchCount", "matchSelection", "flags", "nodeExclusions", "scope"},
-)
-
-
-def with_decoded_fields(model: type[BaseModel], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """`fields` with arrays and objects where they belong and came as JSON text; a path may be one heading."""
-    structured, paths = _structured_fields(model)
-    decoded = dict(fields)
-    for name, value in fields.items():
-        if name in structured or name in _RICH_FIELDS:
-            decoded[name] = decoded_json(value)
-        if name in paths and isinstance(decoded[name], str):
-            decoded[name] = [decoded[name]]
-    return decoded
-
-
-@cache
-def _structured_fields(model: type[BaseModel]) -> tuple[frozenset[str], frozenset[str]]:
-    """Wire names of the fields that hold arrays or objects, and of those that hold heading paths."""
-    structured: set[str] = set()
-    paths: set[str] = set()
-    for name, field in model.model_fields.items():
-        for each in (field.annotation, *get_args(field.annotation)):
-            if get_origin(each) in {tuple, dict} or hasattr(each, "model_fields"):
-                structured.add(field.alias or name)
-            if each == tuple[str, ...]:
-                paths.add(field.alias or name)
-    return frozenset(structured), frozenset(paths)
-
-
 _ALL_OPERATIONS: Final = "md_apply and `mdplan help` list them all"
 
 
@@ -204,140 +173,10 @@ def _unknown_operation(op: object) -> Diagnostic:
     return Diagnostic.invalid(f"there is no operation `{short_name(op)}`", hint)
 
 
-_SEE_SCHEMA: Final = "see `mdplan schema batch` for what is allowed"
-
-
-def validated(model: type[Any], fields: Mapping[str, Any], where: str, hint: str = _SEE_SCHEMA) -> Any:  # noqa: ANN401
-    """Instance of `model`, or its errors as diagnostics; `hint` is for fields that do not go together."""
-    try:
-        return model.model_validate(fields)
-    except ValidationError as error:
-        found = error.errors(include_url=False)
-        # An entry that was refused leaves its list short; that the list is then empty is no news.
-        inside = {each["loc"][:length] for each in found for length in range(len(each["loc"]))}
-        found = [each for each in found if each["type"] != "too_short" or each["loc"] not in inside]
-        return tuple(value_problem(each, model, where, hint) for each in found)
-
-
-def value_problem(error: Mapping[str, Any], model: type[Any], where: str, hint: str) -> Diagnostic:
-    """What pydantic says of a value in a `model`, in our words; `where` is put before its path."""
-    name = f"`{where}{_path(error['loc'])}`"
-    if error["type"] == "extra_forbidden":
-        *parents, unknown = error["loc"]
-        inside = f"`{where}{_path(parents)}`"
-        return next(unknown_fields({str(unknown): None}, wire_names(_model_at(model, parents)), inside))
-    if error["type"] == "value_error":
-        about = f"{name}: " if error["loc"] else ""
-        return Diagnostic.invalid(about + str(error["msg"]).removeprefix("Value error, "), hint)
-    if error["type"] == "missing":
-        return Diagnostic.invalid(f"{name} is missing", f"give {name}{_meaning(model, error['loc'])}")
-    is_what, advice = _in_words(str(error["type"]), error.get("ctx", {}), str(error["msg"]))
-    return Diagnostic.invalid(
-        f"{name} {is_what}", advice + _as_wanted(str(error["type"]), error.get("input"))
-    )
-
-
-def _meaning(model: type[Any], location: Sequence[str | int]) -> str:
-    """What the field at `location` in a `model` is for, behind a colon; nothing where nobody says."""
-    *parents, name = location
-    of_fields = _model_at(model, parents).model_fields
-    told = next((each.description for key, each in of_fields.items() if name in {each.alias, key}), None)
-    if not told:
-        return ""
-    # A name in capitals keeps them.
-    return f": {told if told[:2].isupper() else told[0].lower() + told[1:]}".rstrip(".")
-
-
-def _as_wanted(kind: str, given: object) -> str:
-    """The `given` value in the form that was wanted, behind a colon, where that is plain to see."""
-    if kind == "string_type" and isinstance(given, int | float) and not _is_huge(given):
-        return f": {json.dumps(json.dumps(given))}"
-    if kind == "tuple_type" and isinstance(given, str) and len(given) <= _MOST_SHOWN:
-        return f": {json.dumps([given], ensure_ascii=False)}"
-    return ""
-
-
-def _in_words(kind: str, context: Mapping[str, Any], message: str) -> tuple[str, str]:
-    """What is wrong with a value, as the end of a sentence about it, and what to do."""
-    match kind:
-        case "too_short":
-            words = "is empty", "give at least one entry"
-        case "string_too_short":
-            words = "is empty", "give at least one character"
-        case "greater_than_equal":
-            words = f"is less than {context['ge']}", f"send {context['ge']} or more"
-        case "less_than_equal":
-            words = f"is more than {context['le']}", f"send {context['le']} or less"
-        case "enum" | "literal_error":
-            words = f"is not one of {context['expected']}", "use one of them"
-        case "string_pattern_mismatch":
-            words = f"does not match `{context['pattern']}`", "send it in that form"
-        case _ if kind in _KINDS:
-            words = f"is not {_KINDS[kind]}", f"send {_KINDS[kind]}"
-        case _:
-            words = f"is refused: {message}", _SEE_SCHEMA
-    return words
-
-
-_KINDS: Final = {
-    "string_type": "a string",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "tuple_type": "a list",
-    "model_type": "an object",
-    "model_attributes_type": "an object",
-}
-
-
-def _path(location: Sequence[str | int]) -> str:
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
-    return "".join(parts).removeprefix(".")
-
-
-def decoded_json(value: object) -> Any:  # noqa: ANN401 (any JSON)
-    """`value`, or what it holds as JSON text where that is an array or object that a batch may hold."""
-    if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
-        try:
-            decoded = json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-        return decoded if isinstance(decoded, list | dict) and not _is_unfit(decoded) else value
-    return value
-
-
-def _is_unfit(decoded: object) -> bool:
-    """Whether what was JSON text brings what a batch is refused for: an escape can hide it."""
-    return any(has_surrogate(item) if isinstance(item, str) else _is_huge(item) for item in _items(decoded))
-
-
-def wire_names(model: type[Any]) -> tuple[str, ...]:
-    """Names of the fields of `model` on the wire."""
-    shape: Any = model  # To mypy a class has no hash.
-    return _wire_names(shape)
-
-
-@cache
-def _wire_names(model: type[Any]) -> tuple[str, ...]:
-    return tuple(field.alias or name for name, field in model.model_fields.items())
-
-
 @cache
 def _edit_synonyms(model: type[Any]) -> Mapping[str, str]:
     """Synonyms of the fields of an operation."""
     return {old: new for old, new in EDIT_SYNONYMS.items() if new in wire_names(model)}
-
-
-def _model_at(model: type[Any], location: Sequence[str | int]) -> type[Any]:
-    """Model of the object that stands at `location` in one of `model`."""
-    for part in location:
-        if isinstance(part, str):
-            field = next(field for name, field in model.model_fields.items() if part in {field.alias, name})
-            types = (field.annotation, *get_args(field.annotation))
-            model = next(each for each in types if hasattr(each, "model_fields"))
-    return model
 
 
 def _edit_count(entry: object) -> int:
@@ -363,23 +202,6 @@ def _over(*counts: tuple[str, int, int, str]) -> Diagnostic | None:
                 hint=f"split it, or raise `{option}`",
             )
     return None
-
-
-def _is_huge(item: object) -> bool:
-    return isinstance(item, int) and item.bit_length() > _MOST_BITS
-
-
-def _items(value: object) -> list[Any]:
-    """All values in decoded JSON, and keys, without recursion: depth is the caller's choice."""
-    items = [value]
-    # It grows while it is gone through.
-    for item in items:
-        if isinstance(item, dict):
-            items += item.keys()
-            items += item.values()
-        elif isinstance(item, list):
-            items += item
-    return items
 
 
 _NO_LIST: Final = Diagnostic.invalid("files is not a list", 'send "files": [{"file": …, "edits": […]}]')

@@ -1,0 +1,118 @@
+"""Requests of stat, read and search from decoded JSON, read strictly; null counts as absent."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.field_names import FILE_SYNONYMS, fold_names, holds_surrogate, unknown_fields
+from mdplan.requests.model_reader import decoded_json, validated, wire_names, with_decoded_fields
+from mdplan.requests.read import ONE_PLACE, ReadRequest, ReadTarget
+from mdplan.requests.search import SearchRequest
+from mdplan.requests.stat import StatRequest
+
+_READ_SYNONYMS: Final = {**FILE_SYNONYMS, "offset": "startLine"}
+_SEARCH_SYNONYMS: Final = {**FILE_SYNONYMS, "query": "pattern"}
+_SHARED_BY_TARGETS: Final = ("file", "encoding", "format")
+
+
+def read_stat_request(data: Mapping[str, Any]) -> StatRequest | Problems:
+    """Request of decoded JSON `data`. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD; all of them."""
+    given = _given(data, FILE_SYNONYMS)
+    if any(holds_surrogate(item) for item in given.items()):
+        return (Diagnostic.invalid("the request contains a lone surrogate", "send valid Unicode"),)
+    under = given.get("under")
+    if isinstance(under, str) and _are_strings(decoded := decoded_json(under)):
+        # Other text in brackets is a heading: `[1.2.0]`.
+        given["under"] = decoded
+    fields = {**with_decoded_fields(StatRequest, given), **_only(given, "under")}
+    if isinstance(fields.get("include"), str):
+        fields["include"] = [fields["include"]]
+    problems = tuple(unknown_fields(fields, wire_names(StatRequest), "the request"))
+    if under is not None and not isinstance(given["under"], str) and not _are_strings(given["under"]):
+        problems += (_NO_SECTION,)
+        fields.pop("under")
+    known = {name: value for name, value in fields.items() if name in wire_names(StatRequest)}
+    request: StatRequest | Problems = validated(StatRequest, known, "")
+    if isinstance(request, StatRequest):
+        return problems or request
+    return (*problems, *request)
+
+
+def read_search_request(data: Mapping[str, Any]) -> SearchRequest | Problems:
+    """Request of decoded JSON `data`. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD; all of them."""
+    fields = with_decoded_fields(SearchRequest, _given(data, _SEARCH_SYNONYMS))
+    problems = tuple(unknown_fields(fields, wire_names(SearchRequest), "the request"))
+    if problems:
+        return problems
+    request: SearchRequest | Problems = validated(SearchRequest, fields, "")
+    return request
+
+
+def read_read_request(data: Mapping[str, Any]) -> ReadRequest | Problems:
+    """Request of decoded JSON `data`: one target beside the options, or a list `targets`.
+
+    Beside `targets`, a `file` is the file of those that name none. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD;
+    all of them.
+    """
+    fields = with_decoded_fields(ReadRequest, _given(data, _READ_SYNONYMS))
+    options = {name: fields.pop(name) for name in wire_names(ReadRequest) if name in fields}
+    listed = options.pop("targets", None)
+    if listed is None:
+        entries: list[Any] = [fields]
+    elif not isinstance(listed, list):
+        return (Diagnostic.invalid("`targets` is not a list", 'send [{"file": …}, …]'),)
+    else:
+        shared = {name: fields.pop(name) for name in _SHARED_BY_TARGETS if name in fields}
+        problems = tuple(unknown_fields(fields, [*wire_names(ReadRequest), *shared], "the request"))
+        if problems:
+            return problems
+        entries = [
+            shared | _given(entry, _READ_SYNONYMS) if isinstance(entry, Mapping) else entry
+            for entry in listed
+        ]
+    targets: list[ReadTarget] = []
+    problems_found: list[Diagnostic] = []
+    for index, entry in enumerate(entries):
+        target = _read_target(entry, f"targets[{index}]" if listed is not None else "")
+        if isinstance(target, ReadTarget):
+            targets.append(target)
+        else:
+            problems_found += target
+    if problems_found:
+        return tuple(problems_found)
+    request: ReadRequest | Problems = validated(
+        ReadRequest, {**options, "targets": tuple(targets)}, "", ONE_PLACE
+    )
+    if isinstance(request, ReadRequest) and request.cursor is not None and len(request.targets) > 1:
+        return (Diagnostic.invalid("cursor goes with one target: the one that was cut", ONE_PLACE),)
+    return request
+
+
+def _read_target(entry: object, where: str) -> ReadTarget | Problems:
+    if not isinstance(entry, Mapping):
+        return (Diagnostic.invalid(f"{where} is not an object", 'send {"file": …}'),)
+    fields = with_decoded_fields(ReadTarget, entry)
+    problems = tuple(unknown_fields(fields, wire_names(ReadTarget), where or "the request"))
+    if problems:
+        return problems
+    target: ReadTarget | Problems = validated(ReadTarget, fields, f"{where}." if where else "", ONE_PLACE)
+    conflict = next(target.conflicts(), None) if isinstance(target, ReadTarget) else None
+    return target if conflict is None else (Diagnostic.invalid(conflict, ONE_PLACE),)
+
+
+def _given(data: Mapping[str, Any], synonyms: Mapping[str, str]) -> dict[str, Any]:
+    return {name: value for name, value in fold_names(data, synonyms).items() if value is not None}
+
+
+def _only(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {name: fields[name]} if name in fields else {}
+
+
+def _are_strings(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+_NO_SECTION: Final = Diagnostic.invalid(
+    "`under` is neither a string nor a list of strings",
+    'send a sectionId, a heading, or a heading path such as ["Guide", "Install"]',
+)

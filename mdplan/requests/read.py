@@ -1,0 +1,146 @@
+"""The request of `read`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from mdplan.field_names import camel_case
+from mdplan.requests.query import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
+from mdplan.text.search.pattern import MatchType
+
+# The hint for fields that do not go together.
+ONE_PLACE: Final = "name one place, and beside it only what belongs to it"
+MOST_TARGETS: Final = 100
+_DEFAULT_CHARACTERS: Final = 20_000
+_MOST_CHARACTERS: Final = 1_000_000
+_DEFAULT_CONTEXT: Final = 10
+_MOST_CONTEXT: Final = 1_000
+_SECTION: Final = ("section_id", "heading_path", "heading", "anchor")
+_PLACES: Final = (
+    *_SECTION,
+    "lines",
+    "code_block",
+    "region",
+    "front_matter",
+    "match",
+    "start_line",
+    "last_lines",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineRange(Query):
+    """Whole lines `start` to `end`, 1-based and inclusive."""
+
+    start: int = field(metadata={"strict": True, "ge": 1})
+    end: int = field(metadata={"strict": True, "ge": 1})
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a range that runs backwards."""
+        if self.end < self.start:
+            raise ValueError("end is before start")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeBlockName(Query):
+    """A fenced code block, by its 0-based index or by its language."""
+
+    index: int | None = field(default=None, metadata={"strict": True, "ge": 0})
+    language: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless exactly one of the two is given."""
+        if (self.index is None) == (self.language is None):
+            raise ValueError("give either index or language")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadTarget(Query):
+    """One place of one file; the whole file where no place is named."""
+
+    file: str = field(metadata=described("Path inside the root.", min_length=1))
+    encoding: str | None = field(default=None, metadata=described(ENCODING_HELP))
+    format: str | None = field(default=None, metadata=described(FORMAT_HELP, pattern=FORMAT_PATTERN))
+    section_id: str | None = field(default=None, metadata=described("Section ID, or 8 of its hex digits."))
+    heading_path: tuple[str, ...] | None = field(
+        default=None, metadata=described("Headings from outer to inner.")
+    )
+    heading: str | None = field(default=None, metadata=described('One heading: "Install" or "## Install".'))
+    anchor: str | None = field(default=None, metadata=described("Anchor without #, of a heading or of HTML."))
+    occurrence: int | None = field(
+        default=None, metadata=described("Which of several equal headings; 1-based.", strict=True, ge=1)
+    )
+    subsections: bool = field(default=True, metadata=described("false: only the section's own body."))
+    lines: LineRange | None = field(default=None, metadata=described("Whole lines: {start, end}, inclusive."))
+    code_block: CodeBlockName | None = field(
+        default=None, metadata=described("Code between the fences: {index} (0-based) or {language}.")
+    )
+    region: str | None = field(
+        default=None, metadata=described("Text between <!-- NAME:start --> and <!-- NAME:end -->.")
+    )
+    front_matter: Literal[True] | None = field(
+        default=None, metadata=described("true: the front matter block.")
+    )
+    match: str | None = field(
+        default=None, metadata=described("Lines around the first match of this text.", min_length=1)
+    )
+    match_type: MatchType = field(default=MatchType.LITERAL, metadata=described("literal or regex."))
+    case_sensitive: bool = field(default=True, metadata=described("Whether case matters in match."))
+    context: int = field(
+        default=_DEFAULT_CONTEXT,
+        metadata=described(
+            f"Lines on both sides of a match; {_DEFAULT_CONTEXT} by default.",
+            strict=True,
+            ge=0,
+            le=_MOST_CONTEXT,
+        ),
+    )
+    start_line: int | None = field(
+        default=None,
+        metadata=described("First line; the text goes on to `until`, or the end.", strict=True, ge=1),
+    )
+    last_lines: int | None = field(
+        default=None, metadata=described("As many lines at the end of the file.", strict=True, ge=0)
+    )
+    until: str | None = field(
+        default=None,
+        metadata=described(
+            "Regex: the text ends before the first later line that begins with a match.", min_length=1
+        ),
+    )
+
+    @property
+    def names_section(self) -> bool:
+        """Whether the place is a section."""
+        return any(getattr(self, name) is not None for name in _SECTION)
+
+    def conflicts(self) -> Iterator[str]:
+        """Which fields do not go together."""
+        given = [camel_case(name) for name in _PLACES if getattr(self, name) is not None]
+        if len(given) > 1:
+            yield f"give one target, not {' and '.join(given)}"
+        if self.until is not None and self.start_line is None:
+            yield "until goes with startLine"
+        if not self.subsections and not self.names_section:
+            yield "subsections goes with a section"
+        if self.occurrence is not None and self.heading is None and self.heading_path is None:
+            yield "occurrence goes with heading or headingPath"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRequest(Query):
+    """Places to read, in the order in which they come back, and how much of them."""
+
+    targets: tuple[ReadTarget, ...] = field(
+        metadata=described("Several places.", min_length=1, max_length=MOST_TARGETS)
+    )
+    max_characters: int = field(
+        default=_DEFAULT_CHARACTERS,
+        metadata=described(
+            f"Maximum number of characters of content; {_DEFAULT_CHARACTERS:,} by default.",
+            strict=True,
+            ge=1,
+            le=_MOST_CHARACTERS,
+        ),
+    )
+    cursor: str | None = field(default=None, metadata=described(CURSOR_HELP))

@@ -1,0 +1,73 @@
+"""The request of `search`."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from mdplan.markdown.elements.node_kind import NodeKind
+from mdplan.requests.query import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
+from mdplan.text.search.pattern import MatchType, Pattern
+
+_DEFAULT_LIMIT: Final = 50
+_MOST_MATCHES: Final = 10_000
+_MOST_CONTEXT: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest(Query):
+    """A pattern and where to look for it."""
+
+    pattern: str = field(metadata=described("Text or regular expression to find.", min_length=1))
+    file: str = field(
+        default=".", metadata=described("File, folder or glob; else the whole root.", min_length=1)
+    )
+    match_type: MatchType = field(default=MatchType.LITERAL, metadata=described("literal or regex."))
+    case_sensitive: bool = field(default=True, metadata=described("Whether case matters."))
+    multiline: bool = field(default=True, metadata=described("Regex: ^ and $ match at line ends."))
+    dot_all: bool = field(default=False, metadata=described("Regex: . matches line ends."))
+    exclude: tuple[NodeKind, ...] = field(
+        default=(), metadata=described("Kinds of nodes whose matches are left out.")
+    )
+    context: int = field(
+        default=0,
+        metadata=described("Lines to show on both sides of a match.", strict=True, ge=0, le=_MOST_CONTEXT),
+    )
+    limit: int = field(
+        default=_DEFAULT_LIMIT,
+        metadata=described(
+            f"Maximum number of matches to list ({_DEFAULT_LIMIT} by default); the totals are always exact.",
+            strict=True,
+            ge=1,
+            le=_MOST_MATCHES,
+        ),
+    )
+    respect_gitignore: bool = field(default=False, metadata=described("Skip files that .gitignore names."))
+    section_patterns: tuple[str, ...] = field(
+        default=(),
+        metadata=described(
+            "Regexes of lines that begin a section: each match tells where the next one is.", max_length=20
+        ),
+    )
+    cursor: str | None = field(default=None, metadata=described(CURSOR_HELP))
+    encoding: str | None = field(default=None, metadata=described(ENCODING_HELP))
+    format: str | None = field(default=None, metadata=described(FORMAT_HELP, pattern=FORMAT_PATTERN))
+
+    def to_pattern(self) -> Pattern:
+        """The pattern as a value of the core."""
+        return Pattern(
+            text=self.pattern,
+            match_type=self.match_type,
+            case_sensitive=self.case_sensitive,
+            multiline=self.multiline,
+            dot_all=self.dot_all,
+        )
+
+    @property
+    def needed_bytes(self) -> bytes | None:
+        """Bytes without which no UTF-8 file has a match; None where the pattern does not say.
+
+        A line end in a literal pattern stands for any kind of line end, so only the longest of its lines
+        counts.
+        """
+        if self.match_type is not MatchType.LITERAL or not self.case_sensitive:
+            return None
+        return max(self.pattern.replace("\r", "\n").split("\n"), key=len).encode("utf-8")
