@@ -482,3 +482,16 @@ def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     nodes = inline_map(text)
 
     assert nodes.nodes_in(whole(text)) or nodes.undecided_in(whole(text))
+
+
+def test_lines_behind_raw_html_that_another_tag_ends_are_undecided() -> None:
+    text = "<pre>\na\n</script>\n\n`x`\n"
+    nodes = inline_map(text)
+
+    assert [text[each.start : each.end] for each in nodes.undecided_in(whole(text))] == ["`x`\n"]
+
+
+def test_raw_html_up_to_its_own_tag_is_certain() -> None:
+    text = "<pre>\n`a`\n</pre>\n\n`x`\n"
+
+    assert inline_map(text).undecided_in(whole(text)) == ()

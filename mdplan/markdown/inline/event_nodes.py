@@ -34,6 +34,9 @@ _COLLAPSED: Final = frozenset({"Collapsed", "CollapsedUnknown"})
 _FOOTNOTE_BEFORE_BRACKET: Final = re.compile(r"\[\^[^\[\]\s]+\](?=\[)")
 _BRACKETS: Final = frozenset({"[", "![", "]"})
 _EMPHASIS: Final = frozenset({"Emphasis", "Strong", "Strikethrough"})
+# HTML of kind 1, which any of the four closing tags ends; to the parser only its own does (section 4.6).
+_RAW_HTML: Final = re.compile(r"[ \t>]*<(?i:pre|script|style|textarea)(?=[\s>])")
+_RAW_END: Final = re.compile(r"</(?i:pre|script|style|textarea)>[^\r\n]*[\r\n]*")
 # What the parser replaces, and so cannot be compared with the source.
 _REPLACED: Final = re.compile("[\0\v\f\ud800-\udfff]")
 
@@ -140,6 +143,8 @@ class _Reader:
 
     def _start(self, data: str | dict[str, Any], first: int, last: int) -> None:
         if isinstance(data, str):
+            if data == "HtmlBlock":
+                self._html_block(self._offset(first), self._offset(last))
             if data not in _EMPHASIS:
                 self._brackets = 0
                 is_cell = data == "TableCell"
@@ -179,6 +184,12 @@ class _Reader:
             )
         elif kind == "Code":
             self._code(start, end)
+
+    def _html_block(self, start: int, end: int) -> None:
+        """Mark the lines as undecided that are in this block to the parser alone."""
+        closing = _RAW_END.search(self._text, start, end) if _RAW_HTML.match(self._text, start, end) else None
+        if closing is not None and closing.end() < end:
+            self._undecided.append(Span(closing.end(), end))
 
     def _code(self, start: int, end: int) -> None:
         ticks = _TICKS.match(self._text, start, end)
