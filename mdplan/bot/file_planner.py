@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from threading import local
 
-from mdplan.bot.already_satisfied import is_settled
 from mdplan.bot.job import Candidate, Chunk, Job, Outcome, PackedJob, Verdict
 from mdplan.bot.near_misses import NearMiss, near_miss
 from mdplan.bot.read_once_workspace import OnceRead
@@ -135,7 +134,8 @@ class FilePlanner:
         return {
             problem.edit_index: problem
             for problem in problems
-            if problem.edit_index is not None and is_settled(file.edits[problem.edit_index], problem, outline)
+            if problem.edit_index is not None
+            and file.edits[problem.edit_index].already_satisfied(problem, outline)
         }
 
     def _placed(self, problem: Diagnostic, selected: Selected) -> Diagnostic:

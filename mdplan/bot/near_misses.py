@@ -33,7 +33,8 @@ class NearMiss:
 
 def near_miss(operation: Operation, problem: Diagnostic, asked: Path, file: str) -> NearMiss | None:
     """What `problem`, which says that the section of `operation` is not there, knows of a similar one."""
-    if operation.op != "delete_section" or problem.code is not Code.SECTION_NOT_FOUND:
+    # The problem means that there is no such section to remove; for other edits it is an error.
+    if Code.SECTION_NOT_FOUND not in operation.satisfied_by or problem.code is not Code.SECTION_NOT_FOUND:
         return None
     heading = getattr(operation, "heading", None)
     wanted = getattr(operation, "heading_path", None) or ((heading,) if heading else ())

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
-from mdplan.bot.already_satisfied import is_settled_file
 from mdplan.bot.byte_prefilter import RawText
 from mdplan.bot.job import Candidate
 from mdplan.bot.manifest.conditions import Facts, holds, may_hold
@@ -18,6 +17,9 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.snapshot import Documents
 from mdplan.markdown.front_matter.guard import as_json
 from mdplan.markdown.outline.outline import Outline
+from mdplan.operations import OPERATIONS
+from mdplan.operations.base.file_state import FileState
+from mdplan.operations.base.operation import Operation
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.storage.fs.file_name import FileName
@@ -159,8 +161,11 @@ class Selecting:
                 self.documents.workspace.look_at(name), Diagnostic
             )
 
+        file = FileState(looked.data, looked.encoding, is_there)
         left = [
-            each for each in edits if not is_settled_file(each.edit, looked.data, looked.encoding, is_there)
+            each
+            for each in edits
+            if (model := _operation(each.edit)) is None or not model.file_already_satisfied(each.edit, file)
         ]
         # Edits of a file that has its new name were made under the old one.
         return left if looked.data is not None or len(left) == len(edits) else []
@@ -195,16 +200,16 @@ class Selecting:
 
 
 def _may_match(edit: Mapping[str, Any], raw: RawText) -> bool:
-    """Whether `edit` may find what it looks for; of a literal pattern that is known of the bytes."""
-    pattern = edit.get("pattern")
-    is_literal = edit.get("op") == "replace_match" and set(edit) <= _LITERAL_FIELDS
-    if not is_literal or not isinstance(pattern, str) or has_placeholder(pattern):
-        return True
-    return raw.may_have(pattern)
+    """Whether `edit` may find what it looks for; the bytes alone can tell that it does not."""
+    model = _operation(edit)
+    text = model.required_text(edit) if model is not None else None
+    return text is None or has_placeholder(text) or raw.may_have(text)
+
+
+def _operation(edit: Mapping[str, Any]) -> type[Operation] | None:
+    """The class of an `edit` of a manifest; None for an operation that does not exist."""
+    op = edit.get("op")
+    return OPERATIONS.get(op) if isinstance(op, str) else None
 
 
 _FRONT_MATTER: Final = "frontMatter"
-# With any other field of a match, what is looked for is no literal of exact case, or must be there.
-_LITERAL_FIELDS: Final = frozenset(
-    {"op", "pattern", "replacement", "matchSelection", "include", "exclude", "nodeExclusions", "comment"}
-)

@@ -1,11 +1,13 @@
 """create_file: make a new file."""
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from mdplan.diagnostics import Problems
 from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.file_state import FileState
 from mdplan.operations.base.operation import Claim, FileEffect, Operation, Resolution
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
@@ -28,6 +30,17 @@ class CreateFile(Operation):
 
     op: Literal["create_file"]
     markdown: str = Field(description="The whole text of the file.")
+
+    @classmethod
+    def file_already_satisfied(cls, edit: Mapping[str, Any], file: FileState) -> bool:
+        """Whether the file has these bytes."""
+        text = edit.get("markdown")
+        if file.data is None or not isinstance(text, str):
+            return False
+        try:
+            return file.data == text.encode(file.encoding or "utf-8")
+        except (LookupError, UnicodeEncodeError):
+            return False
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One insertion into the empty text."""

@@ -1,9 +1,11 @@
 """delete_file: remove a file."""
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from mdplan.diagnostics import Problems
 from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.file_state import FileState
 from mdplan.operations.base.operation import Claim, FileEffect, Operation, Resolution
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
@@ -21,6 +23,12 @@ class DeleteFile(Operation):
     file_effect: ClassVar[FileEffect] = "delete"
 
     op: Literal["delete_file"]
+
+    @classmethod
+    def file_already_satisfied(cls, edit: Mapping[str, Any], file: FileState) -> bool:
+        """Whether there is no such file."""
+        del edit
+        return file.data is None
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """The deletion of all text."""

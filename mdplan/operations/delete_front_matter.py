@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.front_matter_problems import key_not_found, no_block
 from mdplan.markdown.front_matter.change import GONE, KeyChange, value_at
 from mdplan.markdown.outline.outline import Outline
@@ -22,6 +22,7 @@ class DeleteFrontMatter(FrontMatterOperation):
     """
 
     example: ClassVar[dict[str, object]] = {"op": "delete_front_matter", "key": "draft"}
+    satisfied_by: ClassVar = frozenset({Code.KEY_NOT_FOUND, Code.FRONT_MATTER_NOT_FOUND})
 
     op: Literal["delete_front_matter"]
     whole_block: bool = Field(default=False, description="Delete the block itself; instead of key.")

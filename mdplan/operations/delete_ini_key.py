@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.ini import IniKeyOperation, ini_of
 from mdplan.operations.base.operation import Claim, Resolution
@@ -21,6 +21,7 @@ class DeleteIniKey(IniKeyOperation):
         "section": "database",
         "key": "timeout",
     }
+    satisfied_by: ClassVar = frozenset({Code.KEY_NOT_FOUND, Code.SECTION_NOT_FOUND})
 
     op: Literal["delete_ini_key"]
 

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.spacing import end_of_body, end_of_subtree
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
@@ -20,6 +20,7 @@ class DeleteSection(SectionTargeted):
     """
 
     example: ClassVar[dict[str, object]] = {"op": "delete_section", "headingPath": ["Install"]}
+    satisfied_by: ClassVar = frozenset({Code.SECTION_NOT_FOUND, Code.ANCHOR_NOT_FOUND})
 
     op: Literal["delete_section"]
     part: Literal["whole", "heading", "body"] = Field(

@@ -25,6 +25,7 @@ class DeleteTableRow(TableOperation):
         "keyColumn": "Tea",
         "key": "Rooibos",
     }
+    satisfied_by: ClassVar = frozenset({Code.KEY_NOT_FOUND})
 
     op: Literal["delete_table_row"]
 

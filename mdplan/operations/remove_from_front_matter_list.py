@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.front_matter.change import KeyChange
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.front_matter_list import FrontMatterListOperation, holds
@@ -22,6 +22,7 @@ class RemoveFromFrontMatterList(FrontMatterListOperation):
         "key": "tags",
         "value": "cold",
     }
+    satisfied_by: ClassVar = frozenset({Code.KEY_NOT_FOUND, Code.FRONT_MATTER_NOT_FOUND})
 
     op: Literal["remove_from_front_matter_list"]
 

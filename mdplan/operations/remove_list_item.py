@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.list_edits import ItemRemoval, remove_item
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.list import FoundItem, ListOperation
@@ -56,6 +56,11 @@ class RemoveListItem(ListOperation):
             section=scope.section or section,
             is_evidence=self._is_proven(outline, found, removal),
         )
+
+    def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
+        """Whether there is no item of that text: where there are several, the problem has a place."""
+        del outline
+        return problem.code is Code.MATCH_COUNT_MISMATCH and problem.place is None
 
     def _is_proven(self, outline: Outline, found: FoundItem, removal: ItemRemoval) -> bool:
         """Whether `item` is all that is removed, to the byte but for line ends and blank lines."""

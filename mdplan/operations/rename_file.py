@@ -1,11 +1,13 @@
 """rename_file: give a file another name or folder."""
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from mdplan.diagnostics import Problems
 from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.file_state import FileState
 from mdplan.operations.base.operation import FileEffect, Operation, Resolution
 
 
@@ -28,6 +30,12 @@ class RenameFile(Operation):
     def new_path(self) -> str:
         """The path that the file gets."""
         return self.new_file
+
+    @classmethod
+    def file_already_satisfied(cls, edit: Mapping[str, Any], file: FileState) -> bool:
+        """Whether the file has its new name."""
+        new = edit.get("newFile")
+        return file.data is None and isinstance(new, str) and file.exists(new)
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """No text edit: the planner takes the new path from here."""

@@ -7,7 +7,9 @@ from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.blocks.heading_source import with_title
+from mdplan.markdown.outline.heading_path import find_by_path
 from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 
 _MARKS: Final = re.compile(r"#{1,6}[ \t]")
@@ -58,6 +60,13 @@ class RenameHeading(SectionTargeted):
             edits=() if unchanged else (edit,),
             section=section,
         )
+
+    def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
+        """Whether the heading has its new title: a section has the same path with that title at its end."""
+        if problem.code is not Code.SECTION_NOT_FOUND:
+            return False
+        path = self.heading_path or (self.heading or "",)
+        return isinstance(find_by_path(outline, [*path[:-1], self.new_title]), Section)
 
 
 def _title_problem(title: str) -> Diagnostic | None:

@@ -1,6 +1,7 @@
 """replace_match: replace text that a pattern finds."""
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -10,6 +11,11 @@ from mdplan.operations.base.match import MatchOperation, Selection
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import to_lf, with_line_ends
+
+# With any other field of a match, the pattern is no literal of exact case, or must occur.
+_LITERAL_FIELDS: Final = frozenset(
+    {"op", "pattern", "replacement", "matchSelection", "include", "exclude", "nodeExclusions", "comment"}
+)
 
 
 class ReplaceMatch(MatchOperation):
@@ -29,6 +35,25 @@ class ReplaceMatch(MatchOperation):
 
     op: Literal["replace_match"]
     replacement: str = Field(description="New text; may be empty.")
+
+    @classmethod
+    def required_text(cls, edit: Mapping[str, Any]) -> str | None:
+        """The pattern, where it is a literal that may be absent."""
+        pattern = edit.get("pattern")
+        return pattern if isinstance(pattern, str) and set(edit) <= _LITERAL_FIELDS else None
+
+    def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
+        """Whether nothing matches, and the edit does not say how many matches there must be.
+
+        Where there are too many matches, the problem has a place.
+        """
+        del outline
+        counts = (self.expected_match_count, self.min_matches, self.max_matches)
+        return (
+            problem.code is Code.MATCH_COUNT_MISMATCH
+            and problem.place is None
+            and counts == (None, None, None)
+        )
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One replacement a selected match.

@@ -120,7 +120,11 @@ class FrontMatterOperation(Operation):
             front_matter=FrontMatterChanges(changes=tuple(changes), creates=creates),
         )
 
-    def expected_now(self, base: Outline, current: Outline) -> object:
+    def rebased_guards(self, base: Outline, current: Outline) -> dict[str, Any]:
+        """`expected_value` as the value that the key has in `current`."""
+        return {} if self.expected_value is None else {"expected_value": self._expected_in(base, current)}
+
+    def _expected_in(self, base: Outline, current: Outline) -> object:
         """`expected_value`, which means `base`, as the value that the key has in `current`.
 
         It stays what it is where it does not hold in `base`, or there is nothing to compare.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -53,7 +53,11 @@ class IniOperation(Operation):
             return name if is_new else found
         return replace(found, hint=f'{found.hint}; `"createIfMissing": true` would make it')
 
-    def guards_now(self, base: IniOutline, now: IniOutline) -> dict[str, object]:
+    def rebased_guards(self, base: Outline, current: Outline) -> dict[str, Any]:
+        """The hash of the section, and of a key its expected value."""
+        return self._guards_in(ini_of(base), ini_of(current))
+
+    def _guards_in(self, base: IniOutline, now: IniOutline) -> dict[str, object]:
         """Guards that hold on `base`, by the names of their fields, as they read on the later text `now`."""
         before, after = self._guarded_section(base), self._guarded_section(now)
         if self.section_sha256 is None or isinstance(before, Diagnostic) or isinstance(after, Diagnostic):
@@ -87,9 +91,9 @@ class IniKeyOperation(IniOperation):
         """The key. Errors: KEY_NOT_FOUND, SECTION_NOT_FOUND, AMBIGUOUS_HEADING; guards are not looked at."""
         return find_key(ini, self.section_name(ini), self.key, self.occurrence)
 
-    def guards_now(self, base: IniOutline, now: IniOutline) -> dict[str, object]:
+    def _guards_in(self, base: IniOutline, now: IniOutline) -> dict[str, object]:
         """Those of the section, and the value that the key has in place of the expected one."""
-        guards = super().guards_now(base, now)
+        guards = super()._guards_in(base, now)
         before, after = self.find_key(base), self.find_key(now)
         if (
             isinstance(before, IniKey)

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
@@ -16,6 +16,7 @@ from mdplan.markdown.front_matter.change import KeyChange
 from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
+from mdplan.operations.base.file_state import FileState
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Position, Span
 
@@ -220,6 +221,8 @@ class Operation(Wire, ABC):
     needs_ini: ClassVar[bool] = False
     file_effect: ClassVar[FileEffect] = "edit"
     is_late: ClassVar[bool] = False
+    # Problems of `resolve` that mean: what the edit removes is not there.
+    satisfied_by: ClassVar[frozenset[Code]] = frozenset()
 
     op: str
 
@@ -237,6 +240,37 @@ class Operation(Wire, ABC):
     def other_base_sha256(self) -> str | None:
         """SHA-256 of that file as the caller saw it, or the first digits of it."""
         return None
+
+    @classmethod
+    def file_already_satisfied(cls, edit: Mapping[str, Any], file: FileState) -> bool:
+        """Whether `file` is already as `edit`, decoded JSON of this operation, asks; False by default.
+
+        The bot calls it before it reads the batch, so that no value of `edit` is checked yet.
+        """
+        del edit, file
+        return False
+
+    @classmethod
+    def required_text(cls, edit: Mapping[str, Any]) -> str | None:
+        """Text without which `edit`, decoded JSON of this operation, changes nothing; None if unknown."""
+        del edit
+        return None
+
+    def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
+        """Whether `problem`, which `resolve` found in `outline`, means that nothing is left to do.
+
+        With it a manifest can be applied twice.
+        """
+        del outline
+        return problem.code in self.satisfied_by
+
+    def rebased_guards(self, base: Outline, current: Outline) -> dict[str, Any]:
+        """Fields of guards that are true in `base`, with the values that they have in `current`.
+
+        In a sequential batch guards mean the base, and `current` is the document after earlier edits.
+        """
+        del base, current
+        return {}
 
     @abstractmethod
     def resolve(self, outline: Outline) -> Resolution | Problems:

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.section_id import section_id_digits
-from mdplan.operations.base.front_matter import FrontMatterOperation
-from mdplan.operations.base.ini import IniOperation, ini_of
 from mdplan.operations.base.operation import (
     LinesField,
     Operation,
@@ -44,10 +42,7 @@ def carry(operation: Operation, to: Intermediate) -> Operation | Problems:
         if isinstance(guard, Diagnostic):
             return (guard,)
         changed["section_sha256"] = guard
-    if isinstance(operation, FrontMatterOperation) and operation.expected_value is not None:
-        changed["expected_value"] = operation.expected_now(to.base, to.current)
-    if isinstance(operation, IniOperation):
-        changed |= operation.guards_now(ini_of(to.base), ini_of(to.current))
+    changed |= operation.rebased_guards(to.base, to.current)
     if any(getattr(operation, name, None) is not None for name in _NUMERIC):
         outcome = operation.resolve(to.base)
         problems = () if isinstance(outcome, Resolution) else outcome
