@@ -44,6 +44,7 @@ _NAMES: Final = (
     "set_heading_level",
     "set_ini_key",
     "set_task",
+    "sort_list",
     "update_toc",
     "upsert_section",
     "upsert_table_row",

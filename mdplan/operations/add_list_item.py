@@ -10,12 +10,12 @@ from mdplan.markdown.edits.item_text import ItemText, read_item
 from mdplan.markdown.edits.list_edits import ItemInsertion, insert_item, nest_item
 from mdplan.markdown.elements.lists import MarkdownList, PlacedItem
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.list import ListOperation, Scope
+from mdplan.operations.base.list import ItemOperation, Scope
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.span import Span
 
 
-class AddListItem(ListOperation):
+class AddListItem(ItemOperation):
     """Add an item to a list, in the form that the list has.
 
     The item goes to the end of the list, or where `position`, `after`, `before` or `under` says. `after`

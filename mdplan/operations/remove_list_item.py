@@ -7,12 +7,12 @@ from pydantic import Field
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.list_edits import ItemRemoval, remove_item
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.list import FoundItem, ListOperation
+from mdplan.operations.base.list import FoundItem, ItemOperation
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.line_end_view import to_lf
 
 
-class RemoveListItem(ListOperation):
+class RemoveListItem(ItemOperation):
     """Remove an item from a list, with all that is nested in it.
 
     The item is named by its first paragraph, as written or as a reader sees it, without its marker and task

@@ -6,13 +6,13 @@ from pydantic import Field
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.list import FoundItem, ListOperation
+from mdplan.operations.base.list import FoundItem, ItemOperation
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
 
 
-class SetTask(ListOperation):
+class SetTask(ItemOperation):
     """Check or uncheck the box of a task.
 
     The task is named by its first paragraph, as written or as a reader sees it, without its marker and box;

@@ -68,6 +68,7 @@ IN_MARKDOWN: dict[str, Edits] = {
     "set_front_matter": front_matter_edits,
     "set_heading_level": section_edits,
     "set_task": list_edits,
+    "sort_list": list_edits,
     "update_toc": toc_edits,
     "upsert_section": section_edits,
     "upsert_table_row": table_edits,

@@ -42,6 +42,9 @@ def list_edits(outline: Outline, op: str) -> SearchStrategy[Edit]:
     }
     if op == "set_task":
         return st.fixed_dictionaries({"item": named, "done": st.booleans()}, optional=options)
+    if op == "sort_list":
+        flags = {"descending": st.booleans(), "ignoreCase": st.booleans()}
+        return st.fixed_dictionaries({"list": options["list"]}, optional=flags)
     if op == "remove_list_item":
         return st.fixed_dictionaries({"item": named}, optional=options)
     item = st.sampled_from(_ITEMS)

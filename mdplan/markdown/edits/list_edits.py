@@ -49,7 +49,7 @@ def insert_item(
     beside = max(position - 1, 0)
     marker = outline.lists.marker(listing, beside)
     if marker is None:
-        return _unproven(listing.items[beside].first_line)
+        return unproven(listing.items[beside].first_line)
     if listing.is_ordered and position:
         number = marker.number + (0 if _has_equal_numbers(outline, listing) else 1)
         digits = str(min(number, _HIGHEST_NUMBER))
@@ -76,7 +76,7 @@ def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInser
     parent, listing = placed.item, placed.listing
     outer = outline.lists.marker(listing, placed.position)
     if outer is None:
-        return _unproven(parent.first_line)
+        return unproven(parent.first_line)
     text = f"1{listing.block.markup}" if listing.is_ordered else listing.block.markup
     marker = replace(outer, text=text, prefix=outer.prefix + outer.indentation, spacing=" ")
     problem = check_item(item, marker)
@@ -166,7 +166,7 @@ def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) 
     item, following = placed.item, listing.items[position + 1]
     own, other = (outline.lists.marker(listing, at) for at in (position, position + 1))
     if own is None or other is None:
-        return _unproven(item.first_line)
+        return unproven(item.first_line)
     takes_number = (
         not position
         and own.text != other.text
@@ -277,7 +277,7 @@ def _before(
         return ItemInsertion(TextEdit.insert(lines.start(first), text), leads=True)
     marker = outline.lists.marker(listing, position)
     if marker is None:
-        return _unproven(first)
+        return unproven(first)
     return ItemInsertion(TextEdit.insert(marker.span.start, text.removeprefix(prefix) + prefix), leads=True)
 
 
@@ -317,7 +317,8 @@ def _interrupts(outline: Outline, block: Block) -> bool:
     return block.kind in _INTERRUPTING
 
 
-def _unproven(line: int) -> Diagnostic:
+def unproven(line: int) -> Diagnostic:
+    """INVALID_ARGUMENT for the item at `line`, whose marker the source does not show."""
     return Diagnostic.invalid(
         f"the marker of the item at line {line} could not be found in the source",
         "use replace_lines or insert_lines there",

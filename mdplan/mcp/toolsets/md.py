@@ -54,7 +54,7 @@ Text of one place of a file (the whole file without one), or of several (targets
 it: baseSha256, and sectionSha256 of a section. Long text is cut at a block; nextCursor goes on."""
 
 _SEARCH: Final = """\
-Where text stands in a file, folder or glob: matches by section (sectionId, headingPath, lines), and their \
+Find text in a file, folder or glob: matches by section (sectionId, headingPath, lines), and their \
 exact number. Cheaper than reading files."""
 
 _APPLY: Final = """\
@@ -67,9 +67,9 @@ Fields by op ([optional]; SECTION is exactly one of sectionId, headingPath, head
 are refused.
 - replace_match wants exactly one match, unless matchSelection, expectedMatchCount, minMatches or maxMatches \
 is given. It skips code, link targets, image sources, front matter and HTML that include does not name.
-- A write must be pinned: by planId, by baseSha256 of every file, or in each edit by expectedText, \
+- A write needs a guard: planId, baseSha256 of every file, or in each edit expectedText, \
 sectionSha256 or a literal replace_match with an exact count.
-- dryRun: true previews: it gives a diff and a planId, and {{"planId": "..."}} then applies exactly that.
+- dryRun: true gives a diff and a planId; {{"planId": "..."}} then applies exactly that.
 
 Example: {{"file": "README.md", "baseSha256": "<from md_stat>", "edits": [{{"op": "replace_match", \
 "headingPath": ["Install"], "pattern": "1.0", "replacement": "2.0", "matchSelection": "all"}}]}}"""

@@ -54,7 +54,7 @@ class FoundItem:
 
 
 class ListOperation(SectionTargeted):
-    """An operation on the items of lists."""
+    """An operation on a list, or on items of lists."""
 
     target_is_required: ClassVar = False
     accepts_root: ClassVar = True
@@ -64,9 +64,6 @@ class ListOperation(SectionTargeted):
         alias="list",
         description="{index} of the list, 0-based, nested lists not counted: in the section with its "
         "subsections, else in the file.",
-    )
-    item_occurrence: Ordinal | None = Field(
-        default=None, description="Which of several items of that text; 1-based."
     )
 
     def scope(self, outline: Outline) -> Scope | Diagnostic:
@@ -82,6 +79,21 @@ class ListOperation(SectionTargeted):
             return _not_found(lists, section, self.listing.index)
         listing = lists[self.listing.index]
         return Scope(listing.block.span, section, listing)
+
+    def only_list(self, outline: Outline, scope: Scope) -> MarkdownList | Diagnostic:
+        """The list that the edit names, or the only one there is. Errors: LIST_NOT_FOUND."""
+        if scope.listing is not None:
+            return scope.listing
+        lists = _lists_of(outline, scope.section)
+        return lists[0] if len(lists) == 1 else _not_found(lists, scope.section, None)
+
+
+class ItemOperation(ListOperation):
+    """An operation on one item of a list, or on a place beside it."""
+
+    item_occurrence: Ordinal | None = Field(
+        default=None, description="Which of several items of that text; 1-based."
+    )
 
     def find_item(
         self, outline: Outline, scope: Scope, where: str, text: str, *, tasks: bool = False
@@ -107,13 +119,6 @@ class ListOperation(SectionTargeted):
             if here:
                 return self._pick(outline, boxed or here, where, is_exact=is_exact)
         return _no_item(outline, scope, where, wanted)
-
-    def only_list(self, outline: Outline, scope: Scope) -> MarkdownList | Diagnostic:
-        """The list that the edit names, or the only one there is. Errors: LIST_NOT_FOUND."""
-        if scope.listing is not None:
-            return scope.listing
-        lists = _lists_of(outline, scope.section)
-        return lists[0] if len(lists) == 1 else _not_found(lists, scope.section, None)
 
     def _pick(
         self, outline: Outline, found: Sequence[PlacedItem], where: str, *, is_exact: bool
