@@ -22,7 +22,7 @@ from tests.surfaces.command_line import GUIDE, mdplan
 GROUPS = ("FILES", "PATTERNS", "BATCHES", "COMMITS", "HISTORY", "REPORTS")
 LIMITS: list[LimitOption] = [limit for group in GROUPS for limit in getattr(limit_options, group)]
 # What is a choice and no limit.
-NO_LIMITS = {"durability"}
+NO_LIMITS = {"durability", "require_approval"}
 
 
 @pytest.fixture
