@@ -14,6 +14,8 @@ from mdplan.codegen.page import NOTE
 from mdplan.codegen.schema_files import FOLDER as SCHEMAS
 from mdplan.codegen.schema_files import schema_files, schema_page
 from mdplan.codegen.tool_pages import tool_pages
+from mdplan.codegen.tool_snapshots import FOLDER as SNAPSHOTS
+from mdplan.codegen.tool_snapshots import tool_snapshots
 from mdplan.codegen.variable_page import variable_page
 
 REPOSITORY: Final = Path(__file__).parent.parent.parent
@@ -28,6 +30,7 @@ def generated_files(repository: Path = REPOSITORY) -> dict[str, str]:
         **operation_pages(golden),
         **error_pages(golden),
         **tool_pages(),
+        **tool_snapshots(),
         **diagrams(REPOSITORY),
         f"{PAGES}/command-line.md": command_page(),
         f"{PAGES}/environment.md": variable_page(),
@@ -63,7 +66,8 @@ def write(repository: Path = REPOSITORY) -> list[str]:
 
 
 def _generated_in(repository: Path) -> set[str]:
-    """Files of the `repository` that were generated: all in the folder of schemas, and pages that say so."""
-    schemas = (path for path in (repository / SCHEMAS).rglob("*") if path.is_file())
+    """Generated files of the `repository`: all of the folders below, and pages that contain the note."""
+    folders = (repository / SCHEMAS, repository / SNAPSHOTS)
+    whole = (path for folder in folders for path in folder.rglob("*") if path.is_file())
     pages = (path for path in (repository / PAGES).rglob("*.md") if NOTE.encode() in path.read_bytes())
-    return {path.relative_to(repository).as_posix() for path in (*schemas, *pages)}
+    return {path.relative_to(repository).as_posix() for path in (*whole, *pages)}

@@ -1,9 +1,9 @@
-"""`docs/contributing/adding-an-operation.md` follows an operation that is there."""
+"""`docs/contributing/adding-an-operation.md` follows an existing operation."""
 
 import re
 from dataclasses import fields
 
-from mdplan.operations.base.operation import Resolution
+from mdplan.operations.base.operation import Operation, Resolution
 from tests.conftest import REPOSITORY
 from tests.docs.pages import blocks_of
 from tests.golden_case import find_cases
@@ -13,7 +13,7 @@ PAGE = PATH.read_text(encoding="utf-8")
 
 
 def test_code_is_that_of_the_operation() -> None:
-    code = (REPOSITORY / "mdplan" / "operations" / "append_to_file.py").read_text(encoding="utf-8")
+    code = (REPOSITORY / "mdplan" / "operations" / "sort_list.py").read_text(encoding="utf-8")
     (block,) = [block for block in blocks_of(PATH) if block.info == ("python",)]
 
     # The docstring of the class goes on there.
@@ -22,17 +22,22 @@ def test_code_is_that_of_the_operation() -> None:
 
 
 def test_cases_are_there() -> None:
-    cases = {case.text.slug for case in find_cases("operations/append_to_file")}
+    cases = {case.text.slug for case in find_cases("operations/sort_list")}
     step = PAGE[PAGE.index("## 2.") : PAGE.index("## 3.")]
     named = re.findall(r"`([a-z]+(?:-[a-z]+)+)`", step)
 
-    assert len(named) > 10
+    assert len(named) > 5
     assert [name for name in named if name not in cases] == []
 
 
-def test_parts_of_a_resolution_and_paths_are_there() -> None:
-    parts = re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)
+def test_members_fields_and_paths_exist() -> None:
+    methods, resolution = (PAGE.split(text)[1] for text in ("Override these", "A `Resolution` describes"))
+    members = re.findall(r"^\| `(\w+)` \|", methods.split("A `Resolution`")[0], re.MULTILINE)
+    parts = re.findall(r"`(\w+)`(?=[^|]*\|[^|]*\|$)", resolution.split("Three rules")[0], re.MULTILINE)
     paths = re.findall(r"`((?:mdplan|tests)/[\w/.*]+)`", PAGE)
 
+    assert len(members) > 3
+    assert [name for name in members if not hasattr(Operation, name)] == []
+    assert len(parts) > 5
     assert set(parts) <= {field.name for field in fields(Resolution)}
     assert [path for path in paths if not list(REPOSITORY.glob(path))] == []
