@@ -21,10 +21,10 @@ COMMITTER = {
     **{f"GIT_{role}_EMAIL": "bot@example.org" for role in ("AUTHOR", "COMMITTER")},
     **{f"GIT_{role}_DATE": "2026-01-31T12:00:00+00:00" for role in ("AUTHOR", "COMMITTER")},
 }
-# Transactions, commits of a folder and times are other ones each time; what a page shows stands for them.
+# Transactions, commits of a folder, times and the name of the user differ between runs.
 _CHANGING = re.compile(
     r"(?<![-0-9a-f])(?:[0-9a-f]{12}|[0-9a-f]{16}|[0-9a-f]{40})(?![0-9a-f])"
-    r"|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?|(?<=\.mdplan-)[0-9a-f]{16}"
+    r"|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?|(?<=\.mdplan-)[0-9a-f]{16}|(?<=by user )[\w-]+"
 )
 _SHELL = {"cat", "echo", "git"}
 _FILES = {"json", "markdown", "sh", "toml", "yaml"}

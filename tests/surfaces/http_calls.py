@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -40,16 +41,12 @@ class Answer:
 
 @dataclass
 class HttpServer:
-    """A running server: its port, its token, and what it said on its standard error before it listened.
-
-    `review_link` opens the page for people; None for a server that has none.
-    """
+    """A running server: its port, its token, and what it said on its standard error before it listened."""
 
     process: "subprocess.Popen[str]"
     port: int
     token: str
     said: list[str]
-    review_link: str | None = None
     session: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -144,15 +141,37 @@ def http_server(
         if token is None:
             said += [process.stderr.readline(), process.stderr.readline()]
             token = said[-1].split()[-1]
-        link = None
         if "--read-only" not in options:
             # Where others can reach the server, a warning stands before.
-            assert any(line.startswith("Plans can be reviewed") for line in process.stderr)
-            link = process.stderr.readline().strip()
-        yield HttpServer(process, int(found[1]), token, said, link)
+            assert any(line.startswith("To review plans, run `mdplan review`") for line in process.stderr)
+        yield HttpServer(process, int(found[1]), token, said)
     finally:
         process.kill()
         process.communicate(timeout=SECONDS)
+
+
+@contextmanager
+def http_server_on_a_terminal(*options: str) -> Iterator[tuple[HttpServer, str]]:
+    """The same with a terminal as standard error, and the link for people that it shows there."""
+    terminal, inner = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mdplan", "serve", "--http", "127.0.0.1:0", *options],
+        cwd=REPOSITORY,
+        env=_without_token() | {"MDPLAN_TOKEN": TOKEN},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=inner,
+    )
+    os.close(inner)
+    shown = b""
+    try:
+        while (link := re.search(rb"(http://\S+:(\d+)/review/open\S+)\r?\n", shown)) is None:
+            shown += os.read(terminal, 4096)
+        yield HttpServer(process, int(link[2]), TOKEN, []), link[1].decode()
+    finally:
+        process.kill()
+        process.wait(timeout=SECONDS)
+        os.close(terminal)
 
 
 def serve_briefly(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":

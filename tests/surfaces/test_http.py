@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.http_calls import PING, SECONDS, TOKEN, HttpServer, http_server, serve_briefly
+from tests.surfaces.http_calls import (
+    PING,
+    SECONDS,
+    TOKEN,
+    HttpServer,
+    http_server,
+    http_server_on_a_terminal,
+    serve_briefly,
+)
 from tests.surfaces.mcp_calls import GENERATIONS
 
 GUIDE = "# Guide\r\n\r\nVersion\u2028 1.0.\r\n"
@@ -104,18 +112,19 @@ def test_token_of_a_file_counts_and_is_not_shown(root: Path, tmp_path: Path) -> 
     assert told == ""
 
 
-def test_page_for_people_is_served_beside_it_and_neither_opens_the_other(shared: HttpServer) -> None:
-    path = shared.review_link.partition(f":{shared.port}")[2]
-    assert shared.send(method="GET", path="/review/").status == 401
-    opened = shared.send(None, {"Authorization": None}, method="GET", path=path)
-    visit = {"Authorization": None, "Cookie": opened.headers["set-cookie"].partition(";")[0]}
+def test_link_on_the_terminal_opens_the_review_page_once(root: Path) -> None:
+    with http_server_on_a_terminal("--root", str(root)) as (server, link):
+        path = link.partition(f":{server.port}")[2]
+        assert server.send(method="GET", path="/review/").status == 401
+        opened = server.send(None, {"Authorization": None}, method="GET", path=path)
+        visit = {"Authorization": None, "Cookie": opened.headers["set-cookie"].partition(";")[0]}
 
-    page = shared.send(None, visit, method="GET", path="/review/")
+        page = server.send(None, visit, method="GET", path="/review/")
 
-    assert page.status == 200
-    assert b"No plan waits here." in page.body
-    assert shared.send(json.dumps(PING).encode(), visit).status == 401
-    assert shared.send(None, {"Authorization": None}, method="GET", path=path).status == 401
+        assert page.status == 200
+        assert b"No plan waits here." in page.body
+        assert server.send(json.dumps(PING).encode(), visit).status == 401
+        assert server.send(None, {"Authorization": None}, method="GET", path=path).status == 401
 
 
 def test_get_opens_a_stream_and_delete_ends_the_session(shared: HttpServer) -> None:

@@ -67,7 +67,7 @@ def review(
     refuse_page_options("--terminal")
     if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
         raise click.UsageError("--terminal needs a terminal; `mdplan show` prints a plan anywhere.")
-    reviewing = Reviewing(session.open_engine())
+    reviewing = Reviewing(session.open_engine(require_approval=True))
     plan_id = plan or _chosen(session, reviewing, limit)
     return (
         _review(session, reviewing, plan_id, overrides=override_rejection)

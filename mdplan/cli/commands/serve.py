@@ -131,7 +131,11 @@ def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
     from mdplan.web.review_app import review_part
 
     def tell(link: str) -> None:
-        click.echo(f"Plans can be reviewed at this link, which works once:\n{link}", err=True)
+        # Whoever reads the link can approve. A client that started this server reads what is no terminal.
+        if sys.stderr.isatty():
+            click.echo(f"To review plans, open this link, which works once:\n{link}", err=True)
+        else:
+            click.echo("To review plans, run `mdplan review` in a terminal.", err=True)
 
     return review_part(
         Reviewing(Engine(workspace, replace(settings, require_approval=True))), user_name, tell
