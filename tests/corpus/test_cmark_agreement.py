@@ -164,10 +164,3 @@ def test_known_differences_are_what_the_notes_tell(
 )
 def test_where_parsers_like_to_differ_ours_agrees(text: str) -> None:
     assert difference(Source.from_text(text)) is None
-
-
-def test_a_difference_would_be_seen() -> None:
-    structure = cmark_structure("# A\n\n> ## B\n\n~~~ é\n~~~\n\n    ~~~\n")
-
-    assert structure == Structure(headings=((1, 1), (2, 3)), fences=((5, 6),))
-    assert our_structure(Outline(Source.from_text("## A\n"))) == Structure(headings=((2, 1),))

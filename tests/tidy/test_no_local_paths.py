@@ -54,12 +54,3 @@ def test_no_file_names_a_place_of_one_machine() -> None:
     ]
 
     assert found == []
-
-
-@pytest.mark.parametrize("place", FOLDERS + PLACES)
-def test_each_place_is_found(place: str) -> None:
-    assert found_in(f"first\nsee {place}x\n".encode()) == [f"2: {place}"]
-
-
-def test_a_folder_inside_of_a_path_is_no_place() -> None:
-    assert found_in(f"docs{FOLDERS[0]}plan.md <root>{FOLDERS[2]}x".encode()) == []

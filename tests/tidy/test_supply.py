@@ -63,22 +63,6 @@ def test_nothing_in_the_package_runs_text_or_starts_a_shell() -> None:
     ] == []
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "eval('1')",
-        "import os\nos.system('ls')",
-        "import subprocess\nsubprocess.run('ls', shell=True)",
-        "import pickle",
-        "from pickle import loads",
-        "import yaml\nyaml.load('a', yaml.CLoader)",
-        "import yaml\nclass L(yaml.CSafeLoader): ...",
-    ],
-)
-def test_such_code_would_be_found(source: str) -> None:
-    assert list(offences(source, Path("x.py")))
-
-
 def offences(source: str, module: Path) -> Iterator[str]:
     """Places of `source` that run text, start a shell, or unpack objects."""
     for node in ast.walk(ast.parse(source)):
