@@ -39,6 +39,14 @@ class CommandGroup(click.Group):
         lazy = self.lazy_commands.get(cmd_name)
         return lazy.load() if lazy else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first argument names; a usage error that suggests one for a typo."""
+        if args and args[0] not in self.lazy_commands and not args[0].startswith("-"):
+            raise click.UsageError(_unknown_command(args[0], tuple(self.lazy_commands)), ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands in the help text, of which none is loaded for it."""
         del ctx
@@ -66,3 +74,17 @@ def _told(problem: click.ClickException) -> str:
     told = io.StringIO()
     problem.show(file=told)
     return told.getvalue().removesuffix("\n")
+
+
+def _unknown_command(name: str, commands: tuple[str, ...]) -> str:
+    """What to say about a command that does not exist: the nearest one, or the operation of that name."""
+    from difflib import get_close_matches
+
+    from mdplan.operations import OPERATIONS
+
+    operation = name.replace("-", "_")
+    if operation in OPERATIONS:
+        return f"`{name}` is an operation, not a command: use `mdplan edit {operation} FILE`."
+    nearest = get_close_matches(name, commands, n=1)
+    suggestion = f" Did you mean `{nearest[0]}`?" if nearest else " `mdplan --help` lists the commands."
+    return f"there is no command `{name}`.{suggestion}"

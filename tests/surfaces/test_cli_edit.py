@@ -211,3 +211,20 @@ def test_every_operation_is_a_command() -> None:
         run = mdplan("edit", op, "--help")
         assert run.code == 0, op
         assert f"mdplan edit {op}" in run.out.decode()
+
+
+@pytest.mark.parametrize(
+    ("typed", "suggestion"),
+    [
+        ("plna", "Did you mean `plan`?"),
+        ("rplace", "Did you mean `replace`?"),
+        ("set_task", "use `mdplan edit set_task FILE`"),
+        ("rename-heading", "use `mdplan edit rename_heading FILE`"),
+        ("xyzzy", "`mdplan --help` lists the commands"),
+    ],
+)
+def test_unknown_command_leads_to_the_right_one(typed: str, suggestion: str) -> None:
+    run = mdplan(typed, "page.md")
+
+    assert run.code == 2
+    assert suggestion in run.err
