@@ -24,6 +24,7 @@ def behind_a_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     """The server of the page, with its options, on a free port."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "token").write_text(TOKEN + "\n")
+    (tmp_path / "token").chmod(0o600)
     options = shlex.split(COMMAND)
     at = options.index("--http")
     assert options[at + 1] == "127.0.0.1:8080"
