@@ -140,7 +140,7 @@ def test_page_of_a_code_shows_its_golden_case(copy: Path) -> None:
 
     assert "\n```text\nSTALE_BASE: it moved\n  hint: look again\n```\n" in page
     assert "[`set_task`]" in page
-    shutil.rmtree(copy / "tests")
+    shutil.rmtree(cases)
     assert codegen.problems(copy) == []
 
 
