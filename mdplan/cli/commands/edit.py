@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from mdplan.cli.content_input import edit_text
-from mdplan.cli.edit_options import EditOptions
-from mdplan.cli.proposal import Choice, batch_of, choice_options, propose
+from mdplan.cli.edits.content import edit_text
+from mdplan.cli.edits.options import EditOptions
+from mdplan.cli.edits.proposal import Choice, batch_of, choice_options, propose
 from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS

@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from mdplan.cli.completion import assignments, headings, task_items
-from mdplan.cli.content_input import edit_text, read_content
-from mdplan.cli.edit_options import section_target
-from mdplan.cli.field_types import Assignment
-from mdplan.cli.proposal import Choice, batch_of, check_count, choice_options, is_glob, propose
+from mdplan.cli.edits.content import edit_text, read_content
+from mdplan.cli.edits.field_types import Assignment
+from mdplan.cli.edits.options import section_target
+from mdplan.cli.edits.proposal import Choice, batch_of, check_count, choice_options, is_glob, propose
 from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS

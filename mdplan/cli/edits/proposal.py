@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import yaml
 
-from mdplan.cli.content_input import edit_text
+from mdplan.cli.edits.content import edit_text
 from mdplan.cli.plan_view import print_applied, print_recovered, print_summary, print_warnings, write_diff
 from mdplan.cli.report_view import file_list, plan_size
 from mdplan.cli.session import Session

@@ -8,8 +8,8 @@ from typing import Any, Final
 import click
 
 from mdplan.cli.completion import Offer, front_matter_keys, headings, task_items
-from mdplan.cli.content_input import read_content
-from mdplan.cli.field_types import (
+from mdplan.cli.edits.content import read_content
+from mdplan.cli.edits.field_types import (
     Assignment,
     HeadingPath,
     IndexOrName,
