@@ -228,3 +228,28 @@ def test_unknown_command_leads_to_the_right_one(typed: str, suggestion: str) -> 
 
     assert run.code == 2
     assert suggestion in run.err
+
+
+def test_glob_names_files_of_the_current_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "other.md").write_text("The nightly build.\n", encoding="utf-8")
+    monkeypatch.chdir(folder / "sub")
+
+    assert mdplan("replace", "nightly", "stable", "*.md", "--yes").code == 0
+    assert (folder / "sub" / "other.md").read_text(encoding="utf-8") == "The stable build.\n"
+    assert (folder / "page.md").read_text(encoding="utf-8") == PAGE
+
+
+def test_glob_without_a_match_is_an_error(folder: Path) -> None:
+    run = mdplan("replace", "a", "b", "*.rst", "--yes")
+
+    assert run.code == 2
+    assert "no file matches `*.rst`" in run.err
+
+
+def test_required_approval_keeps_an_edit_from_being_applied(folder: Path) -> None:
+    run = mdplan("tick", "page.md", "Buy tea", "--yes", "--require-approval")
+
+    assert run.code == 5
+    assert "APPROVAL_REQUIRED" in run.err
+    assert (folder / "page.md").read_text(encoding="utf-8") == PAGE

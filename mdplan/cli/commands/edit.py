@@ -7,7 +7,7 @@ import click
 
 from mdplan.cli.edits.content import edit_text
 from mdplan.cli.edits.options import EditOptions
-from mdplan.cli.edits.proposal import Choice, batch_of, choice_options, propose
+from mdplan.cli.edits.proposal import Choice, batch_of, choice_options, expand_globs, propose
 from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
@@ -70,19 +70,19 @@ def _command(op: str) -> click.Command:
     )
     @choice_options
     @engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
-    def command(session: Session, *, files: tuple[str, ...], yes: bool, dry_run: bool, **given: Any) -> Exit:  # noqa: ANN401 (of many types)
-        fields = options.edit(given)
+    def command(session: Session, *, files: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
+        edit = options.edit(given)
         content = options.content_field
-        if content is not None and content not in fields and sys.stdin.isatty():
+        if content is not None and content not in edit and sys.stdin.isatty():
             written = edit_text("", ".diff" if content == "diff" else ".md")
             if written is None:
-                raise click.UsageError(f"nothing was written, and {op} needs `--{content}`.")
-            fields[content] = written
-        batch = batch_of(session, files, [fields])
+                raise click.UsageError(f"you wrote no text, and {op} needs `--{content}`.")
+            edit[content] = written
+        batch = batch_of(session, expand_globs(files), [edit])
         for name in ("allow_outline_change", "allow_duplicate_headings", "update_references"):
             if given[name]:
                 batch[name] = given[name]
-        return propose(session, batch, Choice(yes=yes, dry_run=dry_run))
+        return propose(session, batch, Choice.of(given))
 
     command.params[1:1] = list(options.options())
     return command

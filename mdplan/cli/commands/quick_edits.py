@@ -10,7 +10,7 @@ from mdplan.cli.completion import assignments, headings, task_items
 from mdplan.cli.edits.content import edit_text, read_content
 from mdplan.cli.edits.field_types import Assignment
 from mdplan.cli.edits.options import section_target
-from mdplan.cli.edits.proposal import Choice, batch_of, check_count, choice_options, is_glob, propose
+from mdplan.cli.edits.proposal import Choice, batch_of, check_count, choice_options, expand_globs, propose
 from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
@@ -24,21 +24,22 @@ _INI_SUFFIXES = (".ini", ".cfg", ".conf")
 @click.argument("words", nargs=-1, required=True, metavar="FILE... KEY=VALUE...", shell_complete=assignments)
 @choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
-def set_command(session: Session, *, words: tuple[str, ...], yes: bool, dry_run: bool) -> Exit:
+def set_command(session: Session, *, words: tuple[str, ...], **choice: bool) -> Exit:
     """Set front matter keys, or keys of an INI file.
 
     VALUE has the types of YAML: true, 3, [a, b]; quotes make text. KEY is dotted inside of maps
     (author.name), and in an INI file behind its section (server.port).
     """
-    files = [word for word in words if "=" not in word or os.path.lexists(word)]
-    pairs = [word for word in words if word not in files]
+    names = [word for word in words if "=" not in word or os.path.lexists(word)]
+    pairs = [word for word in words if word not in names]
+    files = expand_globs(names)
     if not files or not pairs:
         raise click.UsageError("give a file and KEY=VALUE, such as `mdplan set guide.md draft=false`.")
     ini = [file for file in files if file.lower().endswith(_INI_SUFFIXES)]
     if ini and len(ini) < len(files):
         raise click.UsageError("set keys of INI files and of front matter in separate commands.")
     edits = [_ini_edit(pair) for pair in pairs] if ini else [_front_matter_edit(pairs)]
-    return propose(session, batch_of(session, files, edits), Choice(yes=yes, dry_run=dry_run))
+    return propose(session, batch_of(session, files, edits), Choice(**choice))
 
 
 @click.command(epilog="Example: mdplan replace nightly stable guide.md --in Install")
@@ -60,7 +61,8 @@ def replace(session: Session, *, old: str, new: str, files: tuple[str, ...], **g
     Code, link targets, front matter and HTML stay as they are, unless --code is given. Files without a match
     stay as they are; no match in any file is an error.
     """
-    counts_all = given["count"] is not None or len(files) > 1 or is_glob(files[0])
+    named = expand_globs(files)
+    counts_all = given["count"] is not None or len(named) > 1
     edit: dict[str, Any] = {
         "op": "replace_match",
         "pattern": old,
@@ -76,9 +78,9 @@ def replace(session: Session, *, old: str, new: str, files: tuple[str, ...], **g
         edit["include"] = ["codeBlocks", "inlineCode", "linkDestinations", "images", "frontMatter", "html"]
     if given["section"]:
         edit |= section_target(given["section"])
-    choice = Choice(yes=given["yes"], dry_run=given["dry_run"])
+    choice = Choice.of(given)
     check = check_count(given["count"]) if counts_all else None
-    return propose(session, batch_of(session, files, [edit]), choice, check)
+    return propose(session, batch_of(session, named, [edit]), choice, check)
 
 
 @click.command(epilog="Example: mdplan append guide.md Install 'Restart the kettle.'")
@@ -87,18 +89,19 @@ def replace(session: Session, *, old: str, new: str, files: tuple[str, ...], **g
 @click.argument("text", required=False, metavar="[TEXT|@FILE|-]")
 @choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
-def append(session: Session, *, file: str, section: str, text: str | None, yes: bool, dry_run: bool) -> Exit:
+def append(session: Session, *, file: str, section: str, text: str | None, **choice: bool) -> Exit:
     """Append TEXT to the section under HEADING.
 
     Without TEXT your editor opens; @FILE is the text of a file, - is standard input.
     """
-    content = read_content(text) if text is not None else None
+    if text is None and sys.stdin.isatty():
+        content = edit_text("", ".md")
+    else:
+        content = read_content(text if text is not None else "-")
     if content is None:
-        content = edit_text("", ".md") if sys.stdin.isatty() else read_content("-")
-    if content is None:
-        raise click.UsageError("nothing was written.")
+        raise click.UsageError("you wrote no text, so there is nothing to append.")
     edit = {"op": "append_to_section", **section_target(section), "markdown": content}
-    return propose(session, batch_of(session, [file], [edit]), Choice(yes=yes, dry_run=dry_run))
+    return propose(session, batch_of(session, [file], [edit]), Choice(**choice))
 
 
 @click.command(epilog="Example: mdplan tick todo.md 'Buy tea'")
@@ -107,10 +110,10 @@ def append(session: Session, *, file: str, section: str, text: str | None, yes: 
 @click.option("--off", is_flag=True, help="Clear the box instead.")
 @choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
-def tick(session: Session, *, file: str, items: tuple[str, ...], off: bool, yes: bool, dry_run: bool) -> Exit:
+def tick(session: Session, *, file: str, items: tuple[str, ...], off: bool, **choice: bool) -> Exit:
     """Tick the box of the tasks named ITEM."""
     edits = [{"op": "set_task", "item": item, "done": not off} for item in items]
-    return propose(session, batch_of(session, [file], edits), Choice(yes=yes, dry_run=dry_run))
+    return propose(session, batch_of(session, [file], edits), Choice(**choice))
 
 
 def _front_matter_edit(pairs: list[str]) -> dict[str, Any]:

@@ -3,18 +3,21 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from glob import iglob
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 import yaml
 
 from mdplan.cli.edits.content import edit_text
+from mdplan.cli.options import approval_option
 from mdplan.cli.plan_view import print_applied, print_recovered, print_summary, print_warnings, write_diff
-from mdplan.cli.report_view import file_list, plan_size
+from mdplan.cli.report_view import counted, file_list, plan_size
 from mdplan.cli.session import Session
-from mdplan.diagnostics import Code, Diagnostic, Exit
+from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.reports.plan import PlanReport, as_apply_report
 
 if TYPE_CHECKING:
@@ -30,28 +33,55 @@ e - edit the request in your editor, then show the new diff
 _MARKERS: Final = frozenset("*?[")
 
 
+Check = Callable[[PlanReport], Diagnostic | None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """How a command was asked to end: `yes` applies without a question, `dry_run` never applies."""
+    """How a command ends: `yes` applies without a question, `dry_run` never applies."""
 
     yes: bool
     dry_run: bool
-    require_approval: bool = False
+    require_approval: bool
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Choice":
+        """The choice among the values `given` for the options of a command."""
+        return cls(**{field.name: given[field.name] for field in fields(cls)})
 
 
 def choice_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command `--yes` and `--dry-run`."""
+    """Give a command the options that are the fields of `Choice`."""
+    function = approval_option(function)
     function = click.option("--dry-run", "-n", is_flag=True, help="Show the diff; change nothing.")(function)
     return click.option("--yes", "-y", is_flag=True, help="Apply without asking.")(function)
 
 
+def expand_globs(names: Sequence[str]) -> list[str]:
+    """The files that `names` name, in order; a glob in quotes is expanded as the shell does it.
+
+    Raises a usage error for a glob that matches no file.
+    """
+    files: list[str] = []
+    for name in names:
+        if not _MARKERS & set(name) or os.path.lexists(name):
+            files.append(name)
+            continue
+        # `Path.glob` takes no pattern that begins with `/` or `..`.
+        found = sorted(path for path in iglob(name, recursive=True) if Path(path).is_file())  # noqa: PTH207
+        if not found:
+            raise click.UsageError(f"no file matches `{name}`.")
+        files += found
+    return list(dict.fromkeys(files))
+
+
 def batch_of(session: Session, files: Sequence[str], edits: Sequence[object]) -> dict[str, Any]:
-    """A batch that makes the same `edits` in each of `files`, which are names or globs."""
-    entries = [_entry(session, file, edits) for file in files]
-    return entries[0] if len(entries) == 1 and "file" in entries[0] else {"files": entries}
+    """A batch that makes the same `edits` in each of `files`."""
+    entries = [{"file": session.named(file), "edits": list(edits)} for file in files]
+    return entries[0] if len(entries) == 1 else {"files": entries}
 
 
-def propose(session: Session, batch: dict[str, Any], choice: Choice, check: "Check | None" = None) -> Exit:
+def propose(session: Session, batch: dict[str, Any], choice: Choice, check: Check | None = None) -> Exit:
     """Plan `batch`, show its diff, ask, and apply it. `check` can refuse the plan.
 
     Without a terminal, and without `--yes`, the plan is saved and nothing is applied: exit code 1.
@@ -64,46 +94,35 @@ def propose(session: Session, batch: dict[str, Any], choice: Choice, check: "Che
         if problem is not None or not report.ok:
             return session.finish(report) if problem is None else session.refuse(problem)
         write_diff(session, draft.diff)
-        answer = "y" if choice.yes else _answer(session, report) if _can_ask(session, report, choice) else "-"
-        if answer == "y" and not report.no_op and not choice.dry_run:
-            return _apply(session, engine, draft)
-        if answer == "e":
-            batch = _edited(batch)
-            continue
-        return _not_applied(session, draft, choice, is_declined=answer in "nq")
+        if report.no_op or choice.dry_run:
+            return _save(session, report, Exit.DONE)
+        if choice.yes:
+            return _apply(session, engine, draft, report.warnings)
+        if session.console.as_json or not _has_terminal():
+            session.console.note(
+                "Nothing changed: there is no terminal to ask on. Add --yes to apply at once."
+            )
+            return _save(session, report, Exit.WOULD_CHANGE)
+        match _answer(session, report):
+            case "y":
+                # The question has shown the warnings.
+                return _apply(session, engine, draft, ())
+            case "e":
+                batch = _edited(batch)
+            case _:
+                session.console.note("Nothing changed.")
+                return Exit.WOULD_CHANGE
 
 
-Check = Callable[[PlanReport], Diagnostic | None]
-
-
-def _entry(session: Session, file: str, edits: Sequence[object]) -> dict[str, Any]:
-    name = {"glob": file} if is_glob(file) else {"file": session.named(file)}
-    return {**name, "edits": list(edits)}
-
-
-def is_glob(file: str) -> bool:
-    """Whether `file` is a pattern, and not the name of a file that exists."""
-    return bool(_MARKERS & set(file)) and not os.path.lexists(file)
-
-
-def _can_ask(session: Session, report: PlanReport, choice: Choice) -> bool:
-    return _has_terminal() and not (report.no_op or choice.dry_run or session.console.as_json)
-
-
-def _not_applied(session: Session, draft: "Draft", choice: Choice, *, is_declined: bool) -> Exit:
-    """End without a commit; the plan stays saved under its ID."""
-    report = draft.report
-    if is_declined:
-        session.console.note("Nothing changed.")
-        return Exit.WOULD_CHANGE
+def _save(session: Session, report: PlanReport, code: Exit) -> Exit:
+    """End without a commit; the plan is saved under its ID."""
     session.finish(as_apply_report(report))
-    if not (report.no_op or choice.dry_run):
-        session.console.note("Nothing changed: there is no terminal to ask on. Add --yes to apply at once.")
     print_summary(session, report)
-    return Exit.DONE if report.no_op or choice.dry_run else Exit.WOULD_CHANGE
+    return code
 
 
-def _apply(session: Session, engine: "Engine", draft: "Draft") -> Exit:
+def _apply(session: Session, engine: "Engine", draft: "Draft", warnings: Problems) -> Exit:
+    """Apply the plan, and print its result with `warnings`."""
     planned = draft.report
     # A plan that could not be stored is applied from its document.
     data = {"planId": planned.plan_id} if planned.stored else json.loads(draft.document)
@@ -111,7 +130,7 @@ def _apply(session: Session, engine: "Engine", draft: "Draft") -> Exit:
     print_recovered(session, report)
     code = session.finish(report)
     if report.ok:
-        print_applied(session, report)
+        print_applied(session, replace(report, warnings=warnings))
         if report.receipt is not None:
             session.console.note(f"To undo: {session.command_line('undo', report.receipt.transaction)}")
     return code
@@ -131,13 +150,13 @@ def _answer(session: Session, report: PlanReport) -> str:
         if not line:
             click.echo(err=True)
             return "n"
-        if key and key in "yneq":
+        if key and key in "yne":
             return key
         session.console.problem(_HELP.rstrip("\n"))
 
 
 def _edited(batch: dict[str, Any]) -> dict[str, Any]:
-    """`batch` as the user leaves it in an editor, as YAML; as it was where the text is no batch any more."""
+    """`batch` as the user leaves it in an editor, as YAML. Raises a usage error where it is no batch."""
     text = yaml.safe_dump(batch, sort_keys=False, allow_unicode=True, width=100)
     edited = edit_text(text, ".yaml")
     if edited is None:
@@ -162,10 +181,11 @@ def check_count(expected: int | None) -> Check:
         found = report.matches_replaced or 0
         if found == expected or (expected is None and found):
             return None
-        wanted = "no file contains it" if expected is None else f"--count expects {expected}"
         return Diagnostic(
             code=Code.MATCH_COUNT_MISMATCH,
-            message=f"the text occurs {found} times, and {wanted}",
+            message="no file contains the text"
+            if expected is None
+            else f"{counted(found, 'place')} match, and --count expects {expected}",
             hint="`mdplan search TEXT FILE` shows every place, also those in code and HTML",
         )
 
