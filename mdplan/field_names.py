@@ -3,11 +3,13 @@
 Other spellings are folded; an unknown name is an error that suggests the nearest one.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
 
+_CAPITAL: Final = re.compile("[A-Z]")
 FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
 EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
 BATCH_SYNONYMS: Final = {**FILE_SYNONYMS, "allowOverlappingEdits": "sequential"}
@@ -59,6 +61,11 @@ def camel_case(name: str) -> str:
         return name
     first, *rest = name.split("_")
     return first.lower() + "".join(map(str.capitalize, rest)) if first and rest else name
+
+
+def snake_case(name: str) -> str:
+    """`name` as Python has it: ``section_id`` for `sectionId`."""
+    return _CAPITAL.sub(lambda match: "_" + match[0].lower(), name)
 
 
 def holds_surrogate(value: object) -> bool:

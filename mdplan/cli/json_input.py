@@ -1,7 +1,6 @@
 """JSON that a command is given: a batch, a plan document, or a report that comes back."""
 
 import json
-import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from click.core import ParameterSource
 
 from mdplan.cli.completion import Offer
 from mdplan.diagnostics import Diagnostic
+from mdplan.field_names import snake_case
 
 STANDARD_INPUT: Final = "-"
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -48,7 +48,7 @@ def with_overrides(data: object, overrides: Mapping[str, object]) -> object:
     on = {name: value for name, value in overrides.items() if value}
     if not isinstance(data, dict) or not on:
         return data
-    return {**{name: value for name, value in data.items() if _snake(name) not in on}, **on}
+    return {**{name: value for name, value in data.items() if snake_case(name) not in on}, **on}
 
 
 def read_json(name: str) -> object | Diagnostic:
@@ -92,7 +92,3 @@ def _not_a_keyboard(context: click.Context, parameter: click.Parameter, value: s
     if is_default and sys.stdin is not None and sys.stdin.isatty():
         raise click.UsageError(f"Name the file of the {parameter.name}, or pipe it in.", context)
     return value
-
-
-def _snake(name: str) -> str:
-    return re.sub("[A-Z]", lambda match: "_" + match[0].lower(), name)

@@ -20,7 +20,7 @@ from tests.fuzz.mutation import mutated_json, mutated_text
 from tests.fuzz.target import Target
 
 ROOT: Final = Binding("/some/root", 12, 3)
-_OTHER_ROOT: Final = Binding("/some/root/below", 13, 3)
+_OTHER_ROOT: Final = Binding("/elsewhere/documents", 13, 3)
 
 
 def check(data: bytes) -> None:

@@ -18,6 +18,7 @@ from mdplan.cli.edits.field_types import (
     TextRange,
     YamlValue,
 )
+from mdplan.field_names import snake_case
 from mdplan.reference.schema import Schema, operation_schema
 
 # Fields with text that is often long: it can come from a file, standard input or an editor.
@@ -78,7 +79,7 @@ class EditOptions:
         """The edit that the values `given` for `options` describe. Texts such as ``@FILE`` are read."""
         fields: dict[str, Any] = {"op": self.op}
         for name, schema in self.schemas.items():
-            value: Any = given.get(_parameter(name))
+            value: Any = given.get(snake_case(name))
             if value is None or value == ():
                 continue
             if name in CONTENT_FIELDS:
@@ -98,14 +99,14 @@ def section_target(text: str) -> dict[str, Any]:
 
 
 def _option(name: str, schema: Schema, *, is_required: bool) -> click.Option:
-    flags = [f"--{_dashed(each)}" for each in (name, *_ALIASES.get(name, ()))]
+    flags = [f"--{snake_case(each).replace('_', '-')}" for each in (name, *_ALIASES.get(name, ()))]
     description = schema.get("description", "")
     shown = f"{description} (required)" if is_required else description
     if schema.get("type") == "boolean":
-        flag = _dashed(name)
-        return click.Option([f"--{flag}/--no-{flag}", _parameter(name)], default=None, help=shown)
+        flag = snake_case(name).replace("_", "-")
+        return click.Option([f"--{flag}/--no-{flag}", snake_case(name)], default=None, help=shown)
     return click.Option(
-        [*flags, _parameter(name)],
+        [*flags, snake_case(name)],
         type=_type(name, schema),
         multiple=_is_map(schema),
         shell_complete=_offer(name),
@@ -172,11 +173,3 @@ def _resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
     if "items" in schema:
         resolved["items"] = _resolved(schema["items"], definitions)
     return resolved
-
-
-def _dashed(name: str) -> str:
-    return re.sub("[A-Z]", lambda match: "-" + match[0].lower(), name)
-
-
-def _parameter(name: str) -> str:
-    return _dashed(name).replace("-", "_")
