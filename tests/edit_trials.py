@@ -66,16 +66,16 @@ class Document:
 
     def headings_before_end(self, section: Section) -> range:
         """How many headings may stand before a place in the own body of `section`."""
-        first = self.heading_numbers[section.first_line] + 1 if section.heading else 0
+        first = self.heading_numbers[section.heading_line] + 1 if section.heading else 0
         after = self.outline.sections[section.index + 1 : section.index + 2]
-        last = self.heading_numbers[after[0].first_line] if after else len(self.page.headings)
+        last = self.heading_numbers[after[0].heading_line] if after else len(self.page.headings)
         return range(first, last + 1)
 
     def heading_lines(self, first_lines: Iterable[int]) -> set[bytes]:
         """The lines of the headings that start at `first_lines`."""
         wanted = set(first_lines)
         text = self.outline.text_of
-        found = (text(each.heading.span) for each in self.headings if each.first_line in wanted)
+        found = (text(each.heading.span) for each in self.headings if each.heading_line in wanted)
         return {line.encode() for lines in found for line in re.split(r"\r\n|\n", lines)}
 
     @property

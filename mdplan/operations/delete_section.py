@@ -24,7 +24,7 @@ class DeleteSection(SectionTargeted):
 
     op: Literal["delete_section"]
     part: Literal["whole", "heading", "body"] = Field(
-        default="whole", description="whole: with subsections; heading: the heading line; body: own text."
+        default="whole", description="whole: with subsections; heading: the heading with its anchor lines; body: own text."
     )
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
@@ -53,6 +53,7 @@ class DeleteSection(SectionTargeted):
             case "whole":
                 return Span(section.span.start, end_of_subtree(outline, section)), section.span
             case "heading":
-                return section.heading.span, section.heading.span
+                whole = Span(section.span.start, section.heading.span.end)
+                return whole, whole
             case "body":
                 return Span(section.body.start, end_of_body(outline, section)), section.body

@@ -50,7 +50,7 @@ class RenameHeading(SectionTargeted):
         if edit is None:
             return (
                 Diagnostic.invalid(
-                    f"the heading at line {section.first_line} cannot carry this title as one line",
+                    f"the heading at line {section.heading_line} cannot carry this title as one line",
                     "escape what Markdown would read as something else than a title",
                 ),
             )

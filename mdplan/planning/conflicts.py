@@ -107,7 +107,7 @@ def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterat
             if before >= 0 and written[before][1] != edit.index and written[before][0].contains(span):
                 other = written[before][1]
                 why = (
-                    f"edit {other} writes over the heading at line {section.first_line}, "
+                    f"edit {other} writes over the heading at line {section.heading_line}, "
                     f"and edit {edit.index} writes into its section"
                 )
                 yield _Conflict(edit=edit.index, other=other, span=span, why=why)

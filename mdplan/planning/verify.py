@@ -130,7 +130,8 @@ def _looked_at(built: BuiltFile, places: _Places) -> tuple[Iterable[Section], It
         new += result.headings_in(after)
     is_alike = built.changed is not None and len(old) == len(new)
     if is_alike and all(
-        (was.level, was.nested, places.in_result(was.span.start)) == (now.level, now.nested, now.span.start)
+        (was.level, was.nested, places.in_result(was.heading_start))
+        == (now.level, now.nested, now.heading_start)
         for was, now in zip(old, new, strict=True)
     ):
         return old, new
@@ -155,7 +156,7 @@ def _headings_lost(built: BuiltFile, sections: Iterable[Section], places: _Place
 
 
 def _is_kept(base: Outline, result: Outline, section: Section, places: _Places) -> bool:
-    start = places.in_result(section.span.start)
+    start = places.in_result(section.heading_start)
     found = result.heading_at(start)
     if found is None or found.is_root:
         return False
@@ -168,7 +169,7 @@ def _is_kept(base: Outline, result: Outline, section: Section, places: _Places) 
     has_none = parent is None or parent.is_root
     if parent is None or found_parent is None or has_none or found_parent.is_root:
         return has_none and (found_parent is None or found_parent.is_root)
-    return places.in_result(parent.span.start) == found_parent.span.start
+    return places.in_result(parent.heading_start) == found_parent.heading_start
 
 
 def _headings_gained(
@@ -178,7 +179,7 @@ def _headings_gained(
     known = {
         start: places.end_in_result(base.heading_span(section).end)
         for section in old
-        if not section.is_root and (start := places.in_result(section.span.start)) is not None
+        if not section.is_root and (start := places.in_result(section.heading_start)) is not None
     }
     gained = []
     for section in new_sections:
@@ -198,14 +199,14 @@ def _headings_gained(
 
 
 def _outline_changed(outline: Outline, sections: Sequence[Section], what: str, why: str) -> Diagnostic:
-    lines = [section.first_line for section in sections]
+    lines = [section.heading_line for section in sections]
     listed = ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
     noun = "heading at line" if len(lines) == 1 else "headings at lines"
     return Diagnostic(
         code=Code.OUTLINE_CHANGED,
         message=f"the {noun} {listed} {what}",
         hint=f'{why}; if that is wanted, send `"allowOutlineChange": true`',
-        place=outline.source.lines.position(sections[0].span.start),
+        place=outline.source.lines.position(sections[0].heading_start),
     )
 
 
@@ -307,27 +308,27 @@ def _repeated_paths(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
     # What is alone in the base counts as one in any case.
     before = Counter(_folded_path(section) for section in built.base.repeated if not section.nested)
     repeating = [(section, _folded_path(section)) for section in built.result.repeated if not section.nested]
-    now = {section.span.start for section, _ in repeating}
+    now = {section.heading_start for section, _ in repeating}
     starts = [start for start in built.base.heading_starts if places.in_result(start) in now]
     origins = {
-        places.in_result(section.span.start): _folded_path(section)
+        places.in_result(section.heading_start): _folded_path(section)
         for section in map(built.base.heading_at, starts)
         if section is not None and not section.nested
     }
     came_from: defaultdict[_FoldedPath, Counter[_FoldedPath]] = defaultdict(Counter)
     after = Counter(path for _, path in repeating)
     for section, path in repeating:
-        if section.span.start in origins:
-            came_from[path][origins[section.span.start]] += 1
+        if section.heading_start in origins:
+            came_from[path][origins[section.heading_start]] += 1
     for section, path in repeating:
         repeated = max(1, before[path], *came_from[path].values())
         if section.ordinal == repeated + 1 and after[path] > repeated:
             yield Diagnostic(
                 code=Code.DUPLICATE_HEADING,
-                message=f"the heading at line {section.first_line} of the result repeats a heading path",
+                message=f"the heading at line {section.heading_line} of the result repeats a heading path",
                 hint="use another heading, or edit the section that exists; to allow it, send "
                 '`"allowDuplicateHeadings": true`',
-                place=built.result.source.lines.position(section.span.start),
+                place=built.result.source.lines.position(section.heading_start),
             )
 
 

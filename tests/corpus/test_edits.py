@@ -65,7 +65,8 @@ def test_stat_names_the_headings_that_readers_see(corpus: Path, shard: int) -> N
 
     for document in in_all(corpus, shard_of(corpus, shard)):
         report = stat_report("a.md", document.outline, request)
-        found = sorted((entry.start_line, entry.level) for entry in report.sections if entry.level)
+        lines = {section.first_line: section.heading_line for section in document.headings}
+        found = sorted((lines[entry.start_line], entry.level) for entry in report.sections if entry.level)
         levels = (level for level, _ in document.page.headings)
         expected = sorted(zip(document.page.heading_lines, levels, strict=True))
         if not report.ok or found != expected:
@@ -117,7 +118,7 @@ def test_each_heading_takes_a_new_title_and_nothing_else_changes(
             outcome = document.plan(rename(section, section.index))
             for built in trials.add(document, outcome, "rename", section.path):
                 page = Page.of(built.result.source.data)
-                check_renamed(trials, document, built, page, {section.first_line: section.index})
+                check_renamed(trials, document, built, page, {section.heading_line: section.index})
                 check_warnings(trials, document, built, page, section)
 
     trials.problems += refused_by_git(trials.diffs, tmp_path)
@@ -133,7 +134,7 @@ def test_all_headings_take_a_new_title_at_once_and_nothing_else_changes(
     for document in in_all(corpus, shard_of(corpus, shard)):
         edits = [rename(section, number) for number, section in enumerate(document.headings)]
         for built in trials.add(document, document.plan(*edits), "rename all", "") if edits else ():
-            numbers = {section.first_line: number for number, section in enumerate(document.headings)}
+            numbers = {section.heading_line: number for number, section in enumerate(document.headings)}
             check_renamed(trials, document, built, Page.of(built.result.source.data), numbers)
 
     trials.problems += refused_by_git(trials.diffs, tmp_path)

@@ -4,6 +4,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
+_ANCHORS = ('<a id="one"></a>', "<a name=x>", '<a id="y"/>', "<div id=z></div>", "(label)=", "[](){#w}")
 _INDENTATIONS = ("", "", "", "", " ", "  ", "   ", "    ", "      ", "\t", " \t", "\t\t")
 _CONTAINERS = (
     *("- ", "* ", "+ ", "-\t", "-     ", "*   ", "1. ", "2. ", "1) ", "10. ", "1.\t", "   1. "),
@@ -46,7 +47,7 @@ _LINES = (
     ),
     *("<div>", "</div>", "<span>", "<p", "<hr/>", '<a href="#one', '">', "<pre>", "</pre>", "<script>"),
     *("</script>", "<!-- c", "-->", "<!-- c -->", "<?php", "?>", "<!X", ">", "<![CDATA[", "]]>", "<b>x</b>"),
-    *("<!-- r:start -->", "<!-- r:end -->", "x <!-- r:end --> y", "<b id=q>"),
+    *(*_ANCHORS, "<!-- r:start -->", "<!-- r:end -->", "x <!-- r:end --> y", "<b id=q>"),
     # Tables, definitions, links, tasks and front matter.
     *(
         "| a | b |",

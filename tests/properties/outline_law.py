@@ -11,7 +11,7 @@ MOVES_PARENTS = frozenset({"set_heading_level", "delete_section"})
 
 def check_outline(base: Outline, result: Outline, edits: EditList, ops: frozenset[str]) -> None:
     """Untouched headings keep level and parent, and every other heading of the result was written."""
-    headings = {section.span.start: section for section in result.every_section() if section.heading}
+    headings = {section.heading_start: section for section in result.every_section() if section.heading}
     kept: dict[int, Section] = {}
     for section in base.every_section():
         if not section.heading or _is_touched(_lines_of(base, section), edits, base.source.text):
@@ -19,7 +19,7 @@ def check_outline(base: Outline, result: Outline, edits: EditList, ops: frozense
         found = _same(section, base, result, edits, headings)
         assert found is not None, f"the heading {section.title!r} is gone"
         assert (found.level, found.nested) == (section.level, section.nested), "another level"
-        kept[section.span.start] = found
+        kept[section.heading_start] = found
     if not ops & MOVES_PARENTS:
         _check_parents(base, result, kept)
     _check_gained(base, result, edits, headings)
@@ -31,7 +31,7 @@ def _same(
     """The heading of the result with the lines of `section`, where the edits have put them."""
     text = base.text_of(_lines_of(base, section))
     for after in (True, False):
-        start = edits.map_offset(section.span.start, after=after)
+        start = edits.map_offset(section.heading_start, after=after)
         found = headings.get(start) if start is not None else None
         if found is not None and result.text_of(_lines_of(result, found)) == text:
             return found
@@ -40,10 +40,10 @@ def _same(
 
 def _check_parents(base: Outline, result: Outline, kept: dict[int, Section]) -> None:
     for section in base.every_section():
-        parent, now = base.parent(section), kept.get(section.span.start)
+        parent, now = base.parent(section), kept.get(section.heading_start)
         if now is None or parent is None:
             continue
-        wanted = kept.get(parent.span.start) if parent.heading else None
+        wanted = kept.get(parent.heading_start) if parent.heading else None
         if parent.heading and wanted is None:
             continue
         found = result.parent(now)
@@ -66,7 +66,7 @@ def _check_gained(base: Outline, result: Outline, edits: EditList, headings: dic
             offset in were_headings or any(span.start <= offset < span.end for span in written)
             for offset in range(*_bounds(_lines_of(result, section)))
         )
-        starts_as_before = section.span.start in were_headings
+        starts_as_before = section.heading_start in were_headings
         assert starts_as_before or is_accounted_for, (
             f"the heading {section.title!r} was not written by an edit"
         )

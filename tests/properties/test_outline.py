@@ -1,6 +1,7 @@
 """Laws of the outline over hostile Markdown: nothing raises, nothing is lost, and every name is found."""
 
 import json
+import re
 from itertools import pairwise
 
 from hypothesis import example, given
@@ -22,6 +23,11 @@ from tests.properties.strategies import texts
 
 documents = hostile_documents() | texts()
 
+ANCHOR_LINES = re.compile(
+    r"""(?: {0,3}(?:(?:<(a|span|div|p) (?:id|name)=["']?\w+["']?(?:/>|></\1>)|<a name=["']?\w+["']?>"""
+    r"""|\[\]\(\)\{#\w+\})[ \t]*|\(\w+\)=[ \t]*)[\r\n\t ]+)+"""
+)
+
 
 def parsed(text: str) -> Outline:
     source = Source.decode(text.encode("utf-8", "surrogateescape"), "utf-8" if "\0" in text else None)
@@ -40,10 +46,28 @@ def test_sections_and_bodies_tile_the_text(text: str) -> None:
     assert preamble.span.start == outline.body_start
     for section in sections:
         assert section.heading is not None
-        assert section.span.start == section.heading.span.start == at
+        assert section.span.start == at
+        assert section.heading_start == section.heading.span.start
         assert section.body.start == section.heading.span.end
         at = section.body.end
     assert at == outline.content_end
+
+
+@given(documents)
+@example("a\n\n<a id=x></a>\n\n# A\n\n(label)=\n<a name='y'>\n\n## B\nb\n<a id=z></a> z\n# C\n")
+@example("<a id=x></a>\n\n# A\n\n<a name=x>\n\na\n<a name=x>\n# B\n")
+def test_section_starts_with_the_first_of_the_anchor_lines_above_its_heading(text: str) -> None:
+    outline = parsed(text)
+    source = outline.source
+
+    for section in outline.sections[1:]:
+        above = outline.sections[section.index - 1]
+        limit = above.body.start
+        lead = source.text[section.span.start : section.heading_start]
+        before = source.text[limit : section.span.start].rstrip("\r\n\t ").replace("\r", "\n").split("\n")[-1]
+        assert not lead or ANCHOR_LINES.fullmatch(lead)
+        # A tag alone that text above it keeps from being a block of HTML stays with that text.
+        assert not ANCHOR_LINES.fullmatch(before + "\n") or before.count("<") == 1
 
 
 @given(documents)

@@ -7,6 +7,7 @@ from typing import Final
 
 from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree, is_left_open, parse_blocks
 from mdplan.markdown.blocks.heading_source import atx_heading
+from mdplan.markdown.outline.anchor_lines import lead_starts
 from mdplan.markdown.outline.heading_path import MAX_LEVEL
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import LineIndex
@@ -34,13 +35,23 @@ class Payload:
 
     @property
     def starts_with_heading(self) -> bool:
-        """Whether the first block is a heading."""
-        return bool(self.tree.roots) and self.tree.roots[0].kind is BlockKind.HEADING
+        """Whether it begins with a heading, or with anchor lines above one."""
+        return bool(self.headings) and self._first_section == 0
+
+    @property
+    def starts_with_anchor(self) -> bool:
+        """Whether it begins with anchor lines above a heading."""
+        return self.starts_with_heading and self.headings[0].span.start > 0
 
     def split(self) -> "tuple[Payload, Payload]":
-        """What stands before the first heading, with the blank lines behind it but for one, and the rest."""
-        before, rest = self.text[: self.headings[0].span.start], self.text[self.headings[0].span.start :]
+        """The text before the first section, with the blank lines behind it but for one, and the rest."""
+        before, rest = self.text[: self._first_section], self.text[self._first_section :]
         return _parsed(before.removesuffix("\n").removesuffix("\n")), _parsed(rest)
+
+    @property
+    def _first_section(self) -> int:
+        start = self.headings[0].span.start
+        return lead_starts(self.text, (start,), 0).get(0, start)
 
     @property
     def left_open(self) -> Block | None:

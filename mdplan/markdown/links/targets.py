@@ -26,7 +26,7 @@ def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
     """Anchors in document order: generated from headings, and explicit ids (of links also names) in HTML."""
     lines = outline.source.lines
     found = [
-        (section.span.start, Anchor(section.anchor, section.first_line, explicit=False))
+        (section.heading_start, Anchor(section.anchor, section.heading_line, explicit=False))
         for section in outline.every_section()
         if section.anchor
     ]

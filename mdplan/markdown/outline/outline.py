@@ -84,7 +84,7 @@ class Outline:
             known if known and known.texts.is_like(rows.texts) else HeadingTree(rows.texts)
         )
         tree = self.heading_tree
-        self._table = SectionTable(rows, tree, source.lines, body)
+        self._table = SectionTable(rows, tree, source, body)
         self.sections = Sections(self._table, tree.tops, has_preamble=True)
         self.nested = Sections(self._table, tree.nested, has_preamble=False)
         self.headings = Sections(self._table, range(len(rows)), has_preamble=False)
@@ -285,7 +285,7 @@ class Outline:
 
     def heading_span(self, section: Section) -> Span:
         """The lines of the heading of `section` without the line end of the last."""
-        text, start, end = self.source.text, section.span.start, section.body.start
+        text, start, end = self.source.text, section.heading_start, section.body.start
         end -= text.endswith("\n", start, end)
         end -= text.endswith("\r", start, end)
         return Span(start, end)
@@ -326,8 +326,7 @@ class Outline:
 
     @cached_property
     def _starts(self) -> list[int]:
-        starts = self._table.rows.starts
-        return [self._table.preamble.span.start, *map(starts.__getitem__, self.heading_tree.tops)]
+        return self._table.starts
 
     def _content_end(self) -> int:
         """Start of the trailing run of definitions, or the end of the text."""

@@ -14,8 +14,9 @@ class Section:
     """A heading, its own body, and its subsections; or the preamble (level 0, empty path).
 
     `number` counts its heading among those in `rows`, from 0, and is None for the preamble. `span` is the
-    whole section, `body` what stands between the heading and the first subsection. A nested section is a
-    heading inside of a quote or a list: it has no body and delimits nothing.
+    whole section, with the anchor lines above its heading; `body` is the text between the heading and the
+    first subsection. A nested section is a heading inside of a quote or a list: it has no body and delimits
+    nothing.
 
     `path` holds rendered headings, outermost first. `ordinal` (1-based) counts the sections whose folded
     paths are equal, `repeats` says how many of them there are. `parent` is an index into
@@ -43,6 +44,16 @@ class Section:
     def heading(self) -> Block | None:
         """Its heading; None for the preamble only."""
         return None if self.number is None else self.rows.block(self.number)
+
+    @property
+    def heading_start(self) -> int:
+        """Where its heading starts, behind the anchor lines above it; for the preamble, where that starts."""
+        return self.span.start if self.number is None else self.rows.starts[self.number]
+
+    @property
+    def heading_line(self) -> int:
+        """The first line of its heading, 1-based; of the preamble, its own."""
+        return self.first_line if self.number is None else self.rows.first_lines[self.number]
 
     @property
     def is_root(self) -> bool:

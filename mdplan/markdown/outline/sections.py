@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import overload
 
 from mdplan.markdown.blocks.heading_rows import HeadingRows
+from mdplan.markdown.outline.anchor_lines import lead_starts
 from mdplan.markdown.outline.heading_tree import HeadingTree
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import section_id
-from mdplan.text.lines import LineIndex
+from mdplan.text.source import Source
 from mdplan.text.span import Span
 
 
@@ -20,11 +21,12 @@ class SectionTable:
     of their heading in `rows` and `tree`.
     """
 
-    def __init__(self, rows: HeadingRows, tree: HeadingTree, lines: LineIndex, body: Span) -> None:
-        """Table of the headings in `rows`, of which `tree` is made."""
+    def __init__(self, rows: HeadingRows, tree: HeadingTree, source: Source, body: Span) -> None:
+        """Table of the headings in `rows`, of which `tree` is made, in `source`."""
         self.rows = rows
         self.tree = tree
-        self._lines = lines
+        self._text = source.text
+        self._lines = source.lines
         self._body = body
         self._made: dict[int, Section] = {}
 
@@ -32,7 +34,7 @@ class SectionTable:
     def preamble(self) -> Section:
         """Text before the first top-level heading."""
         body, tops = self._body, self.tree.tops
-        end = min(self.rows.starts[tops[0]], body.end) if tops else body.end
+        end = min(self._start_of(tops[0]), body.end) if tops else body.end
         span = Span(body.start, max(end, body.start))
         return Section(
             rows=self.rows,
@@ -84,9 +86,9 @@ class SectionTable:
                 tree.ordinals[number],
                 tree.repeats[number],
                 tree.anchors[number],
-                Span(rows.starts[number], end),
+                Span(rows.starts[number] if is_nested else bounds[number], end),
                 Span(heading_end, body_end),
-                rows.first_lines[number],
+                rows.first_lines[number] if is_nested else lines[number],
                 last_line,
                 0 if parent is None else tree.indexes[parent],
                 is_nested,
@@ -96,9 +98,28 @@ class SectionTable:
 
     @cached_property
     def _bounds(self) -> tuple[list[int], list[int]]:
-        """Where headings start, and their first lines; behind them, where the last section ends."""
+        """Where sections start, and their first lines; behind them, where the last section ends."""
         last_line = self._lines.line_at(self._body.end - 1) if self._body.end else 0
-        return [*self.rows.starts, self._body.end], [*self.rows.first_lines, last_line + 1]
+        starts, first_lines = [*self.rows.starts, self._body.end], [*self.rows.first_lines, last_line + 1]
+        for number, start in self._leads.items():
+            starts[number], first_lines[number] = start, self._lines.line_at(start)
+        return starts, first_lines
+
+    @cached_property
+    def _leads(self) -> dict[int, int]:
+        """By the number of a top-level heading, where the anchor lines above it start."""
+        starts, tops = self.rows.starts, self.tree.tops
+        leads = lead_starts(self._text, [starts[number] for number in tops], self._body.start)
+        return {tops[place]: start for place, start in leads.items()}
+
+    def _start_of(self, number: int) -> int:
+        return self._leads.get(number, self.rows.starts[number])
+
+    @property
+    def starts(self) -> list[int]:
+        """Where the preamble and each top-level section start, in order."""
+        bounds, _ = self._bounds
+        return [self.preamble.span.start, *map(bounds.__getitem__, self.tree.tops)]
 
     def number_at(self, offset: int) -> int | None:
         """Number of the heading that starts at `offset`."""
@@ -115,8 +136,10 @@ class SectionTable:
         return self._lines.line_at(start) if start else 1
 
     def _last_line_before(self, end: int) -> int:
-        first = self.number_at(end)
-        return self._lines.line_at(end - 1) if first is None else self.rows.first_lines[first] - 1
+        first = self.tree.tops[0] if self.tree.tops else None
+        if first is None or self._start_of(first) != end or first in self._leads:
+            return self._lines.line_at(end - 1)
+        return self.rows.first_lines[first] - 1
 
 
 class Sections(Sequence[Section]):

@@ -348,7 +348,7 @@ class SectionTargeted(Operation):
             )
         if section.nested and not self.accepts_nested:
             return Diagnostic.invalid(
-                f"the heading at line {section.first_line} is in a quote or list: it has no section",
+                f"the heading at line {section.heading_line} is in a quote or list: it has no section",
                 "nested headings can be renamed; for other text use replace_match or replace_range",
             )
         if self.section_sha256 and outline.hashed_part(section, self.section_sha256) is None:

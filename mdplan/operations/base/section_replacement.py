@@ -42,9 +42,9 @@ def replace_section(
     )
     if isinstance(fitted, Diagnostic):
         return (fitted,)
-    start = section.span.start if has_heading else start_of_body(outline, section)
+    start = _start(outline, section, payload, has_heading=has_heading)
     end = max(start, end_of_body(outline, section) if keeps else end_of_subtree(outline, section))
-    declared = Span(section.span.start if has_heading else section.body.start, end)
+    declared = Span(start if has_heading else section.body.start, end)
     members = outline.members(section)
     taken = members[:1] if keeps else members
     return Resolution(
@@ -97,6 +97,13 @@ def _level_of_subsections(outline: Outline, section: Section) -> int:
     """Level for new subsections before those that stay: they must not become the parent of one."""
     first = next(outline.children(section), None)
     return max(section.level + 1, first.level if first else 0)
+
+
+def _start(outline: Outline, section: Section, payload: Payload, *, has_heading: bool) -> int:
+    """Where the replaced text starts: anchor lines above the heading stay unless the payload has some."""
+    if not has_heading:
+        return start_of_body(outline, section)
+    return section.span.start if payload.starts_with_anchor else section.heading_start
 
 
 def _has_heading_of(section: Section, payload: Payload) -> bool:

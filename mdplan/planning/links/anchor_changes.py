@@ -43,7 +43,7 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
     for section, now in _headings(built):
         if section.anchor and (now is None or now.anchor != section.anchor):
             place = None if now is None else Place(path, now.anchor or "", now.title)
-            places[section.span.start] = (section.anchor, place)
+            places[section.heading_start] = (section.anchor, place)
     places |= dict(_departed(built, arrived))
     keys = {target_key(anchor) for anchor, _ in places.values()}
     # Of equal anchors the first counts. Slugs of headings are keys, but for what a prefix can hide.
@@ -106,18 +106,18 @@ def _headings(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:
     for item in built.resolved:
         now |= dict(_moved(built, item))
     for section in base:
-        start = built.edits.map_offset(section.span.start, after=True)
+        start = built.edits.map_offset(section.heading_start, after=True)
         found = built.result.heading_at(start)
-        if section.span.start not in now and found is not None:
-            now[section.span.start] = found
-    taken = {section.span.start for section in now.values()}
+        if section.heading_start not in now and found is not None:
+            now[section.heading_start] = found
+    taken = {section.heading_start for section in now.values()}
     for section in base:
-        found = _retitled(built, section) if section.span.start not in now else None
+        found = _retitled(built, section) if section.heading_start not in now else None
         if found is not None and found.span.start not in taken:
-            now[section.span.start] = found
-    lost = [section for section in base if section.span.start not in now]
+            now[section.heading_start] = found
+    lost = [section for section in base if section.heading_start not in now]
     now |= dict(_written_again(lost, fresh, now.values()))
-    yield from ((section, now.get(section.span.start)) for section in base)
+    yield from ((section, now.get(section.heading_start)) for section in base)
 
 
 def _touched(built: BuiltFile) -> tuple[Sequence[Section], Sequence[Section]]:
@@ -149,7 +149,7 @@ def _renumbered(built: BuiltFile) -> Iterator[tuple[Section, Section]]:
 
 def _retitled(built: BuiltFile, section: Section) -> Section | None:
     """The heading that was written in place of that of `section`, and of nothing else."""
-    start = built.edits.map_offset(section.span.start)
+    start = built.edits.map_offset(section.heading_start)
     if start is None or built.edits.map_offset(section.body.start) is None:
         return None
     return built.result.heading_at(start)
@@ -166,7 +166,7 @@ def _moved(built: BuiltFile, item: ResolvedEdit) -> Iterator[tuple[int, Section]
     old = built.base.headings_in(section.span)
     new = [heading for span in written for heading in built.result.headings_in(span)]
     if len(old) == len(new):
-        yield from ((before.span.start, after) for before, after in zip(old, new, strict=True))
+        yield from ((before.heading_start, after) for before, after in zip(old, new, strict=True))
 
 
 def _departed(
@@ -183,7 +183,7 @@ def _departed(
         if len(old) == len(new):
             for before, after in zip(old, new, strict=True):
                 place = Place(there.file.result_path, after.anchor or "", after.title)
-                yield before.span.start, (before.anchor or "", place)
+                yield before.heading_start, (before.anchor or "", place)
 
 
 def _written_again(
@@ -192,10 +192,10 @@ def _written_again(
     """`lost` headings with those `found` of the same text, where it is clear which is which."""
     if not lost:
         return
-    taken = {section.span.start for section in known}
+    taken = {section.heading_start for section in known}
     fresh: defaultdict[str, list[Section]] = defaultdict(list)
     for section in found:
-        if section.span.start not in taken:
+        if section.heading_start not in taken:
             fresh[folded(section.title)].append(section)
     gone: defaultdict[str, list[Section]] = defaultdict(list)
     for section in lost:
@@ -203,4 +203,4 @@ def _written_again(
     for title, sections in gone.items():
         if len(sections) == len(fresh[title]):
             pairs = zip(sections, fresh[title], strict=True)
-            yield from ((before.span.start, after) for before, after in pairs)
+            yield from ((before.heading_start, after) for before, after in pairs)

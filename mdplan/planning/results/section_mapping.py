@@ -60,7 +60,7 @@ def _same_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
     if section.is_root:
         return built.result.sections[0]
     edits = built.edits_after(item.index)
-    start = section.span.start
+    start = section.heading_start
     followed = edits.map_offset(start, after=True)
     if followed is not None:
         return built.result.heading_at(followed) or built.result.heading_at(edits.map_offset(start))

@@ -29,7 +29,10 @@ class Intermediate:
     def before_all(cls, base: Outline) -> "Intermediate":
         """The base itself."""
         return cls(
-            base, EditList(), base, {section.span.start: section.span.start for section in _headed(base)}
+            base,
+            EditList(),
+            base,
+            {section.heading_start: section.heading_start for section in _headed(base)},
         )
 
     def after(self, step: BuiltFile) -> "Intermediate":
@@ -46,15 +49,15 @@ class Intermediate:
         """What `section` of the base has become; None when it is gone."""
         if section.is_root:
             return self.current.sections[0]
-        start = self.starts.get(section.span.start)
-        return next((found for found in _headed(self.current) if found.span.start == start), None)
+        start = self.starts.get(section.heading_start)
+        return next((found for found in _headed(self.current) if found.heading_start == start), None)
 
     def section_before(self, section: Section) -> Section | None:
         """The section of the base that `section` was; None when an edit made it."""
         if section.is_root:
             return self.base.sections[0]
-        old = next((old for old, start in self.starts.items() if start == section.span.start), None)
-        return next((found for found in _headed(self.base) if found.span.start == old), None)
+        old = next((old for old, start in self.starts.items() if start == section.heading_start), None)
+        return next((found for found in _headed(self.base) if found.heading_start == old), None)
 
     def span_now(self, span: Span) -> Span | None:
         """Where the text of `span` is, or what was written in its place; None where an edit cut it."""
@@ -77,7 +80,7 @@ def _followed(step: BuiltFile) -> dict[int, int]:
     """
     followed: dict[int, int] = dict(_moved(step))
     for section in _headed(step.base):
-        start = section.span.start
+        start = section.heading_start
         after = step.edits.map_offset(start, after=True)
         now = _rewritten(step, section) if after is None else _start_of_line(step, start, after)
         if start not in followed and now is not None and step.result.heading_at(now) is not None:
@@ -99,7 +102,7 @@ def _start_of_line(step: BuiltFile, start: int, after: int) -> int:
 def _rewritten(step: BuiltFile, section: Section) -> int | None:
     """Where a heading starts whose first characters an edit took or wrote anew; None where all of it went."""
     assert section.heading is not None
-    start, end = section.span.start, section.heading.span.end
+    start, end = section.heading_start, section.heading.span.end
     edit = next(edit for edit in step.edits if edit.span.start <= start < edit.span.end)
     is_gone = edit.span.start < start or (not edit.new_text and edit.span.end >= end)
     return None if is_gone else step.edits.map_offset(start)
@@ -113,10 +116,10 @@ def _moved(step: BuiltFile) -> Iterator[tuple[int, int]]:
         return
     written = [span.start for span in step.written.get(item.index, ()) if len(span)]
     start = written[0] if item.resolution.insertions else step.edits.map_offset(section.span.start)
-    members = [step.base.sections[index].span.start for index in step.base.members(section)]
-    headings = [found.span.start for found in step.result.sections[1:]]
+    members = [step.base.sections[index].heading_start for index in step.base.members(section)]
+    headings = [found.heading_start for found in step.result.sections[1:]]
     first = bisect_left(headings, start or 0)
     found = headings[first : first + len(members)]
     # With `allowOutlineChange` an open fence may have swallowed what moved: then there is nothing to follow.
-    if len(found) == len(members) and found[0] == start:
+    if len(found) == len(members) and step.result.section_at(found[0]).span.start == start:
         yield from zip(members, found, strict=True)

@@ -1,0 +1,98 @@
+"""Lines that hold anchors alone: above a heading they name it, and belong to its section."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+# The last code points of such lines, and how far before a heading they mostly are.
+_ENDS: Final = (">", "=", "}")
+_NEAR: Final = 6
+_VALUE: Final = r"""(?:"[^"\r\n]*+"|'[^'\r\n]*+'|[^\s"'=<>`]++)"""
+_ATTRIBUTE: Final = re.compile(rf"[ \t]++(?P<name>[A-Za-z_:][\w:.-]*+)(?:[ \t]*+=[ \t]*+{_VALUE})?+")
+_ATTRIBUTES: Final = rf"(?:[ \t]++[A-Za-z_:][\w:.-]*+(?:[ \t]*+=[ \t]*+{_VALUE})?+)*+"
+# An element without content, or the opening tag of a link alone, as older documents have it.
+_HTML: Final = re.compile(
+    rf"<(?P<tag>a|span|div|p)(?P<attributes>{_ATTRIBUTES})[ \t]*+"
+    r"(?:/>|>(?:[ \t]|&nbsp;)*+</(?P=tag)[ \t]*+>|(?P<open>>))",
+    re.IGNORECASE,
+)
+# mkdocs-autorefs and Pandoc (Pandoc manual, "Bracketed Spans").
+_EMPTY_LINK: Final = re.compile(r"\[\](?:\(\))?\{:? ?#[\w:.-]++[ \t]*+\}")
+# MyST has one on a line of its own (MyST reference, "Labels").
+_MYST: Final = re.compile(r"\([^()\s]++\)=[ \t]*+\Z")
+_LINES: Final = re.compile(r"[^\r\n]*+(?:\r\n?|\n)")
+_BLANK: Final = " \t\r\n"
+_MOST_INDENT: Final = 3
+_FARTHEST: Final = 2000
+
+
+def is_anchor_line(line: str) -> bool:
+    """Whether `line`, without its line end, holds anchors and nothing else."""
+    text = line.lstrip(" ")
+    if len(line) - len(text) > _MOST_INDENT:
+        return False
+    if _MYST.match(text):
+        return True
+    at = 0
+    while (end := _end_of_anchor(text, at)) is not None:
+        at = end
+        while text.startswith((" ", "\t"), at):
+            at += 1
+    return 0 < at == len(text)
+
+
+def _end_of_anchor(text: str, at: int) -> int | None:
+    found = _EMPTY_LINK.match(text, at)
+    if found is not None:
+        return found.end()
+    tag = _HTML.match(text, at)
+    if tag is None or (tag["open"] and tag["tag"].lower() != "a"):
+        return None
+    names = {attribute["name"].lower() for attribute in _ATTRIBUTE.finditer(tag["attributes"])}
+    return tag.end() if names & {"id", "name"} else None
+
+
+def lead_starts(text: str, starts: Sequence[int], body_start: int) -> dict[int, int]:
+    """By the index of a heading in `starts`, where the anchor lines above it start; others are absent.
+
+    `starts` are those of the headings at top level, sorted, and `body_start` is where the front matter ends.
+    Blank lines may lie between. No look at blocks is needed: what ends right above a heading with such a line
+    is a paragraph or HTML, for fences, comments and front matter end with lines of their own.
+    """
+    leads: dict[int, int] = {}
+    for index, (above, heading) in enumerate(pairwise((body_start, *starts))):
+        near = text[max(heading - _NEAR, 0) : heading].rstrip(_BLANK)
+        if not near or near.endswith(_ENDS):
+            lead = _lead(text, heading, max(above, body_start))
+            if lead < heading:
+                leads[index] = lead
+    return leads
+
+
+def _lead(text: str, heading: int, floor: int) -> int:
+    """Where the anchor lines above `heading` start, behind `floor`."""
+    # So far and no farther: blank lines without end cost nothing.
+    first = max(floor, heading - _FARTHEST)
+    lead = end = heading
+    below = text[heading : heading + 1]
+    for line in reversed(_LINES.findall(text, first, heading)):
+        end -= len(line)
+        if line.strip(_BLANK):
+            # The line of the heading before is none of these, and neither is a part of a line.
+            if not _is_lead(line.rstrip("\r\n"), below) or (end == first > floor):
+                break
+            lead = end
+        below = line
+    return lead
+
+
+def _is_lead(line: str, below: str) -> bool:
+    """Whether `line` holds anchors alone, and would keep the line `below` out of its own block.
+
+    After a blank line a tag without another one starts a block of HTML that a blank line ends (CommonMark
+    0.31.2, section 4.6): where text above it prevents that, it stays with this text.
+    """
+    return is_anchor_line(line) and not (
+        line.count("<") == 1 and line.lstrip()[0] == "<" and below.strip(_BLANK)
+    )
