@@ -24,7 +24,8 @@ class DeleteSection(SectionTargeted):
 
     op: Literal["delete_section"]
     part: Literal["whole", "heading", "body"] = Field(
-        default="whole", description="whole: with subsections; heading: the heading with its anchor lines; body: own text."
+        default="whole",
+        description="whole: with subsections; heading: the heading with its anchor lines; body: own text.",
     )
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
