@@ -11,60 +11,60 @@ from itertools import islice
 from typing import Any, Final, TypeAlias, TypeVar
 
 from mdplan.bot.candidates import find_candidates
-from mdplan.bot.coupling import Alone, changed_names, find_together
-from mdplan.bot.executors import in_order, opened
+from mdplan.bot.coupling import StandalonePlan, changed_names, find_coupled_files
+from mdplan.bot.executors import in_order, open_executor
 from mdplan.bot.file_planner import FilePlanner, links_of_chunk, plan_chunk
-from mdplan.bot.job import Candidate, Job, Outcome, PackedJob, Verdict
+from mdplan.bot.job import CandidateFile, FileOutcome, FileStatus, Job, PackedJob
 from mdplan.bot.manifest.loading import LoadedManifest
-from mdplan.bot.near_misses import NearMiss, near_miss_warnings
-from mdplan.bot.plan_group import Joint, plan_jointly
-from mdplan.bot.spool import Put, Spool
+from mdplan.bot.near_misses import SkippedNearMiss, near_miss_warnings
+from mdplan.bot.plan_group import GroupPlan, plan_group
+from mdplan.bot.spool import Spool, SpoolEntry
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES
 from mdplan.plan import Plan
 from mdplan.planning.replan.merge_plans import join_plans
 
 # What happened, and facts about it, as JSON.
-Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]
+EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 Item = TypeVar("Item")
 
 _CHUNK: Final = 32
 
 
-def nobody_listens(_event: str, _facts: Mapping[str, Any]) -> None:
+def ignore_events(_event: str, _facts: Mapping[str, Any]) -> None:
     """For callers that do not ask."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class How:
+class RunOptions:
     """How to plan: in up to `jobs` processes, or on the cluster at the address `executor`.
 
-    With `keeps_going` files that cannot be planned are left out and told. `tell` hears of each step.
+    With `keep_going` files that cannot be planned are left out and told. `tell` hears of each step.
     """
 
     jobs: int
     executor: str | None = None
-    keeps_going: bool = False
-    tell: Tell = nobody_listens
+    keep_going: bool = False
+    on_event: EventListener = ignore_events
 
 
 @dataclass(kw_only=True)
-class Found:
+class RunFindings:
     """What planning has found so far."""
 
     named: int = 0
-    verdicts: dict[Verdict, int] = field(default_factory=lambda: dict.fromkeys(Verdict, 0))
-    alone: dict[str, Alone] = field(default_factory=dict)
-    diffs: dict[str, Put] = field(default_factory=dict)
+    verdicts: dict[FileStatus, int] = field(default_factory=lambda: dict.fromkeys(FileStatus, 0))
+    alone: dict[str, StandalonePlan] = field(default_factory=dict)
+    diffs: dict[str, SpoolEntry] = field(default_factory=dict)
     holding: list[str] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
     warnings: list[Diagnostic] = field(default_factory=list)
-    misses: list[NearMiss] = field(default_factory=list)
+    misses: list[SkippedNearMiss] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
+class BotResult:
     """What came of a manifest: its `plan`, None where there is none or nothing to do.
 
     `problems` are all that were found, `found` has the counts, and `diff` gives the parts of the exact diff.
@@ -72,7 +72,7 @@ class Made:
 
     plan: Plan | None
     problems: Problems
-    found: Found
+    found: RunFindings
     diff: Callable[[], Iterator[bytes]]
 
 
@@ -81,27 +81,27 @@ class Bot:
     """Plans what a manifest asks of the files of `job`."""
 
     job: Job
-    how: How
+    how: RunOptions
 
-    def plan(self, held: ExitStack) -> Made:
+    def plan(self, held: ExitStack) -> BotResult:
         """The plan of all files, or what is wrong with them; its diff lasts as long as `held`.
 
         Raises `StorageRefused` for an executor or a folder that cannot be opened.
         """
         spool = Spool()
         held.callback(spool.close)
-        found = Found()
+        found = RunFindings()
         with self.job.tree.open() as workspace:
             candidates = find_candidates(self.job.loaded, workspace)
             if not isinstance(candidates, list):
                 return _refused(candidates, found)
             found.named = len(candidates)
             found.warnings += _unused(self.job.loaded, candidates)
-            self.how.tell("listed", {"files": len(candidates)})
+            self.how.on_event("listed", {"files": len(candidates)})
             packed = PackedJob.of(self.job)
             chunks = -(-len(candidates) // _CHUNK)
             try:
-                with opened(self.how.executor, self.how.jobs, chunks) as executor:
+                with open_executor(self.how.executor, self.how.jobs, chunks) as executor:
                     for outcome in self._outcomes(executor, packed, candidates):
                         self._take(outcome, found, spool)
                     together = self._together(executor, packed, candidates, found)
@@ -111,36 +111,38 @@ class Bot:
         return self._joined(candidates, together, found, spool)
 
     def _outcomes(
-        self, executor: Executor, packed: PackedJob, candidates: list[Candidate]
-    ) -> Iterator[Outcome]:
+        self, executor: Executor, packed: PackedJob, candidates: list[CandidateFile]
+    ) -> Iterator[FileOutcome]:
         done = 0
         for outcomes in in_order(executor, plan_chunk, _chunks(candidates), packed, jobs=self.how.jobs):
             done += len(outcomes)
             yield from outcomes
-            self.how.tell("planned", {"done": done, "files": len(candidates)})
+            self.how.on_event("planned", {"done": done, "files": len(candidates)})
 
-    def _take(self, outcome: Outcome, found: Found, spool: Spool) -> None:
+    def _take(self, outcome: FileOutcome, found: RunFindings, spool: Spool) -> None:
         found.verdicts[outcome.verdict] += 1
         found.misses += outcome.misses
-        if outcome.verdict is Verdict.HOLDS:
+        if outcome.verdict is FileStatus.HOLDS:
             found.holding.append(outcome.path)
-        elif outcome.verdict is Verdict.REFUSED:
+        elif outcome.verdict is FileStatus.REFUSED:
             self._refuse(outcome.path, outcome.problems, found)
         elif outcome.plan is not None:
-            found.alone[outcome.path] = Alone(
+            found.alone[outcome.path] = StandalonePlan(
                 plan=outcome.plan, names=outcome.names, needs_others=outcome.needs_others
             )
             found.diffs[outcome.path] = spool.put(outcome.diff)
 
-    def _refuse(self, path: str, problems: Problems, found: Found) -> None:
+    def _refuse(self, path: str, problems: Problems, found: RunFindings) -> None:
         found.refused.add(path)
         found.problems += problems
         for problem in problems:
-            self.how.tell("refused", {"file": path, "code": problem.code.value, "message": problem.message})
+            self.how.on_event(
+                "refused", {"file": path, "code": problem.code.value, "message": problem.message}
+            )
 
     def _together(
-        self, executor: Executor, packed: PackedJob, candidates: list[Candidate], found: Found
-    ) -> list[Candidate]:
+        self, executor: Executor, packed: PackedJob, candidates: list[CandidateFile], found: RunFindings
+    ) -> list[CandidateFile]:
         """The files that have to be planned together, in order."""
         names = changed_names(found.alone.values())
         selected = {*found.alone, *found.holding}
@@ -151,7 +153,7 @@ class Bot:
                 links.update((path, linked) for path, linked in part if linked)
         elif not any(each.needs_others for each in found.alone.values()):
             return []
-        members = find_together(found.alone, links, selected)
+        members = find_coupled_files(found.alone, links, selected)
         return [candidate for candidate in candidates if candidate.path in members]
 
     def _linking(self, selected: set[str]) -> list[str]:
@@ -166,11 +168,11 @@ class Bot:
             return sorted(found)
 
     def _joined(
-        self, candidates: list[Candidate], together: list[Candidate], found: Found, spool: Spool
-    ) -> Made:
+        self, candidates: list[CandidateFile], together: list[CandidateFile], found: RunFindings, spool: Spool
+    ) -> BotResult:
         """One plan of what was planned alone and what is planned together."""
         for member in together:
-            was = Verdict.HOLDS if found.alone.pop(member.path, None) is None else Verdict.CHANGES
+            was = FileStatus.HOLDS if found.alone.pop(member.path, None) is None else FileStatus.CHANGES
             found.verdicts[was] -= 1
         changed = [candidate.path for candidate in candidates if candidate.path in found.alone]
         plans = [found.alone[path].plan for path in changed]
@@ -182,7 +184,7 @@ class Bot:
                 diffs.append(spool.put(joint.diff))
         found.alone.clear()
         problems = tuple(found.problems)
-        if problems and not self.how.keeps_going:
+        if problems and not self.how.keep_going:
             return _refused(problems, found)
         too_many = _too_many(self.job, plans)
         if too_many is not None:
@@ -190,12 +192,14 @@ class Bot:
         plan = join_plans(plans, self._options()) if plans else None
         if plan is not None and not isinstance(plan, Plan):
             return _refused((*problems, *plan), found)
-        return Made(plan=plan, problems=problems, found=found, diff=lambda: (spool.get(put) for put in diffs))
+        return BotResult(
+            plan=plan, problems=problems, found=found, diff=lambda: (spool.get(put) for put in diffs)
+        )
 
-    def _jointly(self, together: list[Candidate], found: Found) -> Joint:
+    def _jointly(self, together: list[CandidateFile], found: RunFindings) -> GroupPlan:
         planner = FilePlanner(self.job)
         try:
-            joint = plan_jointly(planner, together, keeps_going=self.how.keeps_going)
+            joint = plan_group(planner, together, keep_going=self.how.keep_going)
         finally:
             planner.workspace.close()
         for path, problems in joint.refused.items():
@@ -227,7 +231,7 @@ def _too_many(job: Job, plans: Iterable[Plan]) -> Diagnostic | None:
     return None
 
 
-def _unused(loaded: LoadedManifest, candidates: Iterable[Candidate]) -> list[Diagnostic]:
+def _unused(loaded: LoadedManifest, candidates: Iterable[CandidateFile]) -> list[Diagnostic]:
     """Warnings about rules that name no file."""
     used = {number for candidate in candidates for number in candidate.rules}
     unused: list[Diagnostic] = []
@@ -252,8 +256,8 @@ def _chunks(items: Iterable[Item]) -> Iterator[tuple[Item, ...]]:
         yield chunk
 
 
-def _refused(problems: Problems, found: Found) -> Made:
-    return Made(plan=None, problems=problems, found=found, diff=lambda: iter(()))
+def _refused(problems: Problems, found: RunFindings) -> BotResult:
+    return BotResult(plan=None, problems=problems, found=found, diff=lambda: iter(()))
 
 
 _BROKEN: Final = Diagnostic(

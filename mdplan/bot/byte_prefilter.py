@@ -23,7 +23,7 @@ _STAND_INS: Final = re.compile("&|\u212a|\u0130".encode())
 
 
 @dataclass(frozen=True)
-class RawText:
+class BytePrefilter:
     """`data` of a file that is read in `encoding`, None for the one that is found."""
 
     data: bytes

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from mdplan.bot.job import Candidate
-from mdplan.bot.manifest.expansion import Misplaced
+from mdplan.bot.job import CandidateFile
+from mdplan.bot.manifest.expansion import ManifestProblem
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.manifest.model import Rule
 from mdplan.bot.manifest.placeholders import filled, misuse
@@ -17,7 +17,7 @@ from mdplan.storage.workspace import Workspace
 _ONE_ROOT: Final = "write one manifest for each root"
 
 
-def find_candidates(loaded: LoadedManifest, workspace: Workspace) -> list[Candidate] | Problems:
+def find_candidates(loaded: LoadedManifest, workspace: Workspace) -> list[CandidateFile] | Problems:
     """The files of `workspace` that the rules of a manifest name, sorted by path, each once.
 
     Errors: INVALID_ARGUMENT for globs that are none, those of `Workspace.iter_files` and `locate`.
@@ -26,19 +26,19 @@ def find_candidates(loaded: LoadedManifest, workspace: Workspace) -> list[Candid
     problems: list[Diagnostic] = []
     for number, rule in enumerate(loaded.manifest.files):
         for found in _files_of(rule, ("files", number), loaded, workspace):
-            if isinstance(found, Misplaced):
+            if isinstance(found, ManifestProblem):
                 problems.append(loaded.problem(found))
             elif number not in rules.setdefault(found, []):
                 rules[found].append(number)
     if len({name.root for name in rules}) > 1:
         several = misuse("the manifest names files of several roots, and a commit lives in one", _ONE_ROOT)
-        problems.append(loaded.problem(Misplaced(several, ("files",))))
-    return tuple(problems) or [Candidate(str(name), tuple(rules[name])) for name in sorted(rules)]
+        problems.append(loaded.problem(ManifestProblem(several, ("files",))))
+    return tuple(problems) or [CandidateFile(str(name), tuple(rules[name])) for name in sorted(rules)]
 
 
 def _files_of(
     rule: Rule, path: Path, loaded: LoadedManifest, workspace: Workspace
-) -> Iterator[FileName | Misplaced]:
+) -> Iterator[FileName | ManifestProblem]:
     texts: dict[str, list[str]] = {"file": [], "glob": [], "exclude": []}
     for field, found in texts.items():
         for index, text in enumerate(getattr(rule, field)):
@@ -49,13 +49,13 @@ def _files_of(
             problem = (
                 given if isinstance(given, Diagnostic) else misuse("a path is needed here", "write a text")
             )
-            yield Misplaced(problem, (*path, field, index))
+            yield ManifestProblem(problem, (*path, field, index))
     for index, file in enumerate(texts["file"]):
         name = workspace.locate(file)
-        yield Misplaced(name, (*path, "file", index)) if isinstance(name, Diagnostic) else name
+        yield ManifestProblem(name, (*path, "file", index)) if isinstance(name, Diagnostic) else name
     for index, glob in enumerate(texts["glob"]):
         names = files_of(workspace, glob, exclude=texts["exclude"], git_ignored=rule.git_ignored)
         if isinstance(names, Diagnostic):
-            yield Misplaced(names, (*path, "glob", index))
+            yield ManifestProblem(names, (*path, "glob", index))
         else:
             yield from names

@@ -14,7 +14,7 @@ from mdplan.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alone:
+class StandalonePlan:
     """A file that is to be changed as it was planned alone, and the page keys that others may link to."""
 
     plan: Plan
@@ -27,30 +27,30 @@ class Alone:
         return any(warning.code is Code.BROKEN_LINK for warning in self.plan.warnings)
 
 
-def changed_names(alone: Iterable[Alone]) -> frozenset[str]:
+def changed_names(standalone: Iterable[StandalonePlan]) -> frozenset[str]:
     """Page keys of all files that links can name otherwise afterwards."""
-    return frozenset(name for each in alone for name in each.names)
+    return frozenset(name for each in standalone for name in each.names)
 
 
-def find_together(
-    alone: Mapping[str, Alone], links: Mapping[str, frozenset[str]], selected: Iterable[str]
+def find_coupled_files(
+    standalone: Mapping[str, StandalonePlan], links: Mapping[str, frozenset[str]], selected: Iterable[str]
 ) -> frozenset[str]:
     """Those of the files `selected`, by path, that have to be planned together.
 
     `links` has for every file that was looked at the changed names that it may link to.
     """
     linking = Counter(name for names in links.values() for name in names)
-    changing = Counter(name for each in alone.values() for name in each.names)
+    changing = Counter(name for each in standalone.values() for name in each.names)
     written_into = {
         change.path
-        for path, each in alone.items()
+        for path, each in standalone.items()
         if each.needs_others
         for change in each.plan.files
         if change.path != path
     }
     found: set[str] = set()
     for path in selected:
-        own = alone.get(path)
+        own = standalone.get(path)
         own_names = own.names if own is not None else frozenset()
         links_here = links.get(path, frozenset())
         # What a file says of itself was planned with it.

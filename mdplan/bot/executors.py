@@ -47,7 +47,7 @@ def default_jobs() -> int:
 
 
 @contextmanager
-def opened(address: str | None, jobs: int, parts: int) -> Iterator[Executor]:
+def open_executor(address: str | None, jobs: int, parts: int) -> Iterator[Executor]:
     """The executor for work of so many `parts`: the cluster at `address`, or up to `jobs` processes.
 
     A single part is not worth a process. Raises `StorageRefused`: INVALID_ARGUMENT for what is no address,

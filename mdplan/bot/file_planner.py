@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from threading import local
 
-from mdplan.bot.job import Candidate, Chunk, Job, Outcome, PackedJob, Verdict
-from mdplan.bot.near_misses import NearMiss, near_miss
-from mdplan.bot.read_once_workspace import OnceRead
-from mdplan.bot.selector import Selected, Selecting
+from mdplan.bot.job import CandidateFile, Chunk, FileOutcome, FileStatus, Job, PackedJob
+from mdplan.bot.near_misses import SkippedNearMiss, near_miss
+from mdplan.bot.read_once_workspace import ReadOnceWorkspace
+from mdplan.bot.selector import SelectedEdits, Selector
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.cache import OutlineCache
-from mdplan.documents.links import LinkedFiles
+from mdplan.documents.links import LinkIndex
 from mdplan.documents.snapshot import Documents
 from mdplan.engine.planner import Planner
 from mdplan.markdown.links.link_path import page_key
@@ -30,7 +30,7 @@ class FilePlanner:
     """Plans files of a job one by one. It is used by one thread."""
 
     def __init__(self, job: Job) -> None:
-        self.workspace = OnceRead.over(job.tree.open())
+        self.workspace = ReadOnceWorkspace.over(job.tree.open())
         settings = job.settings
         self.documents = Documents(
             self.workspace,
@@ -39,32 +39,32 @@ class FilePlanner:
             settings.of_documents,
             OutlineCache(_KEPT_BYTES),
         )
-        self.selecting = Selecting(job.loaded, self.documents)
-        self._linked: dict[str, LinkedFiles] = {}
+        self.selecting = Selector(job.loaded, self.documents)
+        self._linked: dict[str, LinkIndex] = {}
         self._planner = Planner(self.documents, settings.batch, self._linked_beside)
         # What changes in other files is found when all files are known.
         self._scope = "none" if job.loaded.manifest.update_references == "none" else "file"
 
-    def plan(self, candidate: Candidate) -> Outcome:
+    def plan(self, candidate: CandidateFile) -> FileOutcome:
         """What becomes of `candidate`, if nothing happens to other files."""
         try:
             selected = self.selecting.select(candidate)
             if selected is None:
-                return Outcome(path=candidate.path, verdict=Verdict.LEFT_OUT)
-            if isinstance(selected, Selected):
+                return FileOutcome(path=candidate.path, verdict=FileStatus.LEFT_OUT)
+            if isinstance(selected, SelectedEdits):
                 return self._outcome(candidate.path, selected)
-            return Outcome(path=candidate.path, verdict=Verdict.REFUSED, problems=selected)
+            return FileOutcome(path=candidate.path, verdict=FileStatus.REFUSED, problems=selected)
         finally:
             self.workspace.forget()
 
-    def open_edits(self, candidate: Candidate) -> Selected | Problems | None:
+    def open_edits(self, candidate: CandidateFile) -> SelectedEdits | Problems | None:
         """What is asked of `candidate` and does not hold yet; None where nothing is."""
         selected = self.selecting.select(candidate)
-        if not isinstance(selected, Selected):
+        if not isinstance(selected, SelectedEdits):
             return selected
         return self._planned(selected).left
 
-    def plan_batch(self, together: Sequence[Selected]) -> Planned | Problems:
+    def plan_batch(self, together: Sequence[SelectedEdits]) -> Planned | Problems:
         """The plan of several files as one batch; what was read for them before is read anew."""
         self.workspace.forget()
         first = together[0].batch
@@ -80,19 +80,19 @@ class FilePlanner:
         self.workspace.forget()
         return frozenset() if isinstance(read, Diagnostic) else names & linked_names(text_of_bytes(read.data))
 
-    def _outcome(self, path: str, selected: Selected) -> Outcome:
+    def _outcome(self, path: str, selected: SelectedEdits) -> FileOutcome:
         found = self._planned(selected)
         planned, left, misses = found.planned, found.left, found.misses
         if left is None:
-            return Outcome(path=path, verdict=Verdict.HOLDS, misses=misses)
+            return FileOutcome(path=path, verdict=FileStatus.HOLDS, misses=misses)
         if not isinstance(planned, Planned):
             problems = tuple(self._placed(problem, left) for problem in planned)
-            return Outcome(path=path, verdict=Verdict.REFUSED, problems=problems, misses=misses)
+            return FileOutcome(path=path, verdict=FileStatus.REFUSED, problems=problems, misses=misses)
         if planned.plan.is_no_op:
-            return Outcome(path=path, verdict=Verdict.HOLDS, misses=misses)
-        return Outcome(
+            return FileOutcome(path=path, verdict=FileStatus.HOLDS, misses=misses)
+        return FileOutcome(
             path=path,
-            verdict=Verdict.CHANGES,
+            verdict=FileStatus.CHANGES,
             plan=to_join(planned.plan),
             diff=planned.diff,
             names=self._changed_names(planned),
@@ -100,7 +100,7 @@ class FilePlanner:
             misses=misses,
         )
 
-    def _planned(self, selected: Selected) -> "_Alone":
+    def _planned(self, selected: SelectedEdits) -> "_Alone":
         planned = self._plan_alone(selected.batch)
         if isinstance(planned, Planned):
             return _Alone(planned, selected)
@@ -122,7 +122,7 @@ class FilePlanner:
     def _plan_alone(self, batch: Batch) -> Planned | Problems:
         return self._planner.plan(batch.model_copy(update={"update_references": self._scope}))
 
-    def _settled(self, selected: Selected, problems: Problems) -> dict[int, Diagnostic]:
+    def _settled(self, selected: SelectedEdits, problems: Problems) -> dict[int, Diagnostic]:
         """Those of `problems` that say that nothing is left to do, by the index of the edit."""
         file = selected.batch.files[0]
         name = self.workspace.locate(file.file)
@@ -138,7 +138,7 @@ class FilePlanner:
             and file.edits[problem.edit_index].already_satisfied(problem, outline)
         }
 
-    def _placed(self, problem: Diagnostic, selected: Selected) -> Diagnostic:
+    def _placed(self, problem: Diagnostic, selected: SelectedEdits) -> Diagnostic:
         problem = problem.at(file=selected.batch.files[0].file)
         if problem.edit_index is None:
             return problem
@@ -154,11 +154,11 @@ class FilePlanner:
         )
         return changes.names | frozenset(map(page_key, made))
 
-    def _linked_beside(self, file: SnapshotFile) -> LinkedFiles:
+    def _linked_beside(self, file: SnapshotFile) -> LinkIndex:
         """The other files of the root of `file`; each of their folders is listed once."""
         root = file.path.removesuffix(file.relative)
         if root not in self._linked:
-            self._linked[root] = LinkedFiles.beside(file, self.documents)
+            self._linked[root] = LinkIndex.beside(file, self.documents)
         return self._linked[root]
 
 
@@ -167,19 +167,22 @@ class _Alone:
     """The plan of one file, and what of it does not hold yet: None where all of it does."""
 
     planned: Planned | Problems
-    left: Selected | None
-    misses: tuple[NearMiss, ...] = ()
+    left: SelectedEdits | None
+    misses: tuple[SkippedNearMiss, ...] = ()
 
 
 _of_thread = local()
 
 
-def plan_chunk(packed: PackedJob, chunk: Chunk) -> list[Outcome]:
+def plan_chunk(packed: PackedJob, chunk: Chunk) -> list[FileOutcome]:
     """What becomes of the candidates of `chunk`; any process can be asked."""
     try:
         planner = _planner_of(packed)
     except StorageRefused as refused:
-        return [Outcome(path=each.path, verdict=Verdict.REFUSED, problems=refused.problems) for each in chunk]
+        return [
+            FileOutcome(path=each.path, verdict=FileStatus.REFUSED, problems=refused.problems)
+            for each in chunk
+        ]
     return [planner.plan(candidate) for candidate in chunk]
 
 
@@ -204,12 +207,12 @@ def _planner_of(packed: PackedJob) -> FilePlanner:
     return planner
 
 
-def _without(selected: Selected, settled: Iterable[int]) -> Selected | None:
+def _without(selected: SelectedEdits, settled: Iterable[int]) -> SelectedEdits | None:
     kept = [index for index in range(len(selected.paths)) if index not in set(settled)]
     if not kept:
         return None
     file = selected.batch.files[0]
     left = file.model_copy(update={"edits": tuple(file.edits[index] for index in kept)})
-    return Selected(
+    return SelectedEdits(
         selected.batch.model_copy(update={"files": (left,)}), tuple(selected.paths[index] for index in kept)
     )

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from mdplan.bot.manifest.loading import LoadedManifest
-from mdplan.bot.near_misses import NearMiss
+from mdplan.bot.near_misses import SkippedNearMiss
 from mdplan.diagnostics import Problems
 from mdplan.plan import Plan
 from mdplan.settings import Settings
@@ -23,7 +23,7 @@ class Tree(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Folders:
+class FolderTree:
     """The folders of a workspace, which every process of this machine can open."""
 
     roots: Mapping[str, str]
@@ -31,7 +31,7 @@ class Folders:
     deny: tuple[str, ...]
 
     @classmethod
-    def of(cls, workspace: Workspace) -> "Folders":
+    def of(cls, workspace: Workspace) -> "FolderTree":
         """Those of `workspace`."""
         scope = workspace.roots[0].scope
         return cls({root.name: root.path for root in workspace.roots}, scope.allow, scope.deny)
@@ -71,14 +71,14 @@ class PackedJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateFile:
     """A file, as callers write its path, and the numbers of the rules of a manifest that name it."""
 
     path: str
     rules: tuple[int, ...]
 
 
-class Verdict(StrEnum):
+class FileStatus(StrEnum):
     """What became of a candidate."""
 
     LEFT_OUT = "left out"
@@ -88,7 +88,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class FileOutcome:
     """What became of the file `path`.
 
     Of one that changes: its `plan`, which holds no file that stays as it is, and the exact `diff`. `names`
@@ -97,13 +97,13 @@ class Outcome:
     """
 
     path: str
-    verdict: Verdict
+    verdict: FileStatus
     problems: Problems = ()
     plan: Plan | None = None
     diff: bytes = b""
     names: frozenset[str] = frozenset()
     needs_others: bool = False
-    misses: tuple[NearMiss, ...] = ()
+    misses: tuple[SkippedNearMiss, ...] = ()
 
 
-Chunk = Sequence[Candidate]
+Chunk = Sequence[CandidateFile]

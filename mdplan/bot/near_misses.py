@@ -21,7 +21,7 @@ _SHOWN: Final = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NearMiss:
+class SkippedNearMiss:
     """A section nearly of the name that the edit at `asked` of a manifest gives: in `file`, on `line`."""
 
     asked: Path
@@ -31,7 +31,7 @@ class NearMiss:
     found: tuple[str, ...]
 
 
-def near_miss(operation: Operation, problem: Diagnostic, asked: Path, file: str) -> NearMiss | None:
+def near_miss(operation: Operation, problem: Diagnostic, asked: Path, file: str) -> SkippedNearMiss | None:
     """What `problem`, which says that the section of `operation` is not there, knows of a similar one."""
     # The problem means that there is no such section to remove; for other edits it is an error.
     if Code.SECTION_NOT_FOUND not in operation.satisfied_by or problem.code is not Code.SECTION_NOT_FOUND:
@@ -41,13 +41,15 @@ def near_miss(operation: Operation, problem: Diagnostic, asked: Path, file: str)
     for candidate in problem.candidates:
         found = candidate.heading_path[-len(wanted) :]
         if wanted and _is_like(wanted, found):
-            return NearMiss(asked=asked, file=file, line=candidate.start_line, wanted=wanted, found=found)
+            return SkippedNearMiss(
+                asked=asked, file=file, line=candidate.start_line, wanted=wanted, found=found
+            )
     return None
 
 
-def near_miss_warnings(misses: Iterable[NearMiss], loaded: LoadedManifest) -> list[Diagnostic]:
+def near_miss_warnings(misses: Iterable[SkippedNearMiss], loaded: LoadedManifest) -> list[Diagnostic]:
     """A warning for each edit of the manifest that has `misses`, about the first of them and their number."""
-    of_edits: dict[Path, list[NearMiss]] = {}
+    of_edits: dict[Path, list[SkippedNearMiss]] = {}
     for miss in misses:
         of_edits.setdefault(miss.asked, []).append(miss)
     return [

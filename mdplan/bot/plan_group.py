@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mdplan.bot.file_planner import FilePlanner
-from mdplan.bot.job import Candidate, Verdict
-from mdplan.bot.selector import Selected
+from mdplan.bot.job import CandidateFile, FileStatus
+from mdplan.bot.selector import SelectedEdits
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.plan import Plan
 from mdplan.planning.replan.merge_plans import to_join
@@ -14,22 +14,22 @@ from mdplan.planning.replan.plan_result import Planned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Joint:
+class GroupPlan:
     """What came of it: no plan where nothing changes. `refused` has the problems of files, by path."""
 
     plan: Plan | None
     diff: bytes
     refused: Mapping[str, Problems]
-    verdicts: Mapping[Verdict, int]
+    verdicts: Mapping[FileStatus, int]
 
 
-def plan_jointly(planner: FilePlanner, together: Sequence[Candidate], *, keeps_going: bool) -> Joint:
-    """The plan of the files `together`; with `keeps_going` without those that have problems."""
+def plan_group(planner: FilePlanner, together: Sequence[CandidateFile], *, keep_going: bool) -> GroupPlan:
+    """The plan of the files `together`; with `keep_going` without those that have problems."""
     refused: dict[str, Problems] = {}
-    selected: dict[str, Selected] = {}
+    selected: dict[str, SelectedEdits] = {}
     for candidate in together:
         found = planner.open_edits(candidate)
-        if isinstance(found, Selected):
+        if isinstance(found, SelectedEdits):
             selected[candidate.path] = found
         elif found is not None:
             refused[candidate.path] = found
@@ -39,31 +39,31 @@ def plan_jointly(planner: FilePlanner, together: Sequence[Candidate], *, keeps_g
             return _made(planned, selected, refused, len(together))
         by_file = _by_file(planner, planned, selected)
         refused |= by_file
-        if not keeps_going:
+        if not keep_going:
             break
         for path in by_file:
             del selected[path]
-    return Joint(plan=None, diff=b"", refused=refused, verdicts={Verdict.REFUSED: len(refused)})
+    return GroupPlan(plan=None, diff=b"", refused=refused, verdicts={FileStatus.REFUSED: len(refused)})
 
 
 def _made(
-    planned: Planned, selected: Mapping[str, Selected], refused: Mapping[str, Problems], count: int
-) -> Joint:
+    planned: Planned, selected: Mapping[str, SelectedEdits], refused: Mapping[str, Problems], count: int
+) -> GroupPlan:
     changed = sum(not change.is_no_op for change in planned.plan.files if change.path in selected)
-    return Joint(
+    return GroupPlan(
         plan=None if planned.plan.is_no_op else to_join(planned.plan),
         diff=planned.diff,
         refused=refused,
         verdicts={
-            Verdict.CHANGES: changed,
-            Verdict.REFUSED: len(refused),
-            Verdict.HOLDS: count - changed - len(refused),
+            FileStatus.CHANGES: changed,
+            FileStatus.REFUSED: len(refused),
+            FileStatus.HOLDS: count - changed - len(refused),
         },
     )
 
 
 def _by_file(
-    planner: FilePlanner, problems: Problems, selected: Mapping[str, Selected]
+    planner: FilePlanner, problems: Problems, selected: Mapping[str, SelectedEdits]
 ) -> dict[str, Problems]:
     """`problems` by the file whose edits have them; those of no file count for all."""
     owners = [(path, number) for path, each in selected.items() for number in range(len(each.paths))]

@@ -13,7 +13,7 @@ _MOST_KEPT: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class OnceRead(Workspace):
+class ReadOnceWorkspace(Workspace):
     """The roots of another workspace; what was read stays in `kept`.
 
     So what a manifest's conditions saw is what its edits are planned on. Few files are kept at a time.
@@ -23,7 +23,7 @@ class OnceRead(Workspace):
     kept: dict[FileName, FileBytes | Diagnostic] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def over(cls, workspace: Workspace) -> "OnceRead":
+    def over(cls, workspace: Workspace) -> "ReadOnceWorkspace":
         """`workspace`, read once."""
         return cls(workspace.roots, workspace.read)
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
-from mdplan.bot.byte_prefilter import RawText
-from mdplan.bot.job import Candidate
-from mdplan.bot.manifest.conditions import Facts, holds, may_hold
-from mdplan.bot.manifest.expansion import FilledEdit, Misplaced, expanded
+from mdplan.bot.byte_prefilter import BytePrefilter
+from mdplan.bot.job import CandidateFile
+from mdplan.bot.manifest.conditions import FileFacts, is_met, may_be_met
+from mdplan.bot.manifest.expansion import FilledEdit, ManifestProblem, expand_edits
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.manifest.model import Rule
 from mdplan.bot.manifest.placeholders import Values, has_placeholder, misuse
@@ -28,7 +28,7 @@ from mdplan.text.source import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class SelectedEdits:
     """What is asked of one file: a batch of that file alone, and where in the manifest its edits stand."""
 
     batch: Batch
@@ -36,7 +36,7 @@ class Selected:
 
 
 @dataclass(frozen=True)
-class _Looked:
+class _InspectedFile:
     """A file as it is; `data` is None where there is none."""
 
     documents: Documents
@@ -60,17 +60,17 @@ class _Looked:
         )
         if not with_front_matter:
             return values
-        return values.having(frontMatter=as_json(Facts(outline, values).front_matter[1]))
+        return values.having(frontMatter=as_json(FileFacts(outline, values).front_matter[1]))
 
 
 @dataclass(frozen=True)
-class Selecting:
+class Selector:
     """Selects what the manifest `loaded` asks of files of `documents`."""
 
     loaded: LoadedManifest
     documents: Documents
 
-    def select(self, candidate: Candidate) -> Selected | Problems | None:
+    def select(self, candidate: CandidateFile) -> SelectedEdits | Problems | None:
         """What is asked of `candidate`; None where nothing is, or all of it holds.
 
         Errors: those of reading, of conditions and placeholders, and of the door.
@@ -85,7 +85,7 @@ class Selecting:
         if isinstance(shape, Diagnostic):
             return (shape,)
         data = None if isinstance(read, Diagnostic) else read.data
-        looked = _Looked(
+        looked = _InspectedFile(
             self.documents, name, data, shape.get("encoding"), shape.get("format"), self.loaded.values
         )
         edits: list[FilledEdit] = []
@@ -95,7 +95,7 @@ class Selecting:
                 match found:
                     case FilledEdit():
                         edits.append(found)
-                    case Misplaced():
+                    case ManifestProblem():
                         problems.append(self._of_manifest(found, candidate.path))
                     case Diagnostic():
                         problems.append(found.at(file=candidate.path))
@@ -104,7 +104,7 @@ class Selecting:
             candidate.path, shape, self._open_edits(edits, looked)
         )
 
-    def _shape(self, candidate: Candidate) -> dict[str, str] | Diagnostic:
+    def _shape(self, candidate: CandidateFile) -> dict[str, str] | Diagnostic:
         """Encoding and format of a file, as its rules give them."""
         shape: dict[str, str] = {}
         for number in candidate.rules:
@@ -112,7 +112,7 @@ class Selecting:
             for field, value in (("encoding", rule.encoding), ("format", rule.format)):
                 if value is not None and shape.setdefault(field, value) != value:
                     other = misuse(f"`{candidate.path}` has another {field} in another rule", "give it once")
-                    return self._of_manifest(Misplaced(other, ("files", number, field)), candidate.path)
+                    return self._of_manifest(ManifestProblem(other, ("files", number, field)), candidate.path)
         return shape
 
     def of_manifest(self, problem: Diagnostic, path: Path) -> Diagnostic:
@@ -122,9 +122,9 @@ class Selecting:
         return replace(problem, message=f"{problem.message} (asked for at {where})", edit_index=None)
 
     def _asked(
-        self, rule: Rule, path: Path, looked: _Looked
-    ) -> Iterator[FilledEdit | Misplaced | Diagnostic]:
-        if looked.data is not None and not self._may_apply(rule, RawText(looked.data, looked.encoding)):
+        self, rule: Rule, path: Path, looked: _InspectedFile
+    ) -> Iterator[FilledEdit | ManifestProblem | Diagnostic]:
+        if looked.data is not None and not self._may_apply(rule, BytePrefilter(looked.data, looked.encoding)):
             return
         outline = looked.outline
         if isinstance(outline, Diagnostic):
@@ -132,12 +132,12 @@ class Selecting:
             return
         values = looked.values(outline, with_front_matter=path[1] in self._asking_front_matter)
         if rule.when is not None:
-            answer = holds(rule.when, Facts(outline, values), (*path, "when"))
+            answer = is_met(rule.when, FileFacts(outline, values), (*path, "when"))
             if answer is not True:
-                if isinstance(answer, Misplaced):
+                if isinstance(answer, ManifestProblem):
                     yield answer
                 return
-        yield from expanded(rule.edits, values, (*path, "edits"))
+        yield from expand_edits(rule.edits, values, (*path, "edits"))
 
     @cached_property
     def _asking_front_matter(self) -> frozenset[int]:
@@ -146,13 +146,13 @@ class Selecting:
             number for number, rule in enumerate(self.loaded.manifest.files) if _FRONT_MATTER in str(rule)
         )
 
-    def _may_apply(self, rule: Rule, raw: RawText) -> bool:
+    def _may_apply(self, rule: Rule, raw: BytePrefilter) -> bool:
         """Whether `rule` can have anything to do in a file of these bytes."""
-        if rule.when is not None and not may_hold(rule.when, raw, self.loaded.values):
+        if rule.when is not None and not may_be_met(rule.when, raw, self.loaded.values):
             return False
         return any(_may_match(edit, raw) for edit in rule.edits)
 
-    def _open_edits(self, edits: list[FilledEdit], looked: _Looked) -> list[FilledEdit]:
+    def _open_edits(self, edits: list[FilledEdit], looked: _InspectedFile) -> list[FilledEdit]:
         """`edits` without those of the file as a whole that hold already."""
 
         def is_there(path: str) -> bool:
@@ -172,23 +172,25 @@ class Selecting:
 
     def _as_batch(
         self, path: str, shape: Mapping[str, str], edits: list[FilledEdit]
-    ) -> Selected | Problems | None:
+    ) -> SelectedEdits | Problems | None:
         if not edits:
             return None
         file: dict[str, Any] = {"file": path, **shape, "edits": [each.edit for each in edits]}
         batch = read_batch({"files": [file], **self.loaded.manifest.options})
         if isinstance(batch, Batch):
-            return Selected(batch, tuple(each.path for each in edits))
+            return SelectedEdits(batch, tuple(each.path for each in edits))
         placed = (
             self._of_manifest(
-                Misplaced(problem, edits[problem.edit_index].path if problem.edit_index is not None else ()),
+                ManifestProblem(
+                    problem, edits[problem.edit_index].path if problem.edit_index is not None else ()
+                ),
                 path,
             )
             for problem in batch
         )
         return tuple(dict.fromkeys(placed))
 
-    def _of_manifest(self, misplaced: Misplaced, path: str) -> Diagnostic:
+    def _of_manifest(self, misplaced: ManifestProblem, path: str) -> Diagnostic:
         """What is wrong with the manifest, found when it was filled in for the file `path`."""
         return replace(
             misplaced.problem,
@@ -199,7 +201,7 @@ class Selecting:
         )
 
 
-def _may_match(edit: Mapping[str, Any], raw: RawText) -> bool:
+def _may_match(edit: Mapping[str, Any], raw: BytePrefilter) -> bool:
     """Whether `edit` may find what it looks for; the bytes alone can tell that it does not."""
     model = _operation(edit)
     text = model.required_text(edit) if model is not None else None

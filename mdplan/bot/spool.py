@@ -8,7 +8,7 @@ _IN_MEMORY: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class SpoolEntry:
     """Where bytes are in a spool."""
 
     start: int
@@ -22,15 +22,15 @@ class Spool:
         self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 (it is closed with its owner)
         self._end = 0
 
-    def put(self, data: bytes) -> Put:
+    def put(self, data: bytes) -> SpoolEntry:
         """Put `data` aside."""
         self._file.seek(self._end)
         self._file.write(data)
-        put = Put(self._end, len(data))
+        put = SpoolEntry(self._end, len(data))
         self._end += len(data)
         return put
 
-    def get(self, put: Put) -> bytes:
+    def get(self, put: SpoolEntry) -> bytes:
         """What was put aside there."""
         self._file.seek(put.start)
         return self._file.read(put.length)

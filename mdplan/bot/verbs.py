@@ -5,9 +5,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from mdplan.bot.bot import Bot, How, Made
+from mdplan.bot.bot import Bot, BotResult, RunOptions
 from mdplan.bot.bot_report import BotReport
-from mdplan.bot.job import Folders, Job, Verdict
+from mdplan.bot.job import FileStatus, FolderTree, Job
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.diagnostics import Problems, Severity
 from mdplan.engine.engine import Engine
@@ -23,7 +23,7 @@ class Proposal:
     """What a manifest would do: the report, and the plan; None where there is nothing to do, or a refusal."""
 
     report: BotReport
-    made: Made
+    made: BotResult
 
     @property
     def plan(self) -> Plan | None:
@@ -40,7 +40,7 @@ class Proposal:
 
 
 @contextmanager
-def proposed(engine: Engine, loaded: LoadedManifest, how: How, *, keeps: bool) -> Iterator[Proposal]:
+def propose(engine: Engine, loaded: LoadedManifest, how: RunOptions, *, keeps: bool) -> Iterator[Proposal]:
     """What the manifest `loaded` would do to the files of `engine`; `keeps` stores the plan under its ID.
 
     Raises `StorageRefused` as `Bot.plan` does.
@@ -53,10 +53,10 @@ def proposed(engine: Engine, loaded: LoadedManifest, how: How, *, keeps: bool) -
         yield Proposal(report=engine.recovery.beside(report), made=made)
 
 
-def apply_manifest(engine: Engine, loaded: LoadedManifest, how: How) -> BotReport:
+def apply_manifest(engine: Engine, loaded: LoadedManifest, how: RunOptions) -> BotReport:
     """Plan what `loaded` asks, and commit it: all files or none.
 
-    With `how.keeps_going` the files that can be planned. Raises `StorageRefused` as `Bot.plan` does. Errors:
+    With `how.keep_going` the files that can be planned. Raises `StorageRefused` as `Bot.plan` does. Errors:
     those of planning; STALE_BASE where a file moved on meanwhile; those of the commit.
     """
     # What a commit left half done is no base to plan on.
@@ -67,20 +67,20 @@ def apply_manifest(engine: Engine, loaded: LoadedManifest, how: How) -> BotRepor
         return with_recovered(bot_report(made, {}), recovered)
     # The diff is shown by nobody.
     made.found.diffs.clear()
-    how.tell("committing", {"files": len(made.plan.files), "planId": made.plan.plan_id})
+    how.on_event("committing", {"files": len(made.plan.files), "planId": made.plan.plan_id})
     committed = engine.commit(made.plan)
     if not committed.ok:
         return with_recovered(replace(bot_report(made, _as_fields(committed)), ok=False), recovered)
     transaction = committed.receipt.transaction if committed.receipt is not None else None
-    how.tell("committed", {"transaction": transaction})
+    how.on_event("committed", {"transaction": transaction})
     return with_recovered(bot_report(made, _as_fields(committed)), recovered)
 
 
-def _bot(engine: Engine, loaded: LoadedManifest, how: How) -> Bot:
-    return Bot(Job(tree=Folders.of(engine.workspace), settings=engine.settings, loaded=loaded), how)
+def _bot(engine: Engine, loaded: LoadedManifest, how: RunOptions) -> Bot:
+    return Bot(Job(tree=FolderTree.of(engine.workspace), settings=engine.settings, loaded=loaded), how)
 
 
-def bot_report(made: Made, committed: dict[str, Any]) -> BotReport:
+def bot_report(made: BotResult, committed: dict[str, Any]) -> BotReport:
     """The report on `made`, with what is known of its commit."""
     found = made.found
     known = committed
@@ -97,10 +97,10 @@ def bot_report(made: Made, committed: dict[str, Any]) -> BotReport:
     return BotReport(
         **known,
         files_named=found.named,
-        files_left_out=found.verdicts[Verdict.LEFT_OUT],
-        files_hold=found.verdicts[Verdict.HOLDS],
-        files_changed=found.verdicts[Verdict.CHANGES],
-        files_refused=found.verdicts[Verdict.REFUSED],
+        files_left_out=found.verdicts[FileStatus.LEFT_OUT],
+        files_hold=found.verdicts[FileStatus.HOLDS],
+        files_changed=found.verdicts[FileStatus.CHANGES],
+        files_refused=found.verdicts[FileStatus.REFUSED],
     )
 
 

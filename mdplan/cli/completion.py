@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mdplan.markdown.outline.outline import Outline
     from mdplan.storage.workspace import Workspace
 
-Offer: TypeAlias = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 _PREFIX: Final = "sha256-"
 _DIGITS: Final = 16
 _NEWEST: Final = 30
@@ -137,7 +137,7 @@ def _plans(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]
     library = PlanLibrary(*opened, Settings().plans_kept_days)
     # Digits are enough for every command, so who began with them goes on with them.
     prefix = _PREFIX if _PREFIX.startswith(incomplete[: len(_PREFIX)]) else ""
-    for stored, _ in library.waiting()[:_NEWEST]:
+    for stored, _ in library.pending()[:_NEWEST]:
         loaded = library.load(stored.plan_id)
         if not isinstance(loaded, Diagnostic) and not loaded[0].is_no_op:
             digits = stored.plan_id.removeprefix(_PREFIX)[:_DIGITS]

@@ -10,7 +10,7 @@ from mdplan.text.visible_text import escaped, escaped_but_for_colours, escaped_j
 
 
 @dataclass(frozen=True, slots=True)
-class Ink:
+class Style:
     """Colours for one stream, or none."""
 
     on: bool
@@ -28,7 +28,7 @@ class Ink:
         return _styled(text, colour, bold=True) if self.on else text
 
 
-NO_INK: Final = Ink(on=False)
+NO_STYLE: Final = Style(on=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +41,8 @@ class Console:
 
     as_json: bool
     quiet: bool
-    out: Ink
-    err: Ink
+    out: Style
+    err: Style
     diff_is_for_people: bool
 
     @classmethod
@@ -58,8 +58,8 @@ class Console:
         return cls(
             as_json=as_json,
             quiet=quiet,
-            out=Ink(_is_coloured(color, environment, is_terminal=out_is_terminal)),
-            err=Ink(_is_coloured(color, environment, is_terminal=err_is_terminal)),
+            out=Style(_is_coloured(color, environment, is_terminal=out_is_terminal)),
+            err=Style(_is_coloured(color, environment, is_terminal=err_is_terminal)),
             diff_is_for_people=out_is_terminal or color == "always",
         )
 
@@ -103,7 +103,7 @@ class Console:
             tell(text, self.err)
 
 
-def tell(text: str, ink: Ink = NO_INK) -> None:
+def tell(text: str, ink: Style = NO_STYLE) -> None:
     """Write `text` to standard error, with a line end. That nobody can read it is no reason to fail."""
     try:
         _write(sys.stderr, _encoded(sys.stderr, text + "\n", ink))
@@ -137,7 +137,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and not stream.closed and stream.isatty()
 
 
-def _encoded(stream: TextIO | None, text: str, ink: Ink) -> bytes:
+def _encoded(stream: TextIO | None, text: str, ink: Style) -> bytes:
     """`text` for people. All of it goes through here: nothing but colours steers a terminal.
 
     Text of files has its colours escaped before, by `shown` or `escaped`.

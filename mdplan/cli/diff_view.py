@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from mdplan.cli.console import Ink
+from mdplan.cli.console import Style
 from mdplan.text.visible_text import escaped
 
 _HUNK: Final = re.compile(rb"@@ -\d+,(\d+) \+\d+,(\d+) @@")
@@ -12,7 +12,7 @@ _FILE: Final = b"diff --git "
 _COLOURS: Final = {"-": "red", "+": "green", "\\": "bright_black"}
 
 
-def diff_for_people(diff: bytes, ink: Ink) -> str:
+def diff_for_people(diff: bytes, ink: Style) -> str:
     r"""`diff` as text for a terminal.
 
     Bytes that are not UTF-8 show as ``\xNN``. Where all lines of a file's hunks end in CRLF, the CR is left
@@ -55,7 +55,7 @@ def _rows(file: list[bytes]) -> Iterator[tuple[bytes, bool]]:
             yield line, line.startswith(b"\\")
 
 
-def _line(line: bytes, ink: Ink, *, in_hunk: bool, hide_cr: bool) -> str:
+def _line(line: bytes, ink: Style, *, in_hunk: bool, hide_cr: bool) -> str:
     if in_hunk and hide_cr:
         line = line.removesuffix(b"\r")
     text = escaped(line.decode("utf-8", "backslashreplace"))

@@ -2,14 +2,14 @@
 
 from datetime import datetime
 
-from mdplan.cli.console import Ink, shown
+from mdplan.cli.console import Style, shown
 from mdplan.cli.report_view import counted
 from mdplan.reports.history import HistoryReport, TransactionEntry
 
 _FILES_NAMED = 2
 
 
-def history_text(report: HistoryReport, file: str | None, ink: Ink) -> str:
+def history_text(report: HistoryReport, file: str | None, ink: Style) -> str:
     """One line for each transaction of `report`, which are those of `file` alone, if it is given."""
     if not report.transactions:
         what = (
@@ -23,7 +23,7 @@ def history_text(report: HistoryReport, file: str | None, ink: Ink) -> str:
     return "".join(line + "\n" for line in (*lines, *_foreign_lines(report, ink)))
 
 
-def _foreign_lines(report: HistoryReport, ink: Ink) -> list[str]:
+def _foreign_lines(report: HistoryReport, ink: Style) -> list[str]:
     listed, total = report.foreign or (), report.foreign_total or 0
     lines = [f"{ink.paint(entry.transaction, 'yellow')}  (foreign: ignored)" for entry in listed]
     if total > len(lines):
@@ -31,7 +31,7 @@ def _foreign_lines(report: HistoryReport, ink: Ink) -> list[str]:
     return lines
 
 
-def transaction_text(entry: TransactionEntry, ink: Ink) -> str:
+def transaction_text(entry: TransactionEntry, ink: Style) -> str:
     """One transaction: its ID, when it was, its files, and what became of it."""
     added = sum(file.lines_added for file in entry.files)
     removed = sum(file.lines_removed for file in entry.files)

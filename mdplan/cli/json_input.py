@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 from click.core import ParameterSource
 
-from mdplan.cli.completion import Offer
+from mdplan.cli.completion import Completion
 from mdplan.diagnostics import Diagnostic
 from mdplan.field_names import snake_case
 
@@ -22,7 +22,7 @@ _OVERRIDES: Final = {
 }
 
 
-def batch_argument(name: str = "batch", offer: Offer | None = None) -> Callable[[Decorated], Decorated]:
+def batch_argument(name: str = "batch", offer: Completion | None = None) -> Callable[[Decorated], Decorated]:
     """Give a command its BATCH, or what `name` says: a file, or standard input when it is - or left out.
 
     The tab key finds files, or what `offer` gives.

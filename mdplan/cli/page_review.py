@@ -51,7 +51,7 @@ def refuse_page_options(instead: str) -> None:
 def review_on_page(session: Session, plan: str | None, options: PageOptions) -> Exit:
     """Serve the page, opened at `plan`, until a signal ends it. Gives the exit code."""
     from mdplan.cli.browser import open_in_browser
-    from mdplan.engine.reviews import Reviewing
+    from mdplan.engine.reviews import ReviewService
     from mdplan.plan import Plan
     from mdplan.web.serving import serve_page
 
@@ -70,4 +70,4 @@ def review_on_page(session: Session, plan: str | None, options: PageOptions) -> 
         if not options.no_browser:
             open_in_browser(link + at, os.environ)
 
-    return Exit(serve_page(Reviewing(engine), options.host, options.port, tell))
+    return Exit(serve_page(ReviewService(engine), options.host, options.port, tell))

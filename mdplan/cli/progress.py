@@ -10,13 +10,13 @@ from mdplan.cli.console import tell
 from mdplan.text.visible_text import escaped_json
 
 CHOICES: Final = ("auto", "bar", "jsonl", "none")
-Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]
+EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 Line: TypeAlias = Callable[[int, int], str]
 _WIDTH: Final = 30
 _CLEAR: Final = "\r\033[K"
 
 
-def listener(choice: str, *, quiet: bool, coloured: bool) -> Tell:
+def progress_listener(choice: str, *, quiet: bool, coloured: bool) -> EventListener:
     """What hears of the steps of long work; `choice` is one of `CHOICES`, auto is a bar on a terminal.
 
     There rich draws the bar if it is installed; it is `coloured` or not.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from mdplan.cli.console import Ink, shown
+from mdplan.cli.console import Style, shown
 from mdplan.diagnostics import Candidate, Diagnostic, Severity
 from mdplan.reports.plan import FileReport, PlanReport
 
@@ -14,7 +14,7 @@ _PROBLEMS_LISTED: Final = 100
 _TOOL: Final = re.compile(r"\bmd_(stat|read|search|validate|apply|history)\b")
 
 
-def problem_texts(problems: Iterable[Diagnostic], ink: Ink) -> Iterator[str]:
+def problem_texts(problems: Iterable[Diagnostic], ink: Style) -> Iterator[str]:
     """`problems` as `problem_text` says them: what many files share once, and no more than a person reads."""
     shared: dict[object, list[Diagnostic]] = {}
     for number, problem in enumerate(problems):
@@ -29,7 +29,7 @@ def problem_texts(problems: Iterable[Diagnostic], ink: Ink) -> Iterator[str]:
         yield f"and {more} more; `--json` lists all of them"
 
 
-def problem_text(problem: Diagnostic, ink: Ink, other_files: Sequence[str] = ()) -> str:
+def problem_text(problem: Diagnostic, ink: Style, other_files: Sequence[str] = ()) -> str:
     """`problem` as an error or a warning: what, where, the next step, and the places that were meant.
 
     `other_files` have it, too.
@@ -67,7 +67,7 @@ def plan_size(report: PlanReport) -> str:
     return f"{files}, {edits}: +{added} -{removed} lines"
 
 
-def file_list(files: Sequence[FileReport], ink: Ink) -> str:
+def file_list(files: Sequence[FileReport], ink: Style) -> str:
     """The changed ones of several `files`, with lines added and removed; nothing for a single one."""
     changed = [file for file in files if file.changed]
     if len(changed) < 2:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from mdplan.cli.console import Ink, shown
+from mdplan.cli.console import Style, shown
 from mdplan.cli.report_view import counted, problem_text
 from mdplan.review.plan_review import (
     ChangeKind,
@@ -26,7 +26,7 @@ _BLANKS: Final = {" ": "·", "\t": "→"}
 _EDITS_NAMED: Final = 5
 
 
-def plan_text(opened: "OpenPlan", ink: Ink) -> str:
+def plan_text(opened: "OpenPlan", ink: Style) -> str:
     """A whole plan: its warnings, then every file that changes. Files whose text is gone say so."""
     parts = [warnings_text(opened.review, ink)]
     for file in opened.review.changed_files:
@@ -38,12 +38,12 @@ def plan_text(opened: "OpenPlan", ink: Ink) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def warnings_text(review: PlanReview, ink: Ink) -> str:
+def warnings_text(review: PlanReview, ink: Style) -> str:
     """The warnings of a plan, each as a paragraph; nothing where there are none."""
     return "".join(problem_text(warning, ink) + "\n" for warning in review.warnings)
 
 
-def file_text(review: PlanReview, file: FileReview, ink: Ink) -> str:
+def file_text(review: PlanReview, file: FileReview, ink: Style) -> str:
     """One file with its hunks."""
     head = [ink.bold(file_title(file)), *(f"  {ink.paint(shown(note), 'yellow')}" for note in file.notes)]
     hunks = [hunk_text(review, file, hunk, ink) for hunk in file.hunks]
@@ -59,7 +59,7 @@ def file_title(file: FileReview) -> str:
 
 
 def hunk_text(
-    review: PlanReview, file: FileReview, hunk: ReviewedHunk, ink: Ink, of: int | None = None
+    review: PlanReview, file: FileReview, hunk: ReviewedHunk, ink: Style, of: int | None = None
 ) -> str:
     """One hunk under its header, with the section it is in and the edits that made it.
 
@@ -97,7 +97,7 @@ def edit_text(edit: ReviewedEdit) -> str:
     return ": ".join([parts[0], ", ".join(parts[1:])]) if parts[1:] else parts[0]
 
 
-def _line(line: ReviewedLine, ink: Ink, *, shows_end: bool, stands_back: bool) -> str:
+def _line(line: ReviewedLine, ink: Style, *, shows_end: bool, stands_back: bool) -> str:
     colour = "bright_black" if stands_back else _COLOURS.get(line.sign)
     end = "\\r" if shows_end and line.line_end == "\r\n" else ""
     if colour is None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from mdplan.cli.console import Ink, shown
+from mdplan.cli.console import Style, shown
 from mdplan.cli.report_view import counted, problem_text
 from mdplan.cli.review_text import edit_text, file_title, hunk_text, warnings_text
 from mdplan.review.plan_review import FileReview, PlanReview, ReviewedEdit
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from mdplan.engine.reviews import OpenPlan
 
 # Asks a question and gives the line that is typed; None at the end of the input.
-Asked = Callable[[str], str | None]
-Told = Callable[[str], None]
+AskFunction = Callable[[str], str | None]
+WriteFunction = Callable[[str], None]
 
 _HELP: Final = """\
 y - accept this edit
@@ -37,7 +37,7 @@ class Choices:
     comments: dict[int, str] = field(default_factory=dict)
 
 
-def choose_edits(opened: "OpenPlan", ask: Asked, tell: Told, ink: Ink) -> Choices | None:
+def choose_edits(opened: "OpenPlan", ask: AskFunction, tell: WriteFunction, ink: Style) -> Choices | None:
     """Show the edits of a plan one after the other, and ask for each; None when the person quits.
 
     A plan that is accepted whole or not at all is asked for once.
@@ -75,7 +75,7 @@ def choose_edits(opened: "OpenPlan", ask: Asked, tell: Told, ink: Ink) -> Choice
     return choices
 
 
-def _answer(ask: Asked, tell: Told, question: str) -> str | None:
+def _answer(ask: AskFunction, tell: WriteFunction, question: str) -> str | None:
     """One of the keys; None at the end of the input."""
     while True:
         line = ask(question)
@@ -87,13 +87,13 @@ def _answer(ask: Asked, tell: Told, question: str) -> str | None:
         tell(_HELP)
 
 
-def _comment(ask: Asked, choices: Choices, edit: ReviewedEdit) -> None:
+def _comment(ask: AskFunction, choices: Choices, edit: ReviewedEdit) -> None:
     line = ask(f"Comment on edit {edit.index}: ")
     if line is not None:
         choices.comments[edit.index] = line.strip()
 
 
-def _edit(opened: "OpenPlan", edit: ReviewedEdit, ink: Ink) -> str:
+def _edit(opened: "OpenPlan", edit: ReviewedEdit, ink: Style) -> str:
     """One edit with every hunk that it has a part in, and its warnings."""
     parts = ["\n" + ink.bold(edit_text(edit)) + "\n"]
     parts += [problem_text(warning, ink) + "\n" for warning in edit.result.warnings]
@@ -104,7 +104,7 @@ def _edit(opened: "OpenPlan", edit: ReviewedEdit, ink: Ink) -> str:
     return "".join(parts)
 
 
-def _derived(opened: "OpenPlan", ink: Ink) -> str:
+def _derived(opened: "OpenPlan", ink: Style) -> str:
     """What follows from the edits, which nobody is asked about: links that the engine rewrites."""
     review: PlanReview = opened.review
     indexes = [file.index for file in review.files if file.references_updated]

@@ -67,14 +67,16 @@ class OutlinedFiles:
         self.outlines.keep(key, outline)
         return outline
 
-    def expect(self, path: str, outline: Outline, encoding: str | None, given_format: str | None) -> None:
+    def prime_cache(
+        self, path: str, outline: Outline, encoding: str | None, given_format: str | None
+    ) -> None:
         """Keep `outline` for who opens `path` when that is its content; the rest is as in `open`."""
         source = outline.source
         # What a file is may follow from its text, and an edit may change that.
         if document_format(path, source.text, given_format) is outline.format:
             self.outlines.keep((path, encoding, given_format), outline)
 
-    def timely(self, file: str, look: Callable[[], _Found], count: int = 1) -> _Found | Diagnostic:
+    def with_timeout(self, file: str, look: Callable[[], _Found], count: int = 1) -> _Found | Diagnostic:
         """What `look` finds in `file`, or in so many files. Errors: PARSE_TIMEOUT."""
         seconds = self.limits.parse_seconds
         try:

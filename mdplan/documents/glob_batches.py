@@ -17,7 +17,7 @@ _GLOB: Final = "glob"
 _OF_ONE_FILE: Final = ("file", "baseSha256")
 
 
-def read_globbed(data: object, workspace: Workspace, limits: Limits) -> Batch | Problems:
+def expand_globs(data: object, workspace: Workspace, limits: Limits) -> Batch | Problems:
     """The batch in `data`, as `read_batch` reads it; a file may be named by `glob` in place of `file`.
 
     Each file of `workspace` that matches, and that git does not ignore, gets the same edits. Errors: those of

@@ -17,7 +17,7 @@ from mdplan.storage.fs.root import Root
 from mdplan.text.source import Source
 
 
-class LinkedFiles:
+class LinkIndex:
     """The files of `root`, read through `documents` with its limits.
 
     Each folder is listed once. What git ignores is no place where links are looked for.
@@ -31,7 +31,7 @@ class LinkedFiles:
         self._anchors: dict[str, frozenset[str] | None] = {}
 
     @classmethod
-    def beside(cls, file: SnapshotFile, documents: OutlinedFiles) -> "LinkedFiles":
+    def beside(cls, file: SnapshotFile, documents: OutlinedFiles) -> "LinkIndex":
         """The files of the root that `file` of `documents` lies in."""
         name = documents.workspace.locate(file.path)
         assert isinstance(name, FileName), "the files of a snapshot were located before"

@@ -81,7 +81,7 @@ class Documents(OutlinedFiles):
         problems = (self._too_large(built) for built in made.files)
         return tuple(problem for problem in problems if problem is not None) or made
 
-    def found_of(self, plan: Plan) -> list[FoundFile] | Problems:
+    def read_current(self, plan: Plan) -> list[FoundFile] | Problems:
         """The files of `plan` as they are now, in its order. Errors: those of reading."""
         found: list[FoundFile] = []
         problems: list[Diagnostic] = []
@@ -108,16 +108,16 @@ class Documents(OutlinedFiles):
         """
         return all(map(self._is_base, files))
 
-    def timely_of(self, plan: Plan, look: Callable[[], _Found]) -> _Found | Problems:
+    def with_timeout_of(self, plan: Plan, look: Callable[[], _Found]) -> _Found | Problems:
         """What `look` finds in the files of `plan`. Errors: PARSE_TIMEOUT."""
-        found = self.timely(plan.files[0].path, look, len(plan.files))
+        found = self.with_timeout(plan.files[0].path, look, len(plan.files))
         return (found,) if isinstance(found, Diagnostic) else found
 
     def stale(self, plan: Plan, found: Sequence[FoundFile]) -> Problems:
         """What is not as `plan` saw it. Errors: those of `stale_files`; PARSE_TIMEOUT."""
-        return self.timely_of(plan, lambda: stale_files(plan, found))
+        return self.with_timeout_of(plan, lambda: stale_files(plan, found))
 
-    def replayed(
+    def replay(
         self,
         plan: Plan,
         paths: Sequence[tuple[str, str | None]],
@@ -129,7 +129,7 @@ class Documents(OutlinedFiles):
 
         Errors: those of `replay`; PARSE_TIMEOUT.
         """
-        return self.timely_of(plan, lambda: replay(plan, paths, bases, with_diff=with_diff))
+        return self.with_timeout_of(plan, lambda: replay(plan, paths, bases, with_diff=with_diff))
 
     def state_of(self, batch: Batch) -> list[tuple[str, str | None]] | None:
         """Path and SHA-256 (None for no file) of every file of `batch` as it is now, in its order.

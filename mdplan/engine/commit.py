@@ -10,7 +10,7 @@ from mdplan.engine.history import CommitFacts, note_of
 from mdplan.engine.plan_library import PlanLibrary
 from mdplan.engine.recovery import with_recovered
 from mdplan.engine.staging import files_to_stage
-from mdplan.engine.undo import Undoing
+from mdplan.engine.undo import UndoService
 from mdplan.plan import Plan
 from mdplan.planning.replan.plan_result import Planned
 from mdplan.planning.replan.replay import Replay
@@ -29,7 +29,7 @@ from mdplan.text.source import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Committing:
+class Committer:
     """Commits of plans on `documents`, each through the `gate`. `clock` gives seconds since the epoch.
 
     `actor` names who commits.
@@ -37,7 +37,7 @@ class Committing:
 
     documents: Documents
     library: PlanLibrary
-    undoing: Undoing
+    undoing: UndoService
     settings: Settings
     clock: Callable[[], float]
     gate: ApprovalGate
@@ -56,7 +56,7 @@ class Committing:
                 report = refusal(ApplyReport, refused.problems)
             return with_recovered(report, [recovered])
 
-    def applied_already(self, lock: RootLock, plan: Plan) -> ApplyReport:
+    def report_already_applied(self, lock: RootLock, plan: Plan) -> ApplyReport:
         """The report on `plan` with the receipt of its commit: its result stands, and from now on for good.
 
         Raises `StorageRefused` when the disk does not confirm that.
@@ -89,7 +89,7 @@ class Committing:
         gate. Raises `StorageRefused`.
         """
         paths = self.documents.relative_paths(plan)
-        replayed = made or self.documents.replayed(plan, paths, bases, with_diff=with_diff)
+        replayed = made or self.documents.replay(plan, paths, bases, with_diff=with_diff)
         if not isinstance(replayed, Replay):
             return refusal(ApplyReport, replayed)
         fields = report_fields(plan, replayed.diff if with_diff else None) | {"rebased": rebased}

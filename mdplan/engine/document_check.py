@@ -12,7 +12,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.snapshot import Documents
 from mdplan.engine.plan_library import PlanLibrary
 from mdplan.engine.plan_request import PlanRequest
-from mdplan.engine.undo import PlannedUndo, Undoing
+from mdplan.engine.undo import PlannedUndo, UndoService
 from mdplan.plan import Plan
 from mdplan.planning.document import is_document, read_document
 from mdplan.planning.replan.guards import other_base
@@ -36,7 +36,7 @@ class DocumentCheck:
     documents: Documents
     library: PlanLibrary
     planner: Planner
-    undoing: Undoing
+    undoing: UndoService
     limits: Limits
 
     def named(self, request: PlanRequest, data: Mapping[str, Any]) -> tuple[Plan, Root] | Diagnostic:
@@ -76,7 +76,7 @@ class DocumentCheck:
         batch = read_batch(request_of(plan, with_bases=True), self.limits) if undone is None else None
         if isinstance(batch, tuple):
             return _DISHONEST
-        found = self.documents.found_of(plan)
+        found = self.documents.read_current(plan)
         if not isinstance(found, list):
             return found[0]
         bare = _without_derived(plan)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.glob_batches import read_globbed
+from mdplan.documents.glob_batches import expand_globs
 from mdplan.documents.snapshot import Documents
 from mdplan.engine.approval import Approval, ApprovalGate, no_approval
 from mdplan.engine.caller import Caller
-from mdplan.engine.commit import Committing
+from mdplan.engine.commit import Committer
 from mdplan.engine.doctor import examine
 from mdplan.engine.document_check import DocumentCheck
 from mdplan.engine.history import History, PastTransaction
@@ -25,7 +25,7 @@ from mdplan.engine.plan_request import PlanRequest, read_plan_request
 from mdplan.engine.planner import Planner
 from mdplan.engine.recovery import Recovery, with_recovered
 from mdplan.engine.stored_plans import StoredPlans
-from mdplan.engine.undo import PlannedUndo, Undoing
+from mdplan.engine.undo import PlannedUndo, UndoService
 from mdplan.plan import Plan
 from mdplan.planning.document import is_document, write_document
 from mdplan.planning.replan.plan_result import Chosen, Draft, Planned
@@ -83,7 +83,7 @@ class Engine:
         self.library = PlanLibrary(workspace, self.past, settings.plans_kept_days)
         self.planner = Planner(self.documents, settings.batch)
         self.stored = StoredPlans(self.documents, self.library)
-        self.undoing = Undoing(self.documents, self.past)
+        self.undoing = UndoService(self.documents, self.past)
         self.document_check = DocumentCheck(
             self.documents, self.library, self.planner.plan, self.undoing, settings.batch
         )
@@ -92,7 +92,7 @@ class Engine:
         self.gate = ApprovalGate.of(
             required=settings.require_approval, own_check=approval, on_pending=caller.on_pending
         )
-        self.committing = Committing(
+        self.committing = Committer(
             documents=self.documents,
             library=self.library,
             undoing=self.undoing,
@@ -161,7 +161,7 @@ class Engine:
 
     def draft(self, data: object, tick: Tick = unheard) -> Draft:
         """The same, with the exact diff and the plan document."""
-        batch = read_globbed(data, self.workspace, self.settings.batch)
+        batch = expand_globs(data, self.workspace, self.settings.batch)
         planned = self.planner.plan(batch, tick) if isinstance(batch, Batch) else batch
         if not isinstance(planned, Planned):
             return Draft(self.recovery.beside(refusal(PlanReport, planned)))
@@ -234,7 +234,7 @@ class Engine:
 
     def write(self, data: object) -> ApplyReport:
         """Plan and commit a batch of a caller with guards of its own. Errors: of planning and storage."""
-        batch = read_globbed(data, self.workspace, self.settings.batch)
+        batch = expand_globs(data, self.workspace, self.settings.batch)
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         try:
@@ -285,7 +285,7 @@ class Engine:
         return examine(self.workspace, self.settings)
 
     def _apply_batch(self, data: object, tick: Tick) -> ApplyReport:
-        batch = read_globbed(data, self.workspace, self.settings.batch)
+        batch = expand_globs(data, self.workspace, self.settings.batch)
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         if batch.dry_run:
@@ -314,7 +314,7 @@ class Engine:
         """Commit what was planned as `seen`; where another writer was faster, what `plan_it` plans now."""
         planned = seen if isinstance(seen, Planned) and self.documents.are_bases(seen.files) else plan_it()
         if isinstance(planned, Plan):
-            return self.committing.applied_already(lock, planned)
+            return self.committing.report_already_applied(lock, planned)
         if not isinstance(planned, Planned):
             return refusal(ApplyReport, planned)
         return self.committing.commit_planned(lock, planned, rebased=planned.rebased)
@@ -342,11 +342,11 @@ class Engine:
         self, lock: RootLock, plan: Plan, *, rebases: bool = False, with_diff: bool = True
     ) -> ApplyReport:
         """Commit `plan` if its files are its bases; if they are its results, it is applied already."""
-        found = self.documents.found_of(plan)
+        found = self.documents.read_current(plan)
         if not isinstance(found, list):
             return refusal(ApplyReport, found)
         if is_applied(plan, found):
-            return self.committing.applied_already(lock, plan)
+            return self.committing.report_already_applied(lock, plan)
         stale = self.documents.stale(plan, found)
         if not stale:
             return self.committing.commit(lock, plan, bases_of(plan, found), with_diff=with_diff)
@@ -366,7 +366,7 @@ class Engine:
         if not isinstance(planned, PlannedUndo):
             return refusal(ApplyReport, planned)
         if planned.is_applied:
-            return self.committing.applied_already(lock, planned.plan)
+            return self.committing.report_already_applied(lock, planned.plan)
         return self.committing.commit(lock, planned.plan, planned.bases, rebased=planned.rebased)
 
     def _plan_undo(self, past: PastTransaction, *, rebases: bool) -> ApplyReport:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.engine.history import History, PastTransaction, changed_paths
-from mdplan.engine.undo import Undoing
+from mdplan.engine.undo import UndoService
 from mdplan.planning.results.summary import file_report
 from mdplan.reports.base import refusal
 from mdplan.reports.history import ForeignTransaction, HistoryReport, TransactionEntry
@@ -21,7 +21,7 @@ from mdplan.text.diff.diff import DiffText
 class HistoryList:
     """Reports on the transactions of `history`."""
 
-    def __init__(self, workspace: Workspace, history: History, undoing: Undoing) -> None:
+    def __init__(self, workspace: Workspace, history: History, undoing: UndoService) -> None:
         """Name files as `workspace` does, and make diffs by `undoing`."""
         self._workspace = workspace
         self._history = history

@@ -11,7 +11,7 @@ from mdplan.storage.journal.state_folder import has_journal
 from mdplan.storage.workspace import Workspace
 
 
-def cut_off(workspace: Workspace) -> list[Diagnostic]:
+def pending_transactions(workspace: Workspace) -> list[Diagnostic]:
     """A warning for every commit in the roots of `workspace` that was cut off. Those of `pending`."""
     found = (problem for root in workspace.roots for problem in _pending(root))
     return [replace(problem, severity=Severity.WARNING) for problem in without_hidden(workspace, found)]

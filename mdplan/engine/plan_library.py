@@ -76,7 +76,7 @@ class PlanLibrary:
         # The ID of a plan of mdplan 0.1 cannot be approved: it does not cover all that it does.
         return (committed, past.root) if plan_id_of(committed) == committed.plan_id else PLAN_OUTDATED
 
-    def waiting(self) -> list[tuple[StoredPlan, Root]]:
+    def pending(self) -> list[tuple[StoredPlan, Root]]:
         """The plans in the stores, with their roots, the last saved first."""
         found = [(plan, root) for root, store in self._stores for plan in store.list_plans()]
         return sorted(found, key=lambda each: (-each[0].saved_at, each[0].plan_id))

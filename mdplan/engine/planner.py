@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.links import LinkedFiles
+from mdplan.documents.links import LinkIndex
 from mdplan.documents.snapshot import Documents
 from mdplan.planning.batch_build import build_files, plan_batch
 from mdplan.planning.build import Built, BuiltFile
@@ -22,7 +22,7 @@ class Planner:
         self,
         documents: Documents,
         limits: Limits,
-        linked_beside: Callable[[SnapshotFile], LinkedFiles] | None = None,
+        linked_beside: Callable[[SnapshotFile], LinkIndex] | None = None,
     ) -> None:
         """Read files through `documents`; a plan has no more files than `limits` allow a batch.
 
@@ -31,7 +31,7 @@ class Planner:
         """
         self._documents = documents
         self._limits = limits
-        self._linked_beside = linked_beside or (lambda file: LinkedFiles.beside(file, documents))
+        self._linked_beside = linked_beside or (lambda file: LinkIndex.beside(file, documents))
 
     def plan(self, batch: Batch, tick: Tick = unheard) -> Planned | Problems:
         """The plan of `batch`, or of the edits of it that are accepted; or all problems.
@@ -39,7 +39,7 @@ class Planner:
         `tick` hears of each file that was read, and then of each that was planned.
         """
         file, count = batch.files[0].file, len(batch.files)
-        planned = self._documents.timely(
+        planned = self._documents.with_timeout(
             file,
             lambda: plan_batch(batch, lambda part: self._build(part, tick if part is batch else unheard)),
             count,
@@ -63,12 +63,12 @@ class Planner:
         made = derive(built_files, batch.update_references, linked)
         made = self._documents.within_limits(made, self._limits) if isinstance(made, Built) else made
         if isinstance(made, Built):
-            self._expect(made.files)
+            self._prime_cache(made.files)
         return made
 
-    def _expect(self, files: Sequence[BuiltFile]) -> None:
+    def _prime_cache(self, files: Sequence[BuiltFile]) -> None:
         """Keep the outlines of results, which the next call will ask for if these are committed."""
         for built in files:
             asked = built.file.requested
             if built.edits and not built.file.is_deleted and built.file.new_path is None:
-                self._documents.expect(built.file.path, built.result, asked.encoding, asked.format)
+                self._documents.prime_cache(built.file.path, built.result, asked.encoding, asked.format)

@@ -36,7 +36,9 @@ def _read_all(files: OutlinedFiles, request: ReadRequest) -> ReadReport:
     results: list[ReadResult] = []
     left = request.max_characters
     for target in request.targets:
-        result = files.timely(target.file, partial(_read, files, target, outlines, left, request.cursor))
+        result = files.with_timeout(
+            target.file, partial(_read, files, target, outlines, left, request.cursor)
+        )
         if isinstance(result, Diagnostic):
             result = ReadResult(file=result.file or target.file, problem=result)
         left -= len(result.content or "")

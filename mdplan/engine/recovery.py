@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Literal, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Severity
-from mdplan.engine.pending import cut_off, without_hidden
+from mdplan.engine.pending import pending_transactions, without_hidden
 from mdplan.reports.history import ForeignFile, ForeignTransaction, HistoryReport, RecoverReport
 from mdplan.reports.plan import ApplyReport, PlanReport, RecoveredTransactions
 from mdplan.storage.fs.errors import StorageRefused
@@ -17,7 +17,7 @@ from mdplan.storage.transaction.foreign import ForeignCommit, foreign_commits
 from mdplan.storage.transaction.recovery import Recovered, pending, recover
 from mdplan.storage.workspace import Workspace
 
-Looking = TypeVar("Looking", bound=PlanReport | HistoryReport)
+FirstArgument = TypeVar("FirstArgument", bound=PlanReport | HistoryReport)
 AnyApplied = TypeVar("AnyApplied", bound=ApplyReport)
 
 
@@ -29,9 +29,9 @@ class Recovery:
         self._workspace = workspace
         self._lock_timeout = lock_timeout
 
-    def beside(self, report: Looking) -> Looking:
+    def beside(self, report: FirstArgument) -> FirstArgument:
         """`report` of a verb that only looks, with a warning for every commit that was cut off."""
-        warnings = cut_off(self._workspace)
+        warnings = pending_transactions(self._workspace)
         return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
 
     def recover_pending(self) -> list[Recovered]:

@@ -41,7 +41,7 @@ _Seen = TypeVar("_Seen")
 class ReviewState(StrEnum):
     """Where a plan stands. A plan that was approved in part is approved; its part is a plan of its own."""
 
-    WAITING = "waiting"
+    PENDING = "waiting"
     APPROVED = "approved"
     REJECTED = "rejected"
     APPLIED = "applied"
@@ -60,7 +60,7 @@ class ReviewEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class DecisionTerms:
     """How a person decides: the version of the decisions that they `saw`, and where.
 
     `overrides` is the explicit wish to approve in spite of a rejection.
@@ -113,7 +113,7 @@ class OpenPlan:
             sides = self._sides(index)
             return look(sides) if isinstance(sides, FileSides) else sides
 
-        found = self.documents.timely(self.plan.files[index].path, seen)
+        found = self.documents.with_timeout(self.plan.files[index].path, seen)
         return (found,) if isinstance(found, Diagnostic) else found
 
     def _sides(self, index: int) -> FileSides | Problems:
@@ -128,7 +128,7 @@ class OpenPlan:
         return sides if isinstance(sides, FileSides) else (sides,)
 
 
-class Reviewing:
+class ReviewService:
     """Review of the plans of `engine`. `clock` gives seconds since the epoch."""
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.time) -> None:
@@ -143,13 +143,13 @@ class Reviewing:
         """
         committed = self._committed()
         entries: list[ReviewEntry] = []
-        for stored, root in self.engine.library.waiting()[skip : skip + limit]:
+        for stored, root in self.engine.library.pending()[skip : skip + limit]:
             loaded = self._plans.load(stored.plan_id)
             if isinstance(loaded, Diagnostic) or loaded[0].is_no_op:
                 continue
             plan = loaded[0]
-            decided = _Decided.of(root, plan.plan_id)
-            found = self.engine.documents.found_of(plan)
+            decided = _DecisionState.of(root, plan.plan_id)
+            found = self.engine.documents.read_current(plan)
             entries.append(
                 ReviewEntry(
                     state=_state(plan, decided, found if isinstance(found, list) else None, committed),
@@ -167,8 +167,8 @@ class Reviewing:
         if isinstance(loaded, Diagnostic):
             return (loaded,)
         plan, root = loaded
-        decided = _Decided.of(root, plan.plan_id)
-        found = self.engine.documents.found_of(plan)
+        decided = _DecisionState.of(root, plan.plan_id)
+        found = self.engine.documents.read_current(plan)
         known = found if isinstance(found, list) else None
         opened = OpenPlan(
             plan=plan,
@@ -202,7 +202,7 @@ class Reviewing:
         rejected: Collection[int] = (),
         comment: str = "",
         edit_comments: Mapping[int, str] | None = None,
-        terms: Terms = Terms(),
+        terms: DecisionTerms = DecisionTerms(),
     ) -> Decision | Problems:
         """Approve a plan for the user `by`, without the edits of the indexes `rejected`.
 
@@ -219,7 +219,7 @@ class Reviewing:
         comments = dict(edit_comments or {})
         if out and len(out) == len(everything):
             return self.reject(plan_id, by, comment=comment, edit_comments=comments, terms=terms)
-        problems = opened.stale or _not_to_approve(opened.standing, terms)
+        problems = opened.stale or _approval_problem(opened.standing, terms)
         if problems:
             return problems
         approved = opened.plan.plan_id if not out else self._part(opened.plan, everything.difference(out))
@@ -246,7 +246,7 @@ class Reviewing:
         *,
         comment: str = "",
         edit_comments: Mapping[int, str] | None = None,
-        terms: Terms = Terms(),
+        terms: DecisionTerms = DecisionTerms(),
     ) -> Decision | Problems:
         """Reject a plan for the user `by`, and revoke the approvals of plans that were derived from it.
 
@@ -274,7 +274,7 @@ class Reviewing:
         report = self.engine.apply(request)
         return report.plan_id if report.ok and report.plan_id is not None else report.diagnostics
 
-    def _record(self, decision: Decision, root: Root, terms: Terms) -> Decision | Problems:
+    def _record(self, decision: Decision, root: Root, terms: DecisionTerms) -> Decision | Problems:
         """Store `decision`, and for a part that was approved, the one on that."""
         if max(map(len, (decision.comment, *decision.edit_comments.values()))) > MOST_COMMENT_CHARACTERS:
             return (_LONG_COMMENT,)
@@ -323,7 +323,7 @@ class Reviewing:
 
 
 @dataclass(frozen=True, slots=True)
-class _Decided:
+class _DecisionState:
     """Decisions on one plan: its own `standing`, the `decision` in force, and whether it can be applied."""
 
     standing: Standing
@@ -332,7 +332,7 @@ class _Decided:
     is_rejected: bool
 
     @classmethod
-    def of(cls, root: Root, plan_id: str) -> "_Decided":
+    def of(cls, root: Root, plan_id: str) -> "_DecisionState":
         store = DecisionStore(root.path)
         standing = store.standing(plan_id)
         refusing = rejection_of(root.path, plan_id, standing)
@@ -346,7 +346,7 @@ class _Decided:
 
 
 def _state(
-    plan: Plan, decided: _Decided, found: Sequence[FoundFile] | None, committed: frozenset[str]
+    plan: Plan, decided: _DecisionState, found: Sequence[FoundFile] | None, committed: frozenset[str]
 ) -> ReviewState:
     """Where `plan` stands, whose files are as `found`; None where they cannot be read."""
     if found is not None and is_applied(plan, found):
@@ -362,10 +362,10 @@ def _state(
         return ReviewState.REJECTED
     if not is_base:
         return ReviewState.STALE
-    return ReviewState.APPROVED if decided.is_approved else ReviewState.WAITING
+    return ReviewState.APPROVED if decided.is_approved else ReviewState.PENDING
 
 
-def _not_to_approve(standing: Standing, terms: Terms) -> Problems:
+def _approval_problem(standing: Standing, terms: DecisionTerms) -> Problems:
     """What keeps a plan from being approved. Errors: STALE_DECISION, PLAN_REJECTED."""
     if standing.version != terms.saw:
         return (STALE_DECISION,)

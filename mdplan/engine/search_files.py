@@ -51,7 +51,7 @@ def _search(files: OutlinedFiles, request: SearchRequest, tick: Tick) -> SearchR
         return refusal(SearchReport, (problem,))
     search = _Search(request, skipped)
     for name in names:
-        found = files.timely(str(name), partial(_search_file, files, name, search))
+        found = files.with_timeout(str(name), partial(_search_file, files, name, search))
         if isinstance(found, Diagnostic) and (
             found.code in _PATTERN_CODES or not files.workspace.is_several(request.file)
         ):

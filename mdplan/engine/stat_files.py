@@ -6,7 +6,7 @@ from typing import Any
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.files import OutlinedFiles
-from mdplan.engine.pending import cut_off
+from mdplan.engine.pending import pending_transactions
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.stat import FindBroken, stat_report
 from mdplan.reports.base import refusal
@@ -35,9 +35,9 @@ def _stat(files: OutlinedFiles, request: StatRequest) -> StatReport:
     if files.workspace.is_several(request.file):
         report = _stat_folder(files, request)
     else:
-        found = files.timely(request.file, lambda: _stat_file(files, request))
+        found = files.with_timeout(request.file, lambda: _stat_file(files, request))
         report = refusal(StatReport, (found,)) if isinstance(found, Diagnostic) else found
-    warnings = cut_off(files.workspace)
+    warnings = pending_transactions(files.workspace)
     return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
 
 
@@ -65,7 +65,7 @@ def _stat_folder(files: OutlinedFiles, request: StatRequest) -> StatReport:
 
     def read(path: str) -> Outline | Diagnostic:
         name = by_path[path]
-        return files.timely(path, lambda: files.open(name, request.encoding, request.format))
+        return files.with_timeout(path, lambda: files.open(name, request.encoding, request.format))
 
     def broken(path: str, outline: Outline) -> list[BrokenLink]:
         """The links of the file `path` that lead to nothing."""
@@ -80,8 +80,8 @@ def _stat_folder(files: OutlinedFiles, request: StatRequest) -> StatReport:
 def _link_finder(files: OutlinedFiles, root: Root) -> Callable[[str], FindBroken]:
     """What finds the links of a file of `root` that lead to nothing; each linked file is parsed once."""
     # Links to other files are looked at if asked for, and then more of the engine is needed.
-    from mdplan.documents.links import LinkedFiles
+    from mdplan.documents.links import LinkIndex
     from mdplan.reading.broken_tree_links import broken_in_tree
 
-    linked = LinkedFiles(files, root)
+    linked = LinkIndex(files, root)
     return lambda path: broken_in_tree(linked, linked.anchors, path)

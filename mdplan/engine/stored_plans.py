@@ -41,7 +41,7 @@ class StoredPlans:
 
     def report(self, plan: Plan) -> PlanReport:
         """Report on `plan`: with its diff, or saying that it is applied."""
-        found = self._documents.found_of(plan)
+        found = self._documents.read_current(plan)
         if not isinstance(found, list):
             return refusal(PlanReport, found)
         stored = not isinstance(self._library.load(plan.plan_id), Diagnostic)
@@ -57,14 +57,14 @@ class StoredPlans:
 
         Errors: STALE_BASE, PLAN_TAMPERED, PARSE_TIMEOUT.
         """
-        found = self._documents.found_of(plan)
+        found = self._documents.read_current(plan)
         if not isinstance(found, list):
             return found
         stale = self._documents.stale(plan, found)
         if stale:
             return stale
         paths = self._documents.relative_paths(plan)
-        return self._documents.replayed(plan, paths, bases_of(plan, found))
+        return self._documents.replay(plan, paths, bases_of(plan, found))
 
     def repeated(self, batch: Batch) -> Plan | None:
         """Plan of the last commit on the files of `batch`, if it was this batch and its result stands."""
@@ -77,5 +77,5 @@ class StoredPlans:
         if now is None or state is None or result_id(now) != state_id(state):
             return None
         # Files that no edit names are not in that state.
-        found = self._documents.found_of(plan)
+        found = self._documents.read_current(plan)
         return plan if isinstance(found, list) and is_applied(plan, found) else None

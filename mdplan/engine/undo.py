@@ -50,7 +50,7 @@ class CommittedPlan:
     bases: Sequence[Source]
 
 
-class Undoing:
+class UndoService:
     """Undo of the transactions in `history`, on the files of `documents`."""
 
     def __init__(self, documents: Documents, history: History) -> None:
@@ -82,13 +82,15 @@ class Undoing:
             return (_HIDDEN,)
         if committed is None:
             return (_without_plan(past),)
-        return self._documents.timely_of(committed, lambda: self._plan(past, committed, rebases=rebases))
+        return self._documents.with_timeout_of(
+            committed, lambda: self._plan(past, committed, rebases=rebases)
+        )
 
     def _plan(self, past: PastTransaction, committed: Plan, *, rebases: bool) -> PlannedUndo | Problems:
         plan = _plan_of(past, self._undone(past, committed))
         if not isinstance(plan, Plan):
             return plan
-        found = self._documents.found_of(plan)
+        found = self._documents.read_current(plan)
         if not isinstance(found, list):
             return found
         if is_applied(plan, found):

@@ -37,8 +37,8 @@ from pydantic import ValidationError
 
 from mdplan.diagnostics import Exit
 from mdplan.mcp.elicitation import ask_for_review
-from mdplan.mcp.progress import heard_by
-from mdplan.mcp.tool import Offer, PromptDefinition, ResourceDefinition, ToolDefinition
+from mdplan.mcp.progress import progress_listener
+from mdplan.mcp.tool import Catalog, PromptDefinition, ResourceDefinition, ToolDefinition
 from mdplan.mcp.waiting import current_call
 
 # Messages that a server without tools can answer.
@@ -57,7 +57,7 @@ def new_server(*, version: str, instructions: str) -> MCPServer[Any]:
     )
 
 
-def fill(server: MCPServer[Any], offer: Offer) -> None:
+def fill(server: MCPServer[Any], offer: Catalog) -> None:
     """Publish all of `offer`, as it is, on a server that has nothing yet."""
     # The SDK's own way to add a tool makes its schema from the signature of a function.
     server._tool_manager = ToolManager(tools=[_tool(definition) for definition in offer.tools])  # noqa: SLF001
@@ -67,7 +67,7 @@ def fill(server: MCPServer[Any], offer: Offer) -> None:
         server.add_prompt(_prompt(prompt))
 
 
-def run_on_stdio(server: MCPServer[Any], load: Callable[[], Offer]) -> None:
+def run_on_stdio(server: MCPServer[Any], load: Callable[[], Catalog]) -> None:
     """Serve on standard input and output until the input ends.
 
     What the server offers is loaded once the client was told who serves it, which so need not wait for it.
@@ -78,7 +78,7 @@ def run_on_stdio(server: MCPServer[Any], load: Callable[[], Offer]) -> None:
 class _Filling:
     """Fills a server before the first message that is not about the connection itself."""
 
-    def __init__(self, server: MCPServer[Any], load: Callable[[], Offer]) -> None:
+    def __init__(self, server: MCPServer[Any], load: Callable[[], Catalog]) -> None:
         self._server = server
         self._load = load
         self._lock = anyio.Lock()
@@ -126,10 +126,10 @@ def _call(
     definition: ToolDefinition, arguments: Mapping[str, Any], context: Context[Any, Any]
 ) -> CallToolResult | InputRequiredResult:
     client = _client_name(context)
-    with heard_by(_Progress(context)), current_call(client) as call:
+    with progress_listener(_Progress(context)), current_call(client) as call:
         answer = definition.call(arguments)
-    if call.waits:
-        asked = ask_for_review(call.waits[-1], context)
+    if call.pending:
+        asked = ask_for_review(call.pending[-1], context)
         if isinstance(asked, InputRequiredResult):
             return asked
         if asked:
@@ -202,7 +202,7 @@ def _add_resource(server: MCPServer[Any], definition: ResourceDefinition) -> Non
     )(read_of_plan if "{plan_id}" in definition.uri else read)
 
 
-async def _serve_stdio(server: MCPServer[Any], load: Callable[[], Offer]) -> None:
+async def _serve_stdio(server: MCPServer[Any], load: Callable[[], Catalog]) -> None:
     server.middleware.append(_Filling(server, load))
     lowlevel = server._lowlevel_server  # noqa: SLF001 (the only way to put something before its reader)
     async with anyio.create_task_group() as tasks:

@@ -6,19 +6,19 @@ from typing import Any
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.mcp.result import answer
-from mdplan.mcp.tool import Answer
+from mdplan.mcp.tool import ToolResult
 from mdplan.reports.base import Report, refusal
 
 
-def guarded(
-    shape: type[Report], call: Callable[[dict[str, Any]], Answer]
-) -> Callable[[Mapping[str, Any]], Answer]:
+def catch_errors(
+    shape: type[Report], call: Callable[[dict[str, Any]], ToolResult]
+) -> Callable[[Mapping[str, Any]], ToolResult]:
     """`call`, shielded from null arguments, which count as absent, and from text that is no Unicode.
 
     The refusal has the given `shape`.
     """
 
-    def call_guarded(arguments: Mapping[str, Any]) -> Answer:
+    def call_guarded(arguments: Mapping[str, Any]) -> ToolResult:
         given = {name: value for name, value in arguments.items() if value is not None}
         problem = not_unicode(given)
         return call(given) if problem is None else answer(refusal(shape, (problem,)), str)

@@ -16,7 +16,7 @@ from mcp.server.mcpserver import Context
 from mcp.types import ElicitRequest, ElicitRequestURLParams, InputRequiredResult
 from mcp_types.version import is_version_at_least
 
-from mdplan.mcp.waiting import WaitingPlan
+from mdplan.mcp.waiting import PendingPlan
 
 _KEY: Final = "review"
 _INPUT_IN_RESULTS: Final = "2026-07-28"
@@ -25,7 +25,7 @@ DECISION_SECONDS: Final = 45.0
 _POLL_SECONDS: Final = 0.25
 
 
-def ask_for_review(plan: WaitingPlan, context: Context[Any, Any]) -> InputRequiredResult | bool:
+def ask_for_review(plan: PendingPlan, context: Context[Any, Any]) -> InputRequiredResult | bool:
     """Send the user of the client to the page of `plan`; called in the thread of the call.
 
     What the call has to answer so that the client asks; or whether there is a decision now, after waiting for
@@ -55,7 +55,7 @@ def _opens_addresses(context: Context[Any, Any]) -> bool:
     return elicitation is not None and elicitation.url is not None
 
 
-async def _asked_at_once(plan: WaitingPlan, message: str, context: Context[Any, Any]) -> bool:
+async def _asked_at_once(plan: PendingPlan, message: str, context: Context[Any, Any]) -> bool:
     assert plan.address is not None
     asked = secrets.token_hex(16)
     try:
@@ -73,7 +73,7 @@ async def _asked_at_once(plan: WaitingPlan, message: str, context: Context[Any, 
     return is_decided
 
 
-async def _decided(plan: WaitingPlan, context: Context[Any, Any]) -> bool:
+async def _decided(plan: PendingPlan, context: Context[Any, Any]) -> bool:
     """Whether there is a decision on `plan` in time. A client that listens is told that the call lives."""
     with anyio.move_on_after(DECISION_SECONDS):
         seconds = 0.0

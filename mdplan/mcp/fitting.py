@@ -7,7 +7,7 @@ from typing import TypeVar
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.mcp.short_report import size_of
-from mdplan.mcp.tool import Answer
+from mdplan.mcp.tool import ToolResult
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.read import ReadReport, ReadResult, SearchedFile, SearchReport
 from mdplan.requests.read import ReadRequest
@@ -108,8 +108,8 @@ def _without_outline(result: ReadResult) -> ReadResult:
 
 
 def bounded(
-    answer: Answer, shape: type[AnyReport], most: int, refuse: Callable[[AnyReport], Answer]
-) -> Answer:
+    answer: ToolResult, shape: type[AnyReport], most: int, refuse: Callable[[AnyReport], ToolResult]
+) -> ToolResult:
     """`answer`, or a refusal where it is longer than `most`: nothing was written, so nothing is lost."""
     if max(size_of(dict(answer.structured)), len(answer.text)) <= most:
         return answer

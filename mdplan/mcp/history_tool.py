@@ -8,12 +8,12 @@ from pydantic import Field, model_validator
 
 from mdplan.engine.engine import Engine
 from mdplan.field_names import fold_names
-from mdplan.mcp.arguments import guarded
+from mdplan.mcp.arguments import catch_errors
 from mdplan.mcp.flat_schema import flat_report_schema, object_schema, request_properties
 from mdplan.mcp.report_text import diff_uri
 from mdplan.mcp.requests import read_arguments
 from mdplan.mcp.result import answer, plan_answer, with_short_diff
-from mdplan.mcp.tool import Answer, ToolDefinition
+from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.operations.base.operation import Wire
 from mdplan.reference.schema import Schema
 from mdplan.reports.base import refusal
@@ -70,14 +70,14 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
         output_schema=flat_report_schema(HistoryReport) if read_only else _output_schema(),
         writes=not read_only,
         may_be_repeated=read_only,  # The undo of an undo is a redo.
-        call=guarded(HistoryReport, _caller(engine, fields)),
+        call=catch_errors(HistoryReport, _caller(engine, fields)),
     )
 
 
-def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[[dict[str, Any]], Answer]:
+def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[[dict[str, Any]], ToolResult]:
     most = engine.settings.report_characters
 
-    def call(arguments: dict[str, Any]) -> Answer:
+    def call(arguments: dict[str, Any]) -> ToolResult:
         given = fold_names(arguments, {})
         request = read_arguments(HistoryRequest, given)
         if isinstance(request, tuple):

@@ -44,14 +44,14 @@ A preview can be skipped: `md_apply` with `baseSha256` of each file plans and wr
 """
 
 
-def way_of_working(paragraphs: Mapping[str, str]) -> str:
+def server_instructions(paragraphs: Mapping[str, str]) -> str:
     """How to work with these tools, in Markdown; `paragraphs` are those of the toolsets, by their names."""
     return "\n".join([_WAY, *(f"## Tools of `{name}`\n\n{text}\n" for name, text in paragraphs.items())])
 
 
-def guide(paragraphs: Mapping[str, str]) -> str:
+def usage_guide(paragraphs: Mapping[str, str]) -> str:
     """The same with what belongs to the toolset `md`, if that is one of them: all operations."""
-    parts = [way_of_working(paragraphs)]
+    parts = [server_instructions(paragraphs)]
     if "md" in paragraphs:
         parts += [_MD, "## Operations\n", *(_chapter(name, model) for name, model in OPERATIONS.items())]
     return "\n".join(parts)

@@ -10,13 +10,13 @@ from mdplan.progress import Tick, unheard
 _LISTENER: Final[ContextVar[Tick]] = ContextVar("listener", default=unheard)
 
 
-def tick(done: int, total: int | None) -> None:
+def report_progress(done: int, total: int | None) -> None:
     """Say that `done` of `total` parts are done; None where it is not known how many there are."""
     _LISTENER.get()(done, total)
 
 
 @contextmanager
-def heard_by(listener: Tick) -> Iterator[None]:
+def progress_listener(listener: Tick) -> Iterator[None]:
     """Within the block, what this thread says is told to `listener`."""
     token = _LISTENER.set(listener)
     try:

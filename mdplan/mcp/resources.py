@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 
 from mdplan.engine.engine import Engine
-from mdplan.mcp.instructions import guide
+from mdplan.mcp.instructions import usage_guide
 from mdplan.mcp.report_text import diff_uri
 from mdplan.mcp.tool import ResourceDefinition
 from mdplan.reference.schema import batch_schema
@@ -30,7 +30,7 @@ def resources(engine: Engine, paragraphs: Mapping[str, str]) -> tuple[ResourceDe
             title="Guide for agents",
             description="The way of working with these tools, and every operation with an example.",
             mime_type="text/markdown",
-            read=lambda: guide(paragraphs),
+            read=lambda: usage_guide(paragraphs),
         ),
         ResourceDefinition(
             uri="mdplan://schema/batch",

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from mdplan.mcp.report_text import plan_text, refusal_text
 from mdplan.mcp.short_report import size_of, within
-from mdplan.mcp.tool import Answer
+from mdplan.mcp.tool import ToolResult
 from mdplan.reports.base import Report, to_wire
 from mdplan.reports.history import HistoryReport
 from mdplan.reports.plan import PlanReport
@@ -20,7 +20,7 @@ AnyReport = TypeVar("AnyReport", bound=Report)
 WithDiff = TypeVar("WithDiff", PlanReport, HistoryReport)
 
 
-def answer(report: AnyReport, text_of: Callable[[AnyReport], str], most: int = MOST_CHARACTERS) -> Answer:
+def answer(report: AnyReport, text_of: Callable[[AnyReport], str], most: int = MOST_CHARACTERS) -> ToolResult:
     """Answer that holds `report` as data and as text; `text_of` gives the text of a success.
 
     What grows with a batch is cut to fit into `most` characters; what others report was made to fit before.
@@ -30,16 +30,16 @@ def answer(report: AnyReport, text_of: Callable[[AnyReport], str], most: int = M
 
 def _answer(
     report: AnyReport, wire: dict[str, Any], text_of: Callable[[AnyReport], str], most: int
-) -> Answer:
+) -> ToolResult:
     is_of_a_batch = isinstance(report, PlanReport | HistoryReport) or not report.ok
-    return Answer(
+    return ToolResult(
         text=text_of(report) if report.ok else refusal_text(report),
         structured=within(wire, most) if is_of_a_batch else wire,
         is_refusal=not report.ok,
     )
 
 
-def plan_answer(report: PlanReport, most: int = MOST_CHARACTERS) -> Answer:
+def plan_answer(report: PlanReport, most: int = MOST_CHARACTERS) -> ToolResult:
     """Answer of a plan or an apply, its diff cut between hunks where it is too long."""
     wire = to_wire(report)
     if size_of(wire) <= most:

@@ -11,7 +11,7 @@ from mcp.server.mcpserver import MCPServer
 from mdplan import __version__
 from mdplan.mcp import adapter
 from mdplan.mcp.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS
-from mdplan.mcp.tool import Offer, PromptDefinition
+from mdplan.mcp.tool import Catalog, PromptDefinition
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
@@ -33,18 +33,18 @@ def new_server(
     return adapter.new_server(version=__version__, instructions="\n\n".join(paragraphs))
 
 
-def offer_of(
+def build_catalog(
     engine: "Engine",
     *,
     toolsets: Sequence[str] = DEFAULT_TOOLSETS,
     tools: Sequence[str] = (),
     read_only: bool = False,
-) -> Offer:
+) -> Catalog:
     """What a server over `engine` has: the tools of `toolsets`, or those `tools` of them, and the guides.
 
     With `read_only` it has no tool that writes.
     """
-    from mdplan.mcp.instructions import way_of_working
+    from mdplan.mcp.instructions import server_instructions
     from mdplan.mcp.resources import resources
     from mdplan.mcp.toolsets import chosen_tools
 
@@ -53,9 +53,9 @@ def offer_of(
         name="way-of-working",
         title="How to edit with these tools",
         description="A short guide: look, edit by section, pin, preview in doubt.",
-        text=way_of_working(paragraphs),
+        text=server_instructions(paragraphs),
     )
-    return Offer(
+    return Catalog(
         tools=chosen_tools(engine, toolsets, tools, read_only=read_only),
         resources=resources(engine, paragraphs),
         prompts=(prompt,),
@@ -70,10 +70,10 @@ def build_server(
     read_only: bool = False,
     needs_approval: bool = False,
 ) -> MCPServer[Any]:
-    """MCP server over `engine` that has all that `offer_of` gives.
+    """MCP server over `engine` that has all that `build_catalog` gives.
 
     With `needs_approval` it says that the engine commits only what a person approved.
     """
     server = new_server(toolsets, read_only=read_only, needs_approval=needs_approval)
-    adapter.fill(server, offer_of(engine, toolsets=toolsets, tools=tools, read_only=read_only))
+    adapter.fill(server, build_catalog(engine, toolsets=toolsets, tools=tools, read_only=read_only))
     return server

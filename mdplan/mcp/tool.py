@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ToolResult:
     """What one call gives: `text` for the model, the same as data, and whether it is a refusal."""
 
     text: str
@@ -29,7 +29,7 @@ class ToolDefinition:
     output_schema: Mapping[str, Any]
     writes: bool
     may_be_repeated: bool = True
-    call: Callable[[Mapping[str, Any]], Answer]
+    call: Callable[[Mapping[str, Any]], ToolResult]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class PromptDefinition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Catalog:
     """All that one server has."""
 
     tools: tuple[ToolDefinition, ...]

@@ -18,7 +18,7 @@ _UNKNOWN_CLIENT: Final = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingPlan:
+class PendingPlan:
     """A plan that a person has to approve. `version` is that of its decisions when the call asked.
 
     `address` is a page that shows the plan, and cannot decide; None where no page is served.
@@ -42,7 +42,7 @@ class CurrentCall:
     """The `client` that sent a call, and the plans that it `waits` for."""
 
     client: str
-    waits: list[WaitingPlan] = field(default_factory=list)
+    pending: list[PendingPlan] = field(default_factory=list)
 
 
 _CALL: Final[ContextVar[CurrentCall | None]] = ContextVar("call", default=None)
@@ -70,7 +70,7 @@ def _note_pending(plan: "Plan", root: "Root") -> None:
     if call is not None:
         version = DecisionStore(root.path).standing(plan.plan_id).version
         address = address_of(root.path, plan.plan_id)
-        call.waits.append(WaitingPlan(plan.plan_id, root.path, version, address))
+        call.pending.append(PendingPlan(plan.plan_id, root.path, version, address))
 
 
 @contextmanager

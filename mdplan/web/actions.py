@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.engine.reviews import OpenPlan, Reviewing, Terms
+from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.storage.user.decisions import (
     MOST_COMMENT_CHARACTERS,
     Channel,
@@ -42,7 +42,7 @@ class DecisionForm:
 class Desk:
     """Decisions over `reviewing`; `user` gives the name of who decides."""
 
-    reviewing: Reviewing
+    reviewing: ReviewService
     user: Callable[[], str]
 
     def mark(self, visit: Visit, opened: OpenPlan, index: int, mark: Mark) -> None:
@@ -65,7 +65,7 @@ class Desk:
             return plan_id
         comments = {index: mark.comment for index, mark in marks.items() if mark.comment}
         said = _comment(form.comment)
-        terms = Terms(saw=form.version, channel=Channel.PAGE, overrides=form.overrides)
+        terms = DecisionTerms(saw=form.version, channel=Channel.PAGE, overrides=form.overrides)
         if form.verb == REJECT:
             decided = self.reviewing.reject(
                 plan_id, self.user(), comment=said, edit_comments=comments, terms=terms
@@ -112,7 +112,7 @@ class Desk:
     def news(self) -> str:
         """A text that changes when a plan comes, or a decision on one; cheap enough to be asked for often."""
         engine = self.reviewing.engine
-        stored = [f"{plan.plan_id} {plan.saved_at}" for plan, _ in engine.library.waiting()]
+        stored = [f"{plan.plan_id} {plan.saved_at}" for plan, _ in engine.library.pending()]
         decided = [str(DecisionStore(root.path).changed_at()) for root in engine.workspace.roots]
         last = engine.past.last()
         committed = last.id if last is not None and not isinstance(last, Diagnostic) else ""

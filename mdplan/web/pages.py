@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from mdplan.diagnostics import Problems
-from mdplan.engine.reviews import OpenPlan, ReviewEntry, Reviewing, ReviewState
+from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService, ReviewState
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.inline.safe_html import safe_html
 from mdplan.review.plan_review import PlanReview, ReviewedEdit, ReviewedFile, SectionSide, TouchedSection
@@ -135,12 +135,12 @@ class SectionPage:
     problems: Problems
 
 
-def listed_plans(reviewing: Reviewing, number: int) -> Page[ListedPlan]:
+def listed_plans(reviewing: ReviewService, number: int) -> Page[ListedPlan]:
     """The plans of page `number`, those that wait before the others, and then the newest first."""
-    n_stored = len(reviewing.engine.library.waiting())
+    n_stored = len(reviewing.engine.library.pending())
     places = page_of_slices(range(n_stored), PLANS_OF_A_PAGE, number)
     entries = reviewing.entries(PLANS_OF_A_PAGE, (places.number - 1) * PLANS_OF_A_PAGE)
-    entries.sort(key=lambda entry: entry.state is not ReviewState.WAITING)
+    entries.sort(key=lambda entry: entry.state is not ReviewState.PENDING)
     plans = [ListedPlan(entry=entry, title=plan_title(entry.review)) for entry in entries]
     return Page(plans, places.number, places.count)
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from starlette.requests import HTTPConnection
 
-from mdplan.engine.reviews import Reviewing
+from mdplan.engine.reviews import ReviewService
 from mdplan.storage.user.review_address import announce, withdraw
 from mdplan.web.actions import Desk
 from mdplan.web.http_app import HttpPart
@@ -17,7 +17,7 @@ from mdplan.web.sessions import Visits
 _PAGES: Final = (BASE,)
 
 
-def review_part(reviewing: Reviewing, user: Callable[[], str], tell: Callable[[str], None]) -> HttpPart:
+def review_part(reviewing: ReviewService, user: Callable[[], str], tell: Callable[[str], None]) -> HttpPart:
     """The page below `/review/`. `user` gives the name of who decides.
 
     Once it is known where the server listens, `tell` gets the one-time link that opens a session that may

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from mdplan.engine.reviews import Reviewing
+from mdplan.engine.reviews import ReviewService
 from mdplan.storage.user.user_state import user_name
 from mdplan.web.http_options import local_options
 from mdplan.web.http_server import serve_http
@@ -13,7 +13,7 @@ from mdplan.web.review_app import review_part
 _MOST_FORM_BYTES: Final = 1 << 16
 
 
-def serve_page(reviewing: Reviewing, host: str, port: int, tell: Callable[[str], None]) -> int:
+def serve_page(reviewing: ReviewService, host: str, port: int, tell: Callable[[str], None]) -> int:
     """Serve the page on `host` and `port` (0: a free one) until a signal ends it. Gives the exit code.
 
     `tell` gets the link that opens it. An address that other machines reach is a usage error of click.

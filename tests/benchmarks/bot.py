@@ -8,9 +8,9 @@ from pathlib import Path
 from measure import Measure, Part, against, wall
 from scratch import scratch_folder
 
-from mdplan.bot.bot import Bot, How
-from mdplan.bot.job import Folders, Job
-from mdplan.bot.manifest.inputs import Given, load_manifest
+from mdplan.bot.bot import Bot, RunOptions
+from mdplan.bot.job import FolderTree, Job
+from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.engine.engine import Engine
 from tests.bot.big_tree import make_tree
@@ -37,13 +37,13 @@ def bot_parts() -> Iterator[Part]:
 def workers(folder: Path) -> Measure:
     """Two processes against one."""
     engine = Engine.open([folder])
-    loaded = load_manifest(str(folder / "bot.yml"), Given())
+    loaded = load_manifest(str(folder / "bot.yml"), ManifestInputs())
     assert isinstance(loaded, LoadedManifest), loaded
-    job = Job(tree=Folders.of(engine.workspace), settings=engine.settings, loaded=loaded)
+    job = Job(tree=FolderTree.of(engine.workspace), settings=engine.settings, loaded=loaded)
 
     def plan(jobs: int) -> None:
         with ExitStack() as held:
-            assert Bot(job, How(jobs=jobs)).plan(held).plan is not None
+            assert Bot(job, RunOptions(jobs=jobs)).plan(held).plan is not None
 
     found = against("one", {"one": wall(lambda: plan(1)), "two": wall(lambda: plan(2))}, ROUNDS)
     return Measure(what="two processes against one", ratio=found["two"], bar=MOST_OF_TWO)

@@ -32,11 +32,11 @@ from mdplan.storage.durability import Durability
 from mdplan.storage.workspace import Workspace
 from mdplan.settings import Settings
 from mdplan.mcp.adapter import run_on_stdio
-from mdplan.mcp.server import new_server, offer_of
+from mdplan.mcp.server import new_server, build_catalog
 
 def load():
     from mdplan.engine.engine import Engine
-    return offer_of(Engine(Workspace.open([sys.argv[1]]), Settings(durability=Durability(sys.argv[2]))))
+    return build_catalog(Engine(Workspace.open([sys.argv[1]]), Settings(durability=Durability(sys.argv[2]))))
 
 run_on_stdio(new_server(), load)
 """

@@ -16,7 +16,7 @@ from scratch import scratch_folder
 
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline.outline import Outline
-from mdplan.mcp.server import offer_of
+from mdplan.mcp.server import build_catalog
 from mdplan.requests.stat import StatRequest
 from mdplan.storage.workspace import Workspace
 from mdplan.text.diff.diff import unified_diff
@@ -146,7 +146,7 @@ def md_stat(workspace: Workspace) -> Timed:
     """One call of the tool, with its answer as the client gets it."""
 
     def timed() -> float:
-        (tool,) = (tool for tool in offer_of(Engine(workspace)).tools if tool.name == "md_stat")
+        (tool,) = (tool for tool in build_catalog(Engine(workspace)).tools if tool.name == "md_stat")
         return cpu(lambda: tool.call({"file": "a.md"}))()
 
     return timed

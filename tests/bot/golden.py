@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mdplan.bot.bot import How
+from mdplan.bot.bot import RunOptions
 from mdplan.bot.bot_report import BotReport
-from mdplan.bot.manifest.inputs import Given, load_manifest
+from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
 from mdplan.bot.manifest.loading import LoadedManifest
-from mdplan.bot.verbs import apply_manifest, proposed
+from mdplan.bot.verbs import apply_manifest, propose
 from mdplan.codegen.case_file import read_cases
 from mdplan.engine.engine import Engine
 from mdplan.reports.base import refusal, to_wire
@@ -18,7 +18,7 @@ from mdplan.storage.durability import Durability
 from tests.golden_case import CASES as GOLDEN_CASES
 from tests.golden_case import Case, Tree
 
-HERE = How(jobs=1)
+HERE = RunOptions(jobs=1)
 
 
 @dataclass(frozen=True)
@@ -63,16 +63,16 @@ def open_engine(root: Path) -> Engine:
     return Engine.open([root], settings=Settings(durability=Durability.PROCESS))
 
 
-def load(manifest: str, given: Given | None = None) -> LoadedManifest:
+def load(manifest: str, given: ManifestInputs | None = None) -> LoadedManifest:
     """A manifest without problems."""
-    loaded = load_manifest(manifest, given or Given())
+    loaded = load_manifest(manifest, given or ManifestInputs())
     assert isinstance(loaded, LoadedManifest), loaded
     return loaded
 
 
-def applied(engine: Engine, manifest: str, how: How = HERE) -> BotReport:
+def applied(engine: Engine, manifest: str, how: RunOptions = HERE) -> BotReport:
     """The report on `bot apply`, whatever it says."""
-    loaded = load_manifest(manifest, Given())
+    loaded = load_manifest(manifest, ManifestInputs())
     return (
         apply_manifest(engine, loaded, how)
         if isinstance(loaded, LoadedManifest)
@@ -80,9 +80,9 @@ def applied(engine: Engine, manifest: str, how: How = HERE) -> BotReport:
     )
 
 
-def planned(engine: Engine, manifest: str, how: How = HERE, *, keeps: bool = True) -> tuple[BotReport, bytes]:
+def planned(engine: Engine, manifest: str, how: RunOptions = HERE, *, keeps: bool = True) -> tuple[BotReport, bytes]:
     """The report on `bot plan`, and the diff."""
-    with proposed(engine, load(manifest), how, keeps=keeps) as proposal:
+    with propose(engine, load(manifest), how, keeps=keeps) as proposal:
         return proposal.report, b"".join(proposal.diff())
 
 

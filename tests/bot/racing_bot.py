@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from mdplan.bot.bot import How
+from mdplan.bot.bot import RunOptions
 from mdplan.bot.git.verbs import GitCommit, apply_to_branch
 from tests.bot.golden import load
 from tests.bot.repository import Repository
@@ -37,7 +37,9 @@ def main(path: str, name: str, count: int) -> None:
                 waited.append(sys.stdin.readline())
 
         wanted = GitCommit(rebases=True, message=line)
-        report = apply_to_branch(engine, load(str(manifest)), How(jobs=1, tell=wait), "main", wanted)
+        report = apply_to_branch(
+            engine, load(str(manifest)), RunOptions(jobs=1, on_event=wait), "main", wanted
+        )
         if report.error is not None:
             # Nobody reads on after this line, and so the test fails with it.
             tell(str(report.error))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mdplan.bot.bot_report import BotReport
-from mdplan.bot.git.verbs import GitCommit, apply_to_branch, proposed_on_commit
+from mdplan.bot.git.verbs import GitCommit, apply_to_branch, propose_on_commit
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from tests.bot.golden import HERE, load
@@ -102,7 +102,7 @@ class Repository:
 
     def planned(self, manifest: Path, ref: str) -> tuple[BotReport, bytes]:
         """The report on a plan for `ref`, and the diff."""
-        with proposed_on_commit(self.engine(), load(str(manifest)), HERE, ref) as proposal:
+        with propose_on_commit(self.engine(), load(str(manifest)), HERE, ref) as proposal:
             return proposal.report, b"".join(proposal.diff())
 
     def applied(self, manifest: Path, ref: str, wanted: GitCommit | None = None) -> BotReport:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.bot.bot import How
+from mdplan.bot.bot import RunOptions
 from mdplan.bot.candidates import find_candidates
 from mdplan.bot.file_planner import FilePlanner
-from mdplan.bot.job import Candidate, Job, Verdict
-from mdplan.bot.verbs import proposed
+from mdplan.bot.job import CandidateFile, FileStatus, Job
+from mdplan.bot.verbs import propose
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.storage.fs.errors import StorageRefused
@@ -41,7 +41,7 @@ def engine(root: Path, manifest: str) -> Engine:
 
 def test_processes_give_the_plan_that_one_gives(engine: Engine, manifest: str) -> None:
     alone, diff = planned(engine, manifest)
-    beside, same_diff = planned(engine, manifest, How(jobs=2))
+    beside, same_diff = planned(engine, manifest, RunOptions(jobs=2))
 
     assert alone.files_changed == COUNT
     assert (beside.plan_id, same_diff) == (alone.plan_id, diff)
@@ -52,7 +52,7 @@ def test_dask_cluster_gives_the_same_plan(engine: Engine, manifest: str) -> None
     alone, diff = planned(engine, manifest)
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         address = cluster.scheduler_address.removeprefix("tcp://")
-        there, same_diff = planned(engine, manifest, How(jobs=2, executor=f"dask://{address}"))
+        there, same_diff = planned(engine, manifest, RunOptions(jobs=2, executor=f"dask://{address}"))
 
     assert (there.plan_id, same_diff) == (alone.plan_id, diff)
 
@@ -60,7 +60,7 @@ def test_dask_cluster_gives_the_same_plan(engine: Engine, manifest: str) -> None
 @pytest.mark.parametrize("address", ["http://x:1", "dask://", "dask"])
 def test_what_is_no_executor_is_refused(engine: Engine, manifest: str, address: str) -> None:
     with pytest.raises(StorageRefused) as refused:
-        planned(engine, manifest, How(jobs=2, executor=address))
+        planned(engine, manifest, RunOptions(jobs=2, executor=address))
 
     assert [problem.code for problem in refused.value.problems] == [Code.INVALID_ARGUMENT]
 
@@ -105,7 +105,7 @@ def test_check_of_what_holds_reads_each_file_once(engine: Engine, root: Path, ma
     pages = {name: count for name, count in disk.opened.items() if name.endswith(".md")}
     assert len(pages) == COUNT
     assert set(pages.values()) == {1}
-    assert verdicts == {Verdict.LEFT_OUT}
+    assert verdicts == {FileStatus.LEFT_OUT}
     assert not disk.wrote
 
 
@@ -118,9 +118,9 @@ def test_check_of_edits_that_hold_reads_each_file_once(engine: Engine, root: Pat
     workspace = Workspace.open([root], filesystem=disk)
     planner = FilePlanner(Job(tree=Opened(workspace), settings=engine.settings, loaded=load(str(manifest))))
 
-    outcome = planner.plan(Candidate("docs/000/page-00001.md", (0,)))
+    outcome = planner.plan(CandidateFile("docs/000/page-00001.md", (0,)))
 
-    assert outcome.verdict is Verdict.HOLDS
+    assert outcome.verdict is FileStatus.HOLDS
     assert disk.opened == {"page-00001.md": 1}
 
 
@@ -134,7 +134,7 @@ def test_file_that_changes_while_others_are_planned_is_stale(
         if event == "committing":
             victim.write_text("# Somebody else\n", encoding="utf-8")
 
-    report = applied(engine, manifest, How(jobs=1, tell=tell))
+    report = applied(engine, manifest, RunOptions(jobs=1, on_event=tell))
 
     assert [problem.code for problem in report.diagnostics] == [Code.STALE_BASE]
     assert (report.ok, report.applied) == (False, False)
@@ -150,7 +150,7 @@ def test_what_can_be_planned_goes_on_without_the_rest(engine: Engine, root: Path
     manifest.write_text("files: [{glob: docs/**/*.md, edits: [{op: set_front_matter, key: x, value: 1}]}]")
 
     refused = applied(engine, str(manifest))
-    kept = applied(engine, str(manifest), How(jobs=1, keeps_going=True))
+    kept = applied(engine, str(manifest), RunOptions(jobs=1, keep_going=True))
 
     assert (refused.ok, refused.applied, refused.plan_id) == (False, False, None)
     assert (kept.ok, kept.applied, kept.files_refused, kept.files_changed) == (False, True, 1, COUNT - 1)
@@ -159,7 +159,7 @@ def test_what_can_be_planned_goes_on_without_the_rest(engine: Engine, root: Path
 
 
 def test_plan_file_is_proven_before_it_is_applied(engine: Engine, root: Path, manifest: str) -> None:
-    with proposed(engine, load(manifest), HERE, keeps=False) as proposal:
+    with propose(engine, load(manifest), HERE, keeps=False) as proposal:
         document = json.loads(proposal.document())
     forged = json.loads(json.dumps(document))
     forged["files"][0]["textEdits"][0][2] = "forged"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.bot.byte_prefilter import RawText
-from mdplan.bot.manifest.conditions import Facts, holds, may_hold
-from mdplan.bot.manifest.expansion import Misplaced
+from mdplan.bot.byte_prefilter import BytePrefilter
+from mdplan.bot.manifest.conditions import FileFacts, is_met, may_be_met
+from mdplan.bot.manifest.expansion import ManifestProblem
 from mdplan.bot.manifest.model import Condition
 from mdplan.bot.manifest.placeholders import Values
 from mdplan.diagnostics import Code
@@ -36,14 +36,14 @@ Use &amp; See
 """
 
 
-def answer(condition: dict[str, Any], text: str | bytes) -> bool | Misplaced:
+def answer(condition: dict[str, Any], text: str | bytes) -> bool | ManifestProblem:
     """What `condition` says of a file; its quick look must not deny what holds."""
     data = text if isinstance(text, bytes) else text.encode()
     source = Source.decode(data)
     assert isinstance(source, Source)
     read = Condition.model_validate(condition)
-    found = holds(read, Facts(Outline(source, DocumentFormat.MARKDOWN), VALUES), ())
-    may = may_hold(read, RawText(data), VALUES)
+    found = is_met(read, FileFacts(Outline(source, DocumentFormat.MARKDOWN), VALUES), ())
+    may = may_be_met(read, BytePrefilter(data), VALUES)
     assert may or found is False
     return found
 
@@ -94,7 +94,7 @@ def test_condition_that_cannot_be_asked_has_its_place(
 ) -> None:
     found = answer(condition, PAGE)
 
-    assert isinstance(found, Misplaced)
+    assert isinstance(found, ManifestProblem)
     assert (found.problem.code, found.path) == (code, path)
 
 

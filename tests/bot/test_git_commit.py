@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.bot.bot import How
-from mdplan.bot.git.verbs import GitCommit, apply_to_branch, proposed_on_commit
-from mdplan.bot.manifest.inputs import Given, load_manifest
+from mdplan.bot.bot import RunOptions
+from mdplan.bot.git.verbs import GitCommit, apply_to_branch, propose_on_commit
+from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.diagnostics import Code
 from mdplan.storage.fs.errors import StorageRefused
@@ -188,10 +188,10 @@ def test_commit_has_the_files_of_the_golden_case(golden: BotCase, tmp_path: Path
     made.git("add", "-A", "--force")
     made.git("commit", "-q", "-m", "before")
     made.git("branch", "bot")
-    loaded = load_manifest(golden.write_manifest(tmp_path / "manifest"), Given())
+    loaded = load_manifest(golden.write_manifest(tmp_path / "manifest"), ManifestInputs())
     if not isinstance(loaded, LoadedManifest):
         pytest.skip("refused before any file is looked at")
-    with proposed_on_commit(made.engine(), loaded, HERE, "bot") as proposal:
+    with propose_on_commit(made.engine(), loaded, HERE, "bot") as proposal:
         diff = b"".join(proposal.diff())
     report = apply_to_branch(made.engine(), loaded, HERE, "bot", GitCommit())
 
@@ -211,7 +211,7 @@ def test_commit_has_the_files_of_the_golden_case(golden: BotCase, tmp_path: Path
 def test_processes_open_the_repository_themselves(bare: Repository, manifest: Path, work: Repository) -> None:
     work.commit({f"docs/many/{number}.md": f"# {number}\n\nnightly\n".encode() for number in range(80)})
     bare.git("fetch", "-q", str(work.path), "main:main")
-    report = apply_to_branch(bare.engine(), load(str(manifest)), How(jobs=2), "main", GitCommit())
+    report = apply_to_branch(bare.engine(), load(str(manifest)), RunOptions(jobs=2), "main", GitCommit())
 
     assert report.files_changed == 83
     assert bare.git("diff", "--name-only", "main~1", "main").count("\n") == 82
@@ -345,7 +345,7 @@ def test_plan_that_keeps_going_commits_what_can_be_planned(bare: Repository, tmp
         MANIFEST
         + "  - file: src/nightly.md\n    edits: [{op: replace_section, heading: Missing, markdown: x}]\n",
     )
-    how = replace(HERE, keeps_going=True)
+    how = replace(HERE, keep_going=True)
     report = apply_to_branch(bare.engine(), load(str(manifest)), how, "main", GitCommit())
 
     assert (report.ok, report.applied, codes(report)) == (False, True, ["SECTION_NOT_FOUND"])

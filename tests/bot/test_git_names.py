@@ -48,9 +48,9 @@ def work(tmp_path: Path) -> Repository:
 def test_ref_names_a_commit_and_perhaps_a_branch(
     work: Repository, ref: str, at: str, branch: str | None
 ) -> None:
-    from mdplan.bot.git.repository import Place
+    from mdplan.bot.git.repository import RepositoryLocation
 
-    with Place(str(work.path), "").open() as repository:
+    with RepositoryLocation(str(work.path), "").open() as repository:
         base = find_base(repository, ref)
 
     assert (base.commit.decode(), base.branch) == (work.at(at), branch)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from dulwich.objects import ShaFile
 
-from mdplan.bot.bot import How
+from mdplan.bot.bot import RunOptions
 from mdplan.bot.git.verbs import MOST_ATTEMPTS, GitCommit, apply_to_branch
 from tests.bot.golden import load
 from tests.bot.repository import Repository, codes
@@ -127,7 +127,9 @@ def test_object_that_the_repository_lacks_is_told(bare: Repository, manifest: Pa
             loose = bare.path / "objects" / commit[:2] / commit[2:]
             loose.unlink()
 
-    report = apply_to_branch(bare.engine(), load(str(manifest)), How(jobs=1, tell=lose), "main", GitCommit())
+    report = apply_to_branch(
+        bare.engine(), load(str(manifest)), RunOptions(jobs=1, on_event=lose), "main", GitCommit()
+    )
 
     assert codes(report) == ["IO_ERROR"]
     assert not report.applied
@@ -139,7 +141,9 @@ def test_branch_that_moved_meanwhile_is_stale(bare: Repository, manifest: Path) 
             advance(bare)
 
     before = bare.at("main")
-    report = apply_to_branch(bare.engine(), load(str(manifest)), How(jobs=1, tell=move), "main", GitCommit())
+    report = apply_to_branch(
+        bare.engine(), load(str(manifest)), RunOptions(jobs=1, on_event=move), "main", GitCommit()
+    )
 
     assert codes(report) == ["STALE_BASE"]
     assert "--on-stale rebase" in (report.error.hint if report.error else "")
@@ -156,7 +160,7 @@ def test_rebase_plans_again_on_what_others_committed(bare: Repository, manifest:
         if event == "committing" and events.count(event) <= 2:
             advance(bare, f"docs/new{events.count(event)}.md")
 
-    how = How(jobs=1, tell=move_twice)
+    how = RunOptions(jobs=1, on_event=move_twice)
     report = apply_to_branch(bare.engine(), load(str(manifest)), how, "main", GitCommit(rebases=True))
 
     assert (report.applied, report.rebased) == (True, True)
@@ -177,7 +181,7 @@ def test_rebase_ends(bare: Repository, manifest: Path) -> None:
             moved.append(event)
             advance(bare, f"docs/new{len(moved)}.md")
 
-    how = How(jobs=1, tell=always_move)
+    how = RunOptions(jobs=1, on_event=always_move)
     report = apply_to_branch(bare.engine(), load(str(manifest)), how, "main", GitCommit(rebases=True))
 
     assert codes(report) == ["STALE_BASE"]
@@ -190,7 +194,9 @@ def test_branch_that_was_made_meanwhile_is_stale(bare: Repository, manifest: Pat
             bare.git("branch", "bot", "main")
 
     wanted = GitCommit(branch="bot")
-    report = apply_to_branch(bare.engine(), load(str(manifest)), How(jobs=1, tell=make), "main", wanted)
+    report = apply_to_branch(
+        bare.engine(), load(str(manifest)), RunOptions(jobs=1, on_event=make), "main", wanted
+    )
 
     assert codes(report) == ["STALE_BASE"]
     assert bare.at("bot") == bare.at("main")
@@ -204,7 +210,7 @@ def test_branch_that_is_checked_out_meanwhile_is_refused(
             bare.git("worktree", "add", "-q", str(tmp_path / "linked"), "main")
 
     before = bare.at("main")
-    how = How(jobs=1, tell=check_out)
+    how = RunOptions(jobs=1, on_event=check_out)
     report = apply_to_branch(bare.engine(), load(str(manifest)), how, "main", GitCommit())
 
     assert codes(report) == ["TARGET_BUSY"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.bot.verbs import proposed
+from mdplan.bot.verbs import propose
 from tests.bot.golden import CASES, HERE, BotCase, applied, load, open_engine, planned, problems_of
 from tests.golden_case import read_tree
 from tests.patch_tools import git_apply
@@ -19,7 +19,7 @@ def test_plan_document_is_applied_where_no_plan_is_stored(case: BotCase, tmp_pat
     case.lay_out(root)
     engine = open_engine(root)
     manifest = case.write_manifest(tmp_path / "manifest")
-    with proposed(engine, load(manifest), HERE, keeps=False) as proposal:
+    with propose(engine, load(manifest), HERE, keeps=False) as proposal:
         document = json.loads(proposal.document())
 
     report = engine.apply(document)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.bot.manifest.schema import manifest_schema
-from mdplan.bot.manifest.source_map import Located, read_located
+from mdplan.bot.manifest.source_map import SourceMap, read_source_map
 from tests.bot.golden import CASES, BotCase
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema, which comes with mcp, is missing")
@@ -16,8 +16,8 @@ REFUSED = [case for case in CASES if str(case).startswith("unknown-")]
 
 def errors_of(case: BotCase, tmp_path: Path) -> list[object]:
     manifest = Path(case.write_manifest(tmp_path / "manifest"))
-    located = read_located(manifest.read_text(encoding="utf-8"), manifest.name)
-    assert isinstance(located, Located), located
+    located = read_source_map(manifest.read_text(encoding="utf-8"), manifest.name)
+    assert isinstance(located, SourceMap), located
     return list(jsonschema.Draft202012Validator(manifest_schema()).iter_errors(located.data))
 
 

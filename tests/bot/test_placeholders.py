@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.bot.manifest.placeholders import Name, Values, filled, names_in
+from mdplan.bot.manifest.placeholders import Values, VariableName, filled, names_in
 from mdplan.diagnostics import Code, Diagnostic
 
 VALUES = Values(
@@ -60,7 +60,7 @@ def test_text_is_refused(text: str, message: str) -> None:
 
 
 def test_names_are_found() -> None:
-    assert names_in("{{a}} {{{{b}} {{c.d}}") == (Name("a"), Name("c.d"))
+    assert names_in("{{a}} {{{{b}} {{c.d}}") == (VariableName("a"), VariableName("c.d"))
 
 
 @given(st.text())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import Reviewing
+from mdplan.engine.reviews import ReviewService
 
 GUIDE = "# Guide\n\nfirst\n\n## Middle\n\nsecond  \n\n## End\n\nthird, with a [link](#middle)\n"
 EDITS = [
@@ -73,7 +73,7 @@ def plans_in_every_state(root: Path) -> dict[str, str]:
     (root / "long.md").write_text("# Long\n\n" + "prose that goes on " * 60 + "\n\n" + "x" * 900 + " y\n")
     (root / "stale.md").write_text("# Stale\n\nold\n")
     engine = Engine.open([root], approval=approved_only)
-    reviewing = Reviewing(engine)
+    reviewing = ReviewService(engine)
     files = [
         {"file": "other.md", "edits": [{"op": "replace_match", "pattern": "word  ", "replacement": "a\tb "}]},
         {"file": "long.md", "edits": [{"op": "replace_match", "pattern": " y", "replacement": " z"}]},

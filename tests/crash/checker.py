@@ -202,13 +202,13 @@ class Checker:
         moments = [(volume.copy(), event) for volume, event in disk.moments()]
         volume, _ = moments.pop()
         at = len(moments)
-        yield from self.cut_off(volume, frozenset({outcome}), (*crashes, Crash(disk, at, "")))
+        yield from self.pending_transactions(volume, frozenset({outcome}), (*crashes, Crash(disk, at, "")))
         while moments:
             at -= 1
             volume, event = moments.pop()
-            yield from self.cut_off(volume, may_be, (*crashes, Crash(disk, at, "")), event)
+            yield from self.pending_transactions(volume, may_be, (*crashes, Crash(disk, at, "")), event)
 
-    def cut_off(
+    def pending_transactions(
         self, volume: Volume, may_be: frozenset[str], crashes: tuple[Crash, ...], event: Event | None = None
     ) -> Iterator[State]:
         """The states that a crash now can leave; with `event`, only those that it has made possible."""

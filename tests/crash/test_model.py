@@ -205,7 +205,7 @@ def check_fault(checker: Checker, disk: FaultyDisk, problems: Problems | None) -
     if Code.COMMIT_IN_DOUBT in codes:
         may_be = EITHER
     found = checker.check_states(
-        checker.cut_off(disk.volume, may_be, (Crash(disk, len(disk.events), ""),)), depth=0
+        checker.pending_transactions(disk.volume, may_be, (Crash(disk, len(disk.events), ""),)), depth=0
     )
     told = {Code.RECOVERY_REQUIRED, Code.COMMIT_IN_DOUBT} & codes
     warned = any(problem.severity is Severity.WARNING for problem in problems or ())

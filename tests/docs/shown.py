@@ -49,7 +49,7 @@ def remade(text: str, folder: Path) -> str:
         shown = block["text"]
         match (block["info"] or "").split():
             case [] if block["mark"] == _CUT_OFF:
-                cut_off(folder)
+                pending_transactions(folder)
             case ["json", name] if name.startswith("md_"):
                 answer = answered(name, shown)
             case ["text"] if answer is not None:
@@ -93,7 +93,7 @@ def answered(tool: str, arguments: str) -> str:
         return calls.call(tool, json.loads(arguments)).text
 
 
-def cut_off(folder: Path) -> None:
+def pending_transactions(folder: Path) -> None:
     """Make of the last commit what a kill leaves behind its last exchange."""
     state = folder / ".mdplan"
     record = max((state / "tx").iterdir())

@@ -16,7 +16,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from mdplan.engine.caller import Caller, client_actor
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import OpenPlan, Reviewing, Terms
+from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.settings import Settings
 from mdplan.storage.user.decisions import Channel, Decision
 from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE
@@ -44,7 +44,7 @@ class DecisionMachine(RuleBasedStateMachine):
         agent = Caller(actor=lambda: client_actor("agent"))
         self.agent = Engine(Workspace.open([self.root]), strict, caller=agent)
         self.person = Engine(Workspace.open([self.root]), strict)
-        self.reviewing = Reviewing(self.person)
+        self.reviewing = ReviewService(self.person)
         self.content = TEXT
         # What each reviewer saw last of a plan, and the approvals that no commit has used.
         self.seen: dict[tuple[str, str], str] = {}
@@ -152,7 +152,7 @@ class DecisionMachine(RuleBasedStateMachine):
     def approve(self, plan_id: str, who: str, rejected: set[int], overrides: bool) -> None:
         if (who, plan_id) not in self.seen:
             return
-        terms = Terms(saw=self.seen[who, plan_id], channel=Channel.PAGE, overrides=overrides)
+        terms = DecisionTerms(saw=self.seen[who, plan_id], channel=Channel.PAGE, overrides=overrides)
         before = self._part_of(plan_id)
         decision = self.reviewing.approve(plan_id, who, rejected=rejected, terms=terms)
         if isinstance(decision, Decision):
@@ -174,7 +174,7 @@ class DecisionMachine(RuleBasedStateMachine):
         if (who, plan_id) not in self.seen:
             return
         part = self._part_of(plan_id)
-        decision = self.reviewing.reject(plan_id, who, terms=Terms(saw=self.seen[who, plan_id]))
+        decision = self.reviewing.reject(plan_id, who, terms=DecisionTerms(saw=self.seen[who, plan_id]))
         if isinstance(decision, Decision):
             self.unused[plan_id] = 0
             self.unused[part] = 0

@@ -13,7 +13,7 @@ from mcp.types import ElicitRequestURLParams, ElicitResult
 from mdplan.diagnostics import Code
 from mdplan.engine.caller import Caller
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import Reviewing, ReviewState, Terms
+from mdplan.engine.reviews import DecisionTerms, ReviewService, ReviewState
 from mdplan.mcp import elicitation
 from mdplan.mcp.server import build_server
 from mdplan.mcp.waiting import mcp_caller
@@ -58,8 +58,8 @@ def strict(root: Path) -> Engine:
 
 
 @pytest.fixture
-def reviewing(strict: Engine) -> Reviewing:
-    return Reviewing(strict)
+def reviewing(strict: Engine) -> ReviewService:
+    return ReviewService(strict)
 
 
 def planned(engine: Engine, batch: object = BATCH) -> str:
@@ -72,15 +72,15 @@ def code_of(report: Any) -> str | None:
     return None if report.error is None else report.error.code.value
 
 
-def terms(reviewing: Reviewing, plan_id: str, **more: Any) -> Terms:
+def terms(reviewing: ReviewService, plan_id: str, **more: Any) -> DecisionTerms:
     """Terms that name the version that the plan has now."""
-    return Terms(saw=reviewing.open(plan_id).standing.version, **more)
+    return DecisionTerms(saw=reviewing.open(plan_id).standing.version, **more)
 
 
 # S8: an approval is used once.
 
 
-def test_approval_is_not_used_twice(strict: Engine, reviewing: Reviewing, root: Path) -> None:
+def test_approval_is_not_used_twice(strict: Engine, reviewing: ReviewService, root: Path) -> None:
     plan_id = planned(strict)
     assert isinstance(reviewing.approve(plan_id, "ann"), Decision)
     assert strict.apply({"planId": plan_id}).applied
@@ -91,11 +91,11 @@ def test_approval_is_not_used_twice(strict: Engine, reviewing: Reviewing, root: 
     assert code_of(report) == "APPROVAL_REQUIRED"
     assert "used its approval" in report.error.message
     assert (root / "a.md").read_text() == TEXT
-    assert reviewing.open(plan_id).state is ReviewState.WAITING
+    assert reviewing.open(plan_id).state is ReviewState.PENDING
 
 
 def test_approval_that_was_used_without_need_is_not_used_twice(
-    free: Engine, strict: Engine, reviewing: Reviewing
+    free: Engine, strict: Engine, reviewing: ReviewService
 ) -> None:
     plan_id = planned(strict)
     reviewing.approve(plan_id, "ann")
@@ -113,7 +113,9 @@ def test_plan_is_applied_again_after_an_undo_where_no_approval_is_required(free:
         assert free.undo().applied
 
 
-def test_second_approval_allows_a_second_commit(strict: Engine, free: Engine, reviewing: Reviewing) -> None:
+def test_second_approval_allows_a_second_commit(
+    strict: Engine, free: Engine, reviewing: ReviewService
+) -> None:
     plan_id = planned(strict)
     for _ in range(2):
         assert isinstance(reviewing.approve(plan_id, "ann", terms=terms(reviewing, plan_id)), Decision)
@@ -121,7 +123,7 @@ def test_second_approval_allows_a_second_commit(strict: Engine, free: Engine, re
         assert free.undo().applied
 
 
-def test_approval_of_a_part_is_not_used_twice(strict: Engine, free: Engine, reviewing: Reviewing) -> None:
+def test_approval_of_a_part_is_not_used_twice(strict: Engine, free: Engine, reviewing: ReviewService) -> None:
     decision = reviewing.approve(planned(strict), "ann", rejected=[0])
     assert strict.apply({"planId": decision.approved_plan_id}).applied
     free.undo()
@@ -130,7 +132,7 @@ def test_approval_of_a_part_is_not_used_twice(strict: Engine, free: Engine, revi
 
 
 def test_decision_files_that_are_copied_back_allow_nothing(
-    strict: Engine, free: Engine, reviewing: Reviewing, state_dir: Path, tmp_path: Path
+    strict: Engine, free: Engine, reviewing: ReviewService, state_dir: Path, tmp_path: Path
 ) -> None:
     """An event is bound to its plan, its number and the event before it."""
     plan_id, other = planned(strict), planned(strict, {"file": "a.md", "edits": EDITS[:1]})
@@ -146,9 +148,9 @@ def test_decision_files_that_are_copied_back_allow_nothing(
     assert code_of(strict.apply({"planId": other})) == "APPROVAL_REQUIRED"
 
 
-def test_history_keeps_who_approved_and_how(strict: Engine, reviewing: Reviewing) -> None:
+def test_history_keeps_who_approved_and_how(strict: Engine, reviewing: ReviewService) -> None:
     plan_id = planned(strict)
-    reviewing.approve(plan_id, "ann", comment="fine", terms=Terms(channel=Channel.TERMINAL))
+    reviewing.approve(plan_id, "ann", comment="fine", terms=DecisionTerms(channel=Channel.TERMINAL))
     strict.apply({"planId": plan_id})
 
     (entry,) = strict.history().transactions
@@ -218,7 +220,7 @@ WAYS = [
 
 @pytest.mark.parametrize("way", WAYS)
 def test_rejected_plan_is_not_committed(
-    free: Engine, reviewing: Reviewing, root: Path, way: Callable[[Engine, str], Any]
+    free: Engine, reviewing: ReviewService, root: Path, way: Callable[[Engine, str], Any]
 ) -> None:
     plan_id = planned(free)
     reviewing.reject(plan_id, "ann", comment="no")
@@ -232,7 +234,7 @@ def test_rejected_plan_is_not_committed(
 
 @pytest.mark.parametrize("way", [by_id, by_document, by_batch, by_write])
 def test_plan_that_was_approved_in_part_is_not_committed_whole(
-    free: Engine, reviewing: Reviewing, root: Path, way: Callable[[Engine, str], Any]
+    free: Engine, reviewing: ReviewService, root: Path, way: Callable[[Engine, str], Any]
 ) -> None:
     plan_id = planned(free)
     reviewing.approve(plan_id, "ann", rejected=[1])
@@ -241,7 +243,7 @@ def test_plan_that_was_approved_in_part_is_not_committed_whole(
     assert (root / "a.md").read_text() == TEXT
 
 
-def test_rejected_undo_is_not_committed(free: Engine, reviewing: Reviewing, root: Path) -> None:
+def test_rejected_undo_is_not_committed(free: Engine, reviewing: ReviewService, root: Path) -> None:
     free.write(BATCH)
     plan_id = free.undo(dry_run=True).plan_id
     reviewing.reject(plan_id, "ann")
@@ -253,7 +255,7 @@ def test_rejected_undo_is_not_committed(free: Engine, reviewing: Reviewing, root
 
 @pytest.mark.parametrize("arguments", [("apply",), ("apply", "--rebase"), ("apply", "--require-approval")])
 def test_command_line_does_not_commit_a_rejected_plan(
-    free: Engine, reviewing: Reviewing, root: Path, arguments: tuple[str, ...]
+    free: Engine, reviewing: ReviewService, root: Path, arguments: tuple[str, ...]
 ) -> None:
     plan_id = planned(free)
     reviewing.reject(plan_id, "ann")
@@ -264,7 +266,7 @@ def test_command_line_does_not_commit_a_rejected_plan(
     assert (root / "a.md").read_text() == TEXT
 
 
-def test_bot_does_not_commit_a_rejected_plan(free: Engine, reviewing: Reviewing, root: Path) -> None:
+def test_bot_does_not_commit_a_rejected_plan(free: Engine, reviewing: ReviewService, root: Path) -> None:
     (root / "bot.json").write_text(json.dumps({"files": [{"glob": "a.md", "edits": EDITS}]}))
     run = mdplan("bot", "plan", "bot.json", "--json")
     reviewing.reject(run.json["planId"], "ann")
@@ -276,7 +278,7 @@ def test_bot_does_not_commit_a_rejected_plan(free: Engine, reviewing: Reviewing,
 
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_tools_do_not_commit_a_rejected_plan(
-    root: Path, free: Engine, reviewing: Reviewing, mode: str
+    root: Path, free: Engine, reviewing: ReviewService, mode: str
 ) -> None:
     plan_id = planned(free, {"file": "a.md", "edits": EDITS[:1]})
     reviewing.reject(plan_id, "ann", comment="no")
@@ -294,7 +296,7 @@ def test_tools_do_not_commit_a_rejected_plan(
 
 
 def test_only_an_explicit_override_approves_a_rejected_plan(
-    free: Engine, strict: Engine, reviewing: Reviewing
+    free: Engine, strict: Engine, reviewing: ReviewService
 ) -> None:
     plan_id = planned(free)
     reviewing.reject(plan_id, "ann")
@@ -312,7 +314,7 @@ def test_only_an_explicit_override_approves_a_rejected_plan(
 
 
 def test_rejection_revokes_the_approval_of_a_derived_plan(
-    strict: Engine, reviewing: Reviewing, root: Path
+    strict: Engine, reviewing: ReviewService, root: Path
 ) -> None:
     plan_id = planned(strict)
     part = strict.apply({"planId": plan_id, "accept": [0], "dryRun": True}).plan_id
@@ -323,7 +325,7 @@ def test_rejection_revokes_the_approval_of_a_derived_plan(
     assert reviewing.open(part).state is ReviewState.REJECTED
 
 
-def test_new_decision_revokes_the_part_of_the_earlier_one(strict: Engine, reviewing: Reviewing) -> None:
+def test_new_decision_revokes_the_part_of_the_earlier_one(strict: Engine, reviewing: ReviewService) -> None:
     plan_id = planned(strict)
     first = reviewing.approve(plan_id, "ann", rejected=[0])
     second = reviewing.approve(plan_id, "ann", rejected=[1], terms=terms(reviewing, plan_id))
@@ -335,12 +337,12 @@ def test_new_decision_revokes_the_part_of_the_earlier_one(strict: Engine, review
 # S10: a decision names the version that it saw.
 
 
-def test_second_window_does_not_decide_over_the_first(strict: Engine, reviewing: Reviewing) -> None:
+def test_second_window_does_not_decide_over_the_first(strict: Engine, reviewing: ReviewService) -> None:
     plan_id = planned(strict)
     second_window = reviewing.open(plan_id).standing.version
     first = reviewing.approve(plan_id, "ann", rejected=[1])
 
-    problems = reviewing.reject(plan_id, "bob", terms=Terms(saw=second_window))
+    problems = reviewing.reject(plan_id, "bob", terms=DecisionTerms(saw=second_window))
 
     assert [problem.code for problem in problems] == [Code.STALE_DECISION]
     assert reviewing.open(plan_id).decision == first

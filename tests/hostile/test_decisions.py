@@ -13,7 +13,7 @@ from mcp.types import ElicitRequestURLParams, ElicitResult
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import Reviewing, ReviewState, Terms
+from mdplan.engine.reviews import DecisionTerms, ReviewService, ReviewState
 from mdplan.mcp import elicitation
 from mdplan.mcp.server import build_server
 from mdplan.mcp.waiting import mcp_caller
@@ -132,7 +132,7 @@ def _between(text: str, start: str, end: str) -> str:
 
 def test_document_with_another_option_is_never_an_approved_plan(strict: Engine, root: Path) -> None:
     plan_id = planned(strict)
-    Reviewing(strict).approve(plan_id, "ann")
+    ReviewService(strict).approve(plan_id, "ann")
     exported = strict.export(plan_id)
     assert isinstance(exported, bytes)
     document = json.loads(exported)
@@ -152,7 +152,7 @@ def test_document_never_changes_what_a_reviewer_is_shown(strict: Engine) -> None
     document["editResults"] = document["editResults"][:1]
 
     strict.apply(document)
-    opened = Reviewing(strict).open(plan_id)
+    opened = ReviewService(strict).open(plan_id)
     assert not isinstance(opened, tuple)
     assert len(opened.review.edits) == 2
 
@@ -162,7 +162,7 @@ def test_document_never_changes_what_a_reviewer_is_shown(strict: Engine) -> None
 
 def test_approval_is_never_used_twice(strict: Engine, root: Path) -> None:
     plan_id = planned(strict)
-    reviewing = Reviewing(strict)
+    reviewing = ReviewService(strict)
     reviewing.approve(plan_id, "ann")
     assert strict.apply({"planId": plan_id}).applied
     with Engine.open([root]) as person:
@@ -196,18 +196,18 @@ def test_plan_without_required_approval_is_applied_again_after_its_undo(free: En
 )
 def test_rejected_plan_is_never_applied(free: Engine, root: Path, request_of: object) -> None:
     plan_id = planned(free)
-    Reviewing(free).reject(plan_id, "ann", comment="no")
+    ReviewService(free).reject(plan_id, "ann", comment="no")
     assert callable(request_of)
 
     assert code(free.apply(request_of(plan_id))) == "PLAN_REJECTED"
     assert (root / "a.md").read_text() == TEXT
-    (entry,) = Reviewing(free).entries(10)
+    (entry,) = ReviewService(free).entries(10)
     assert entry.state is ReviewState.REJECTED
 
 
 def test_rejected_plan_is_never_applied_by_a_command(root: Path, free: Engine) -> None:
     plan_id = planned(free)
-    Reviewing(free).reject(plan_id, "ann")
+    ReviewService(free).reject(plan_id, "ann")
 
     assert mdplan("apply", plan_id).code == 5
     assert (root / "a.md").read_text() == TEXT
@@ -215,15 +215,15 @@ def test_rejected_plan_is_never_applied_by_a_command(root: Path, free: Engine) -
 
 def test_override_of_a_rejection_is_recorded(free: Engine) -> None:
     plan_id = planned(free)
-    reviewing = Reviewing(free)
+    reviewing = ReviewService(free)
     reviewing.reject(plan_id, "ann")
     saw = _version(reviewing, plan_id)
 
-    refused = reviewing.approve(plan_id, "bob", terms=Terms(saw=saw))
+    refused = reviewing.approve(plan_id, "bob", terms=DecisionTerms(saw=saw))
     assert isinstance(refused, tuple)
     assert [each.code.value for each in refused] == ["PLAN_REJECTED"]
     approved = reviewing.approve(
-        plan_id, "bob", terms=Terms(saw=saw, channel=Channel.TERMINAL, overrides=True)
+        plan_id, "bob", terms=DecisionTerms(saw=saw, channel=Channel.TERMINAL, overrides=True)
     )
     assert isinstance(approved, Decision)
     report = free.apply({"planId": plan_id})
@@ -240,12 +240,12 @@ def test_override_of_a_rejection_is_recorded(free: Engine) -> None:
 
 def test_second_window_never_decides_over_the_first(strict: Engine) -> None:
     plan_id = planned(strict)
-    first, second = Reviewing(strict), Reviewing(strict)
+    first, second = ReviewService(strict), ReviewService(strict)
     saw = _version(first, plan_id)
-    approved = first.approve(plan_id, "ann", rejected=[1], terms=Terms(saw=saw))
+    approved = first.approve(plan_id, "ann", rejected=[1], terms=DecisionTerms(saw=saw))
     assert isinstance(approved, Decision)
 
-    refused = second.reject(plan_id, "bob", terms=Terms(saw=saw))
+    refused = second.reject(plan_id, "bob", terms=DecisionTerms(saw=saw))
 
     assert isinstance(refused, tuple)
     assert [each.code for each in refused] == [Code.STALE_DECISION]
@@ -256,11 +256,11 @@ def test_second_window_never_decides_over_the_first(strict: Engine) -> None:
 
 def test_part_of_a_rejected_plan_is_never_applied(strict: Engine, root: Path) -> None:
     plan_id = planned(strict)
-    reviewing = Reviewing(strict)
+    reviewing = ReviewService(strict)
     approved = reviewing.approve(plan_id, "ann", rejected=[1])
     assert isinstance(approved, Decision)
     part = approved.approved_plan_id
-    rejected = reviewing.reject(plan_id, "ann", terms=Terms(saw=_version(reviewing, plan_id)))
+    rejected = reviewing.reject(plan_id, "ann", terms=DecisionTerms(saw=_version(reviewing, plan_id)))
     assert isinstance(rejected, Decision)
 
     assert code(strict.apply({"planId": part})) in {"PLAN_REJECTED", "APPROVAL_REQUIRED"}
@@ -337,7 +337,7 @@ def test_undo_without_an_id_never_takes_back_what_another_actor_did(root: Path, 
     assert (root / "a.md").read_text() != TEXT
 
 
-def _version(reviewing: Reviewing, plan_id: str) -> str:
+def _version(reviewing: ReviewService, plan_id: str) -> str:
     opened = reviewing.open(plan_id)
     assert not isinstance(opened, tuple)
     return opened.standing.version

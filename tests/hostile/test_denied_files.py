@@ -8,7 +8,7 @@ import pytest
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import OpenPlan, Reviewing
+from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.mcp.history_tool import history_tool
 from mdplan.mcp.report_text import diff_uri
 from mdplan.mcp.resources import resources
@@ -106,9 +106,9 @@ WAYS_BY_ID: dict[str, Callable[[Engine, Ids], object]] = {
     "undo of both": lambda engine, ids: engine.undo(ids.partial),
     "undo of the last": lambda engine, _: engine.undo(),
     "rebased undo of both": lambda engine, ids: engine.undo(ids.partial, rebases=True),
-    "list of reviews": lambda engine, _: Reviewing(engine).entries(),
-    "review of a plan": lambda engine, ids: Reviewing(engine).open(ids.plan),
-    "review of a committed plan": lambda engine, ids: Reviewing(engine).open(ids.committed_plan),
+    "list of reviews": lambda engine, _: ReviewService(engine).entries(),
+    "review of a plan": lambda engine, ids: ReviewService(engine).open(ids.plan),
+    "review of a committed plan": lambda engine, ids: ReviewService(engine).open(ids.committed_plan),
     "search": lambda engine, _: search_verb(engine, "."),
     "search in a glob": lambda engine, _: search_verb(engine, "**/*.md"),
     "stat of the root": lambda engine, _: stat_verb(engine, "."),
@@ -195,7 +195,7 @@ def test_hint_never_names_the_denied_target_of_a_link(root: Path) -> None:
 
 def test_review_of_an_open_plan_works_beside_denied_ones(engine: Engine) -> None:
     planned = engine.plan({"file": "open/note.md", "edits": [_append("x")]})
-    reviewing = Reviewing(engine)
+    reviewing = ReviewService(engine)
 
     assert isinstance(reviewing.open(str(planned.plan_id)), OpenPlan)
     assert [entry.review.plan_id for entry in reviewing.entries()] == [planned.plan_id]

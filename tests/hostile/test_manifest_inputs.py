@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.bot.manifest.input_files import InputFiles
-from mdplan.bot.manifest.inputs import Given, load_manifest
+from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
 from mdplan.diagnostics import Code
 from tests.surfaces.command_line import Run, mdplan
 
@@ -137,7 +137,7 @@ def test_manifest_outside_of_every_root_reads_data_of_its_own_folder(checkout: P
     (elsewhere / "values.json").write_text('{"key": "mine"}', encoding="utf-8")
     for data, is_read in (("values.json", True), ("../secret.json", False)):
         (elsewhere / "bot.yml").write_text(MANIFEST.format(path=data), encoding="utf-8")
-        loaded = load_manifest(str(elsewhere / "bot.yml"), Given(), InputFiles())
+        loaded = load_manifest(str(elsewhere / "bot.yml"), ManifestInputs(), InputFiles())
         assert (not isinstance(loaded, tuple)) is is_read
         if isinstance(loaded, tuple):
             assert [problem.code for problem in loaded] == [Code.INVALID_ARGUMENT]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mdplan.engine.engine import Engine
-from mdplan.mcp.tool import Answer, ToolDefinition
+from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets import TOOLSETS, chosen_tools
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
@@ -43,7 +43,9 @@ def tools_of(engine: Engine) -> dict[str, ToolDefinition]:
     return {tool.name: tool for tool in chosen_tools(engine, list(TOOLSETS), [], read_only=False)}
 
 
-def check_short(record: Record, tool: ToolDefinition, arguments: dict[str, Any], most: int = MOST) -> Answer:
+def check_short(
+    record: Record, tool: ToolDefinition, arguments: dict[str, Any], most: int = MOST
+) -> ToolResult:
     answer, seconds = timed(lambda: tool.call(arguments))
     longest = max(len(json.dumps(answer.structured, ensure_ascii=False)), len(answer.text))
     is_short = longest <= most

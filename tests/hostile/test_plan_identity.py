@@ -10,7 +10,7 @@ import pytest
 
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import Reviewing
+from mdplan.engine.reviews import ReviewService
 from mdplan.plan import Plan
 from mdplan.planning.document import FORMAT, plan_id_of, read_document
 from mdplan.storage.user.plan_store import PlanStore
@@ -135,7 +135,7 @@ def test_document_that_was_hashed_again_is_not_applied(
 def test_approval_does_not_cover_a_backup_that_was_added(strict: Engine, root: Path) -> None:
     (root / "a.md.bak").write_text("precious")
     plan = document(strict)
-    Reviewing(strict).approve(plan["planId"], "ann")
+    ReviewService(strict).approve(plan["planId"], "ann")
 
     assert not strict.apply({**plan, "options": {"backup": True}}).ok
     assert not strict.apply(hashed({**plan, "options": {"backup": True}})).ok
@@ -152,7 +152,7 @@ def test_document_never_replaces_a_stored_plan(strict: Engine, root: Path) -> No
     assert not strict.apply(lying).ok
     assert not strict.apply({**plan, "files": [{**plan["files"][0], "baseSections": {"sha256-0": "0"}}]}).ok
     assert PlanStore(str(root)).load_plan(plan["planId"]) == before
-    assert len(Reviewing(strict).open(plan["planId"]).review.edits) == 2
+    assert len(ReviewService(strict).open(plan["planId"]).review.edits) == 2
 
 
 @pytest.mark.parametrize(

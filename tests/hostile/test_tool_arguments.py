@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.mcp.introductions import INTRODUCTIONS, tool_names
-from mdplan.mcp.tool import Answer, ToolDefinition
+from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets import chosen_tools
 from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability
@@ -66,7 +66,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
         made.engine.workspace.close()
 
 
-def check_answer(tool: ToolDefinition, answer: Answer) -> None:
+def check_answer(tool: ToolDefinition, answer: ToolResult) -> None:
     """It can leave as UTF-8, is of the published shape, is not huge, and a refusal says what is wrong."""
     wire = json.dumps(answer.structured, ensure_ascii=False, allow_nan=False)
     wire.encode("utf-8")

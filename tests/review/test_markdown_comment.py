@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mdplan.cli.markdown_comment import markdown_comment
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import OpenPlan, Reviewing
+from mdplan.engine.reviews import OpenPlan, ReviewService
 
 GOLDEN = Path(__file__).parent / "comments"
 GITHUB_LIMIT = 65_536
@@ -68,7 +68,7 @@ def opened(root: Path, *files: object, **options: object) -> OpenPlan:
     engine = Engine.open([root])
     report = engine.plan({"files": list(files), **options})
     assert report.ok, report.error
-    found = Reviewing(engine).open(report.plan_id)
+    found = ReviewService(engine).open(report.plan_id)
     assert isinstance(found, OpenPlan)
     return found
 

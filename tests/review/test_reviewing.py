@@ -8,7 +8,7 @@ import pytest
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import OpenPlan, Reviewing, ReviewState
+from mdplan.engine.reviews import OpenPlan, ReviewService, ReviewState
 from mdplan.reports.plan import ApplyReport
 from mdplan.storage.user.decisions import Decision, DecisionStore, Verdict
 from mdplan.text.source import Source
@@ -35,8 +35,8 @@ def engine(root: Path) -> Engine:
 
 
 @pytest.fixture
-def reviewing(engine: Engine) -> Reviewing:
-    return Reviewing(engine, clock=lambda: 1_000_000_000.0)
+def reviewing(engine: Engine) -> ReviewService:
+    return ReviewService(engine, clock=lambda: 1_000_000_000.0)
 
 
 def plan(engine: Engine, *edits: object, **more: object) -> str:
@@ -67,7 +67,9 @@ def test_plan_without_a_decision_waits_and_says_whom_to_ask(engine: Engine, root
     assert (root / "a.md").read_bytes() == GUIDE
 
 
-def test_approved_plan_is_applied_with_the_comment(engine: Engine, reviewing: Reviewing, root: Path) -> None:
+def test_approved_plan_is_applied_with_the_comment(
+    engine: Engine, reviewing: ReviewService, root: Path
+) -> None:
     plan_id = plan(engine)
     reviewing.approve(plan_id, "ann", comment="fine,\n but slow")
 
@@ -79,7 +81,7 @@ def test_approved_plan_is_applied_with_the_comment(engine: Engine, reviewing: Re
     assert (root / "a.md").read_bytes() == b"# Guide\n\n1\n\n## B\n\n2\n\n## C\n\n3\n"
 
 
-def test_rejection_reaches_the_next_call_with_its_comment(engine: Engine, reviewing: Reviewing) -> None:
+def test_rejection_reaches_the_next_call_with_its_comment(engine: Engine, reviewing: ReviewService) -> None:
     plan_id = plan(engine)
     reviewing.reject(plan_id, "ann", comment="not now", edit_comments={1: "why?"})
 
@@ -90,7 +92,7 @@ def test_rejection_reaches_the_next_call_with_its_comment(engine: Engine, review
 
 
 def test_part_is_a_plan_of_its_own_which_the_refusal_of_the_whole_names(
-    engine: Engine, reviewing: Reviewing, root: Path
+    engine: Engine, reviewing: ReviewService, root: Path
 ) -> None:
     plan_id = plan(engine)
     decision = reviewing.approve(
@@ -113,7 +115,7 @@ def test_part_is_a_plan_of_its_own_which_the_refusal_of_the_whole_names(
     assert (root / "a.md").read_bytes() == b"# Guide\n\n1\n\n## B\n\ntwo\n\n## C\n\n3\n"
 
 
-def test_part_that_needs_what_was_rejected_is_no_part(engine: Engine, reviewing: Reviewing) -> None:
+def test_part_that_needs_what_was_rejected_is_no_part(engine: Engine, reviewing: ReviewService) -> None:
     plan_id = plan(
         engine,
         {"op": "replace_match", "pattern": "one", "replacement": "four"},
@@ -124,23 +126,23 @@ def test_part_that_needs_what_was_rejected_is_no_part(engine: Engine, reviewing:
     problems = reviewing.approve(plan_id, "ann", rejected=[0])
 
     assert [problem.code for problem in problems] == [Code.CONFLICTING_EDITS]
-    assert reviewing.open(plan_id).state is ReviewState.WAITING
+    assert reviewing.open(plan_id).state is ReviewState.PENDING
 
 
-def test_all_edits_rejected_is_a_rejection(engine: Engine, reviewing: Reviewing) -> None:
+def test_all_edits_rejected_is_a_rejection(engine: Engine, reviewing: ReviewService) -> None:
     decision = reviewing.approve(plan(engine), "ann", rejected=[0, 1, 2], comment="no")
 
     assert (decision.verdict, decision.approved_plan_id) == (Verdict.REJECTED, None)
 
 
-def test_approval_is_of_one_plan_and_not_of_a_like_one(engine: Engine, reviewing: Reviewing) -> None:
+def test_approval_is_of_one_plan_and_not_of_a_like_one(engine: Engine, reviewing: ReviewService) -> None:
     reviewing.approve(plan(engine), "ann")
 
     assert only_problem(apply(engine, plan(engine, EDITS[0]))).code is Code.APPROVAL_REQUIRED
 
 
 def test_document_that_was_edited_under_an_approved_plan_is_stale(
-    engine: Engine, reviewing: Reviewing, root: Path
+    engine: Engine, reviewing: ReviewService, root: Path
 ) -> None:
     plan_id = plan(engine)
     reviewing.approve(plan_id, "ann")
@@ -155,7 +157,9 @@ def test_document_that_was_edited_under_an_approved_plan_is_stale(
     assert opened.file(0) == opened.stale
 
 
-def test_rebased_plan_needs_an_approval_of_its_own(engine: Engine, reviewing: Reviewing, root: Path) -> None:
+def test_rebased_plan_needs_an_approval_of_its_own(
+    engine: Engine, reviewing: ReviewService, root: Path
+) -> None:
     plan_id = plan(engine)
     reviewing.approve(plan_id, "ann")
     (root / "a.md").write_bytes(GUIDE + b"\nmore\n")
@@ -169,7 +173,7 @@ def test_rebased_plan_needs_an_approval_of_its_own(engine: Engine, reviewing: Re
     assert apply(engine, replanned.plan_id).applied
 
 
-def test_stale_plan_is_not_approved(engine: Engine, reviewing: Reviewing, root: Path) -> None:
+def test_stale_plan_is_not_approved(engine: Engine, reviewing: ReviewService, root: Path) -> None:
     plan_id = plan(engine)
     (root / "a.md").write_bytes(b"other\n")
 
@@ -177,7 +181,9 @@ def test_stale_plan_is_not_approved(engine: Engine, reviewing: Reviewing, root: 
     assert DecisionStore(str(root)).all() == ()
 
 
-def test_undo_needs_approval_and_can_be_reviewed(engine: Engine, reviewing: Reviewing, root: Path) -> None:
+def test_undo_needs_approval_and_can_be_reviewed(
+    engine: Engine, reviewing: ReviewService, root: Path
+) -> None:
     plan_id = plan(engine)
     reviewing.approve(plan_id, "ann")
     apply(engine, plan_id)
@@ -197,7 +203,7 @@ def test_undo_needs_approval_and_can_be_reviewed(engine: Engine, reviewing: Revi
     assert (root / "a.md").read_bytes() == GUIDE
 
 
-def test_list_says_where_each_plan_stands(engine: Engine, reviewing: Reviewing, root: Path) -> None:
+def test_list_says_where_each_plan_stands(engine: Engine, reviewing: ReviewService, root: Path) -> None:
     states = {}
     waiting, approved, rejected, applied = (
         plan(engine, EDITS[0] | {"replacement": f"{n}"}) for n in range(4)
@@ -211,10 +217,10 @@ def test_list_says_where_each_plan_stands(engine: Engine, reviewing: Reviewing, 
     for entry in reviewing.entries():
         states[entry.review.plan_id] = entry.state
     assert states == {
-        waiting: ReviewState.WAITING,
+        waiting: ReviewState.PENDING,
         approved: ReviewState.APPROVED,
         rejected: ReviewState.REJECTED,
-        applied: ReviewState.WAITING,
+        applied: ReviewState.PENDING,
         stale: ReviewState.STALE,
     }
     reviewing.approve(applied, "ann")
@@ -225,7 +231,7 @@ def test_list_says_where_each_plan_stands(engine: Engine, reviewing: Reviewing, 
     assert states[rejected] is ReviewState.REJECTED
 
 
-def test_applied_plan_shows_what_it_did(engine: Engine, reviewing: Reviewing, root: Path) -> None:
+def test_applied_plan_shows_what_it_did(engine: Engine, reviewing: ReviewService, root: Path) -> None:
     plan_id = plan(engine)
     reviewing.approve(plan_id, "ann")
     before = reviewing.open(plan_id).file(0)
@@ -238,7 +244,9 @@ def test_applied_plan_shows_what_it_did(engine: Engine, reviewing: Reviewing, ro
     assert opened.file(0) == before
 
 
-def test_whole_of_which_a_part_was_applied_counts_as_applied(engine: Engine, reviewing: Reviewing) -> None:
+def test_whole_of_which_a_part_was_applied_counts_as_applied(
+    engine: Engine, reviewing: ReviewService
+) -> None:
     plan_id = plan(engine)
     decision = reviewing.approve(plan_id, "ann", rejected=[0])
     apply(engine, decision.approved_plan_id)
@@ -247,7 +255,7 @@ def test_whole_of_which_a_part_was_applied_counts_as_applied(engine: Engine, rev
 
 
 @pytest.mark.parametrize("comment", ["x" * 2001])
-def test_endless_comment_is_refused(engine: Engine, reviewing: Reviewing, comment: str) -> None:
+def test_endless_comment_is_refused(engine: Engine, reviewing: ReviewService, comment: str) -> None:
     plan_id = plan(engine)
 
     for problems in (
@@ -259,7 +267,7 @@ def test_endless_comment_is_refused(engine: Engine, reviewing: Reviewing, commen
 
 
 def test_decision_that_cannot_be_kept_is_no_decision(
-    engine: Engine, reviewing: Reviewing, state_dir: Path
+    engine: Engine, reviewing: ReviewService, state_dir: Path
 ) -> None:
     plan_id = plan(engine)
     (state_dir / "journal.key").write_bytes(b"short")
@@ -268,7 +276,7 @@ def test_decision_that_cannot_be_kept_is_no_decision(
     assert only_problem(apply(engine, plan_id)).code is Code.APPROVAL_REQUIRED
 
 
-def test_plan_that_nobody_knows_is_told(reviewing: Reviewing) -> None:
+def test_plan_that_nobody_knows_is_told(reviewing: ReviewService) -> None:
     for outcome in (
         reviewing.open("0" * 64),
         reviewing.approve("0" * 64, "x"),
@@ -279,7 +287,7 @@ def test_plan_that_nobody_knows_is_told(reviewing: Reviewing) -> None:
 
 
 def test_file_that_changes_while_it_is_looked_at_is_stale(
-    engine: Engine, reviewing: Reviewing, root: Path
+    engine: Engine, reviewing: ReviewService, root: Path
 ) -> None:
     """Files of large plans are read when they are looked at, and may be others by then."""
     opened = reviewing.open(plan(engine))

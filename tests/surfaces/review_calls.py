@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from urllib.parse import urlencode
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import Reviewing
+from mdplan.engine.reviews import ReviewService
 from mdplan.web.http_app import http_app
 from mdplan.web.http_guard import GuardRules, any_of, bearer
 from mdplan.web.review_app import review_part
@@ -35,7 +35,7 @@ class ReviewCalls:
 
     def __init__(self, engine: Engine) -> None:
         self.links: list[str] = []
-        part = review_part(Reviewing(engine), lambda: "ann", self.links.append)
+        part = review_part(ReviewService(engine), lambda: "ann", self.links.append)
         rules = GuardRules(
             hosts=frozenset({HOST}),
             origins=frozenset(),

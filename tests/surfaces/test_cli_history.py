@@ -220,7 +220,7 @@ def test_bytes_of_the_history_are_an_option_too(project: Path) -> None:
 # A commit that was cut off.
 
 
-def cut_off(project: Path) -> str:
+def pending_transactions(project: Path) -> str:
     """Leave the journal as a kill behind the last exchange leaves it; the transaction."""
     transaction = commit()
     (record,) = (project / ".mdplan" / "tx").iterdir()
@@ -231,7 +231,7 @@ def cut_off(project: Path) -> str:
 
 
 def test_verbs_that_look_say_what_was_cut_off_beside_their_result(project: Path) -> None:
-    cut_off(project)
+    pending_transactions(project)
 
     for arguments in (("stat", "guide.md"), ("history",), ("plan",)):
         report = mdplan(*arguments, "--json", stdin=CREATE).json
@@ -244,7 +244,7 @@ def test_verbs_that_look_say_what_was_cut_off_beside_their_result(project: Path)
 
 
 def test_recover_puts_back_the_state_before(project: Path) -> None:
-    transaction = cut_off(project)
+    transaction = pending_transactions(project)
 
     run = mdplan("recover")
 
@@ -257,7 +257,7 @@ def test_recover_puts_back_the_state_before(project: Path) -> None:
 
 
 def test_commit_recovers_first_and_says_so(project: Path) -> None:
-    transaction = cut_off(project)
+    transaction = pending_transactions(project)
     run = mdplan("apply", "-", "--json", stdin=BATCH | {"edits": [BATCH["edits"][0]]})
 
     assert run.code == 0
@@ -270,7 +270,7 @@ def test_commit_recovers_first_and_says_so(project: Path) -> None:
 
 
 def test_recovery_is_told_to_people_too(project: Path) -> None:
-    cut_off(project)
+    pending_transactions(project)
 
     assert mdplan("apply", "-", stdin=CREATE).err.startswith(
         "Recovered first: 1 commit that was cut off, 1 file put back.\n"
@@ -278,7 +278,7 @@ def test_recovery_is_told_to_people_too(project: Path) -> None:
 
 
 def test_conflict_is_settled_by_the_person(project: Path) -> None:
-    cut_off(project)
+    pending_transactions(project)
     (project / "guide.md").write_text("mine\n")
 
     refused = mdplan("recover")
@@ -313,7 +313,7 @@ def test_doctor_leaves_no_trace_where_nothing_was_committed(project: Path) -> No
 
 
 def test_doctor_says_what_is_wrong_and_what_to_do(project: Path, state_dir: Path) -> None:
-    transaction = cut_off(project)
+    transaction = pending_transactions(project)
     (project / "notes").mkdir()
     (project / "notes" / f".mdplan-{transaction}-7.tmp").write_bytes(b"")
     (state_dir / "no-folder").touch()

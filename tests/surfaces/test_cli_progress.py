@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mdplan.cli.progress import listener
+from mdplan.cli.progress import progress_listener
 
 CLEAR = "\r\033[K"
 STEPS = [("planned", {"done": done, "files": 4}) for done in (1, 4)]
@@ -37,7 +37,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Draw:
     def draw(choice: str = "auto", *, stream: io.StringIO | None = None, coloured: bool = False) -> str:
         stream = stream or Terminal()
         monkeypatch.setattr(sys, "stderr", stream)
-        tell = listener(choice, quiet=False, coloured=coloured)
+        tell = progress_listener(choice, quiet=False, coloured=coloured)
         for event, facts in STEPS:
             tell(event, facts)
         return stream.getvalue()

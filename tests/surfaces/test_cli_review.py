@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.cli.console import Ink
+from mdplan.cli.console import Style
 from mdplan.cli.terminal_review import Choices, choose_edits
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import OpenPlan, Reviewing
+from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.storage.user.decisions import Verdict
 from tests.surfaces.command_line import BATCH, GUIDE, RESULT, mdplan, plan_id_of
 from tests.surfaces.dialog import Dialog
@@ -21,11 +21,11 @@ EDITS = [
 
 
 @pytest.fixture
-def reviewing(project: Path) -> Reviewing:
-    return Reviewing(Engine.open([project]))
+def reviewing(project: Path) -> ReviewService:
+    return ReviewService(Engine.open([project]))
 
 
-def opened(reviewing: Reviewing, **options: object) -> OpenPlan:
+def opened(reviewing: ReviewService, **options: object) -> OpenPlan:
     plan_id = reviewing.engine.plan({"file": "guide.md", "edits": EDITS, **options}).plan_id
     found = reviewing.open(plan_id)
     assert isinstance(found, OpenPlan)
@@ -41,7 +41,7 @@ def chosen(plan: OpenPlan, *typed: str) -> tuple[Choices | None, str]:
         shown.append(question)
         return next(lines, None)
 
-    return choose_edits(plan, ask, shown.append, Ink(on=False)), "".join(shown)
+    return choose_edits(plan, ask, shown.append, Style(on=False)), "".join(shown)
 
 
 @pytest.mark.parametrize(
@@ -60,25 +60,25 @@ def chosen(plan: OpenPlan, *typed: str) -> tuple[Choices | None, str]:
         (("x", "", "?", "y", "a"), set()),
     ],
 )
-def test_keys_choose_edits(reviewing: Reviewing, typed: tuple[str, ...], rejected: set[int]) -> None:
+def test_keys_choose_edits(reviewing: ReviewService, typed: tuple[str, ...], rejected: set[int]) -> None:
     choices, _ = chosen(opened(reviewing), *typed)
 
     assert choices.rejected == rejected
 
 
 @pytest.mark.parametrize("typed", [(), ("q",), ("y", "q"), ("y", "y"), ("n", "e")])
-def test_who_quits_decides_nothing(reviewing: Reviewing, typed: tuple[str, ...]) -> None:
+def test_who_quits_decides_nothing(reviewing: ReviewService, typed: tuple[str, ...]) -> None:
     assert chosen(opened(reviewing), *typed)[0] is None
 
 
-def test_comments_are_of_their_edit(reviewing: Reviewing) -> None:
+def test_comments_are_of_their_edit(reviewing: ReviewService) -> None:
     choices, _ = chosen(opened(reviewing), "e", " why? ", "n", "e", "", "y", "e", "a", "e", "b", "y")
 
     assert choices.comments == {0: "why?", 1: "", 2: "b"}
     assert choices.rejected == {0}
 
 
-def test_each_edit_is_shown_with_its_hunks(reviewing: Reviewing) -> None:
+def test_each_edit_is_shown_with_its_hunks(reviewing: ReviewService) -> None:
     _, shown = chosen(opened(reviewing), "y", "y", "y")
 
     first, second, third = shown.split("Accept this edit")[:3]
@@ -90,11 +90,11 @@ def test_each_edit_is_shown_with_its_hunks(reviewing: Reviewing) -> None:
     assert 'edit 2 rename_heading: Use, to "Usage"' in third
 
 
-def test_help_is_told(reviewing: Reviewing) -> None:
+def test_help_is_told(reviewing: ReviewService) -> None:
     assert "q - quit and decide nothing" in chosen(opened(reviewing), "?", "q")[1]
 
 
-def test_links_that_follow_are_shown_and_not_asked_about(reviewing: Reviewing, project: Path) -> None:
+def test_links_that_follow_are_shown_and_not_asked_about(reviewing: ReviewService, project: Path) -> None:
     (project / "other.md").write_text("[use](guide.md#use)\n")
     choices, shown = chosen(opened(reviewing, updateReferences="workspace"), "y", "y", "y")
 
@@ -103,7 +103,7 @@ def test_links_that_follow_are_shown_and_not_asked_about(reviewing: Reviewing, p
     assert "+[use](guide.md#usage)" in shown
 
 
-def test_undo_is_asked_about_whole(reviewing: Reviewing, project: Path) -> None:
+def test_undo_is_asked_about_whole(reviewing: ReviewService, project: Path) -> None:
     engine = reviewing.engine
     (project / "b.md").write_text("one\n")
     create = {"op": "replace_match", "pattern": "one", "replacement": "two"}
@@ -116,7 +116,7 @@ def test_undo_is_asked_about_whole(reviewing: Reviewing, project: Path) -> None:
     assert choices.rejected == {edit.index for edit in plan.review.edits}
 
 
-def test_hostile_text_is_escaped(reviewing: Reviewing, project: Path) -> None:
+def test_hostile_text_is_escaped(reviewing: ReviewService, project: Path) -> None:
     (project / "guide.md").write_text("old \x1b[2J\u202e\n")
     edit = {"op": "replace_match", "pattern": "old", "replacement": "\x1b]0;x\x07"}
     plan_id = reviewing.engine.plan({"file": "guide.md", "edits": [edit]}).plan_id
@@ -135,7 +135,7 @@ def test_without_a_terminal_nobody_is_asked(project: Path) -> None:
     assert "needs a terminal" in run.err
 
 
-def test_list_says_where_each_plan_stands(project: Path, reviewing: Reviewing) -> None:
+def test_list_says_where_each_plan_stands(project: Path, reviewing: ReviewService) -> None:
     assert mdplan("review", "--list").out == b"No plan was made here.\n"
     plan_id = plan_id_of()
     assert f"{plan_id[:23]}  waiting " in mdplan("review", "--list").out.decode()
@@ -149,7 +149,7 @@ def test_list_says_where_each_plan_stands(project: Path, reviewing: Reviewing) -
 
 @pytest.mark.parametrize("environment", [None, {"MDPLAN_REQUIRE_APPROVAL": "1"}])
 def test_apply_can_require_approval(
-    project: Path, reviewing: Reviewing, environment: dict[str, str | None] | None
+    project: Path, reviewing: ReviewService, environment: dict[str, str | None] | None
 ) -> None:
     option = ["--require-approval"] if environment is None else []
     plan_id = plan_id_of()
@@ -166,7 +166,7 @@ def test_apply_can_require_approval(
     assert (project / "guide.md").read_text() == RESULT
 
 
-def test_rejected_plan_is_refused_with_the_reason(project: Path, reviewing: Reviewing) -> None:
+def test_rejected_plan_is_refused_with_the_reason(project: Path, reviewing: ReviewService) -> None:
     plan_id = plan_id_of()
     reviewing.reject(plan_id, "ann", comment="not \x1b[31mnow")
 
@@ -177,7 +177,7 @@ def test_rejected_plan_is_refused_with_the_reason(project: Path, reviewing: Revi
         assert "\x1b" not in run.err
 
 
-def test_part_is_approved_and_applied_in_a_terminal(project: Path, reviewing: Reviewing) -> None:
+def test_part_is_approved_and_applied_in_a_terminal(project: Path, reviewing: ReviewService) -> None:
     plan_id = plan_id_of()
     dialog = Dialog("review", "--terminal")
 
@@ -202,7 +202,7 @@ def test_part_is_approved_and_applied_in_a_terminal(project: Path, reviewing: Re
     assert (project / "guide.md").read_text() == GUIDE.replace("nightly", "stable")
 
 
-def test_stale_plan_can_be_planned_again_in_a_terminal(project: Path, reviewing: Reviewing) -> None:
+def test_stale_plan_can_be_planned_again_in_a_terminal(project: Path, reviewing: ReviewService) -> None:
     plan_id = plan_id_of()
     (project / "guide.md").write_text(GUIDE + "\nMore.\n")
     dialog = Dialog("review", "--terminal", plan_id)
@@ -221,7 +221,7 @@ def test_stale_plan_can_be_planned_again_in_a_terminal(project: Path, reviewing:
     assert [entry.state for entry in reviewing.entries()] == ["approved", "stale"]
 
 
-def test_one_of_several_is_chosen_and_rejected(project: Path, reviewing: Reviewing) -> None:
+def test_one_of_several_is_chosen_and_rejected(project: Path, reviewing: ReviewService) -> None:
     older = plan_id_of()
     plan_id_of({**BATCH, "edits": BATCH["edits"][:1]})
     dialog = Dialog("review", "--terminal")
@@ -239,7 +239,7 @@ def test_one_of_several_is_chosen_and_rejected(project: Path, reviewing: Reviewi
     assert (reviewing.open(older).state, reviewing.open(older).decision.comment) == ("rejected", "never")
 
 
-def test_who_quits_leaves_no_decision(project: Path, reviewing: Reviewing) -> None:
+def test_who_quits_leaves_no_decision(project: Path, reviewing: ReviewService) -> None:
     plan_id = plan_id_of()
     dialog = Dialog("review", "--terminal", plan_id)
 

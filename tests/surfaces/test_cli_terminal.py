@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
-from mdplan.cli.console import Console, Ink
+from mdplan.cli.console import Console, Style
 from mdplan.cli.diff_view import diff_for_people
 from mdplan.text.visible_text import escaped, escaped_json
 from tests.surfaces.command_line import DIFF
 
-PLAIN = Ink(on=False)
+PLAIN = Style(on=False)
 
 
 class Terminal(io.StringIO):
@@ -95,7 +95,7 @@ def test_diff_without_colours_is_the_diff() -> None:
 def test_lines_that_look_like_headers_are_coloured_as_what_they_are() -> None:
     diff = diff_of("@@ -1,2 +1,2 @@", "--- old", "+++ new", " @@ -1,1 +1,1 @@")
 
-    assert diff_for_people(diff, Ink(on=True)).split("\n")[4:7] == [
+    assert diff_for_people(diff, Style(on=True)).split("\n")[4:7] == [
         "\x1b[31m--- old\x1b[0m",
         "\x1b[32m+++ new\x1b[0m",
         " @@ -1,1 +1,1 @@",

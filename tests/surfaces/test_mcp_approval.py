@@ -14,7 +14,7 @@ import pytest
 from mcp.types import ElicitRequestURLParams, ElicitResult
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import Reviewing
+from mdplan.engine.reviews import ReviewService
 from mdplan.mcp import elicitation
 from mdplan.mcp.server import build_server
 from mdplan.mcp.waiting import mcp_caller
@@ -53,8 +53,8 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def reviewing(root: Path) -> Reviewing:
-    return Reviewing(Engine.open([root]))
+def reviewing(root: Path) -> ReviewService:
+    return ReviewService(Engine.open([root]))
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +81,7 @@ def planned(calls: Calls, *edits: object) -> str:
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_client_without_addresses_is_told_to_ask(root: Path, reviewing: Reviewing, mode: str) -> None:
+def test_client_without_addresses_is_told_to_ask(root: Path, reviewing: ReviewService, mode: str) -> None:
     announce(str(root), ADDRESS, KEY)
     with agent(root, mode, None) as calls:
         plan_id = planned(calls)
@@ -102,7 +102,9 @@ def test_client_without_addresses_is_told_to_ask(root: Path, reviewing: Reviewin
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_person_is_sent_to_the_page_and_the_call_goes_on(root: Path, reviewing: Reviewing, mode: str) -> None:
+def test_person_is_sent_to_the_page_and_the_call_goes_on(
+    root: Path, reviewing: ReviewService, mode: str
+) -> None:
     announce(str(root), ADDRESS, KEY)
     person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
     with agent(root, mode, person) as calls:
@@ -117,7 +119,9 @@ def test_person_is_sent_to_the_page_and_the_call_goes_on(root: Path, reviewing: 
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_rejection_in_part_comes_back_in_the_same_call(root: Path, reviewing: Reviewing, mode: str) -> None:
+def test_rejection_in_part_comes_back_in_the_same_call(
+    root: Path, reviewing: ReviewService, mode: str
+) -> None:
     announce(str(root), ADDRESS, KEY)
     person = Person(
         lambda plan_id: reviewing.approve(plan_id, "ann", rejected=[1], edit_comments={1: "keep it"})
@@ -170,7 +174,7 @@ def test_client_that_fails_to_ask_is_told_to_ask_otherwise(root: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_other_toolsets_wait_too(root: Path, reviewing: Reviewing, mode: str) -> None:
+def test_other_toolsets_wait_too(root: Path, reviewing: ReviewService, mode: str) -> None:
     announce(str(root), ADDRESS, KEY)
     person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
     arguments = {"filePath": "a.md", "searchText": "old", "replaceText": "new"}
@@ -186,7 +190,7 @@ def test_other_toolsets_wait_too(root: Path, reviewing: Reviewing, mode: str) ->
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_undo_waits_too(root: Path, reviewing: Reviewing, mode: str) -> None:
+def test_undo_waits_too(root: Path, reviewing: ReviewService, mode: str) -> None:
     announce(str(root), ADDRESS, KEY)
     person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
     with agent(root, mode, person) as calls:

@@ -6,7 +6,7 @@ import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import OpenPlan, Reviewing
+from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
 
@@ -90,7 +90,7 @@ def test_plan_on_its_base_is_applied_without_parsing(patient: Engine, hurried: E
 
 
 def test_review_past_the_deadline_shows_why_there_is_no_text(patient: Engine, hurried: Engine) -> None:
-    opened = Reviewing(hurried).open(planned(patient))
+    opened = ReviewService(hurried).open(planned(patient))
     assert isinstance(opened, OpenPlan)
 
     assert codes(opened.file(0)) == [Code.PARSE_TIMEOUT]
@@ -101,9 +101,9 @@ def test_review_of_a_stale_plan_past_the_deadline_tells(
     patient: Engine, hurried: Engine, tmp_path: Path
 ) -> None:
     plan_id = stale(patient, tmp_path)
-    opened = Reviewing(hurried).open(plan_id)
+    opened = ReviewService(hurried).open(plan_id)
     assert isinstance(opened, OpenPlan)
 
     assert codes(opened.stale) == [Code.PARSE_TIMEOUT]
     assert codes(opened.file(0)) == [Code.PARSE_TIMEOUT]
-    assert codes(Reviewing(hurried).approve(plan_id, "somebody")) == [Code.PARSE_TIMEOUT]
+    assert codes(ReviewService(hurried).approve(plan_id, "somebody")) == [Code.PARSE_TIMEOUT]

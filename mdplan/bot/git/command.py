@@ -7,7 +7,7 @@ from typing import Final
 
 from dulwich.repo import Repo
 
-from mdplan.bot.git.repository import refused
+from mdplan.bot.git.repository import repository_error
 from mdplan.diagnostics import Code
 
 # Variables that would point git at another repository or index.
@@ -44,4 +44,6 @@ def run_git(
     try:
         return subprocess.run(command, input=stdin, capture_output=True, check=False, env=environment)  # noqa: S603 (no shell; a fixed program)
     except FileNotFoundError as error:
-        raise refused(Code.IO_ERROR, "git is not installed", "install git: it writes the commit") from error
+        raise repository_error(
+            Code.IO_ERROR, "git is not installed", "install git: it writes the commit"
+        ) from error

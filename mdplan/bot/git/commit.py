@@ -22,7 +22,7 @@ from dulwich.repo import Repo
 from mdplan.bot.git.command import run_git
 from mdplan.bot.git.identity import Signature
 from mdplan.bot.git.objects import read_object, write_object
-from mdplan.bot.git.repository import Place, position, refused
+from mdplan.bot.git.repository import RepositoryLocation, branch_tip, repository_error
 from mdplan.diagnostics import Code
 from mdplan.storage.fs.errors import StorageRefused, refusing
 from mdplan.storage.fs.file_name import visible
@@ -45,7 +45,7 @@ class CommitText:
 
 
 def write_commit(
-    repository: Repo, place: Place, base: ObjectID, files: Iterable[StagedFile], text: CommitText
+    repository: Repo, place: RepositoryLocation, base: ObjectID, files: Iterable[StagedFile], text: CommitText
 ) -> ObjectID:
     """Write a commit whose parent is `base` and in which `files` have their results; nothing names it yet.
 
@@ -90,7 +90,7 @@ def move_branch(
         return True
     # Opened again: dulwich remembers packed refs.
     with Repo(repository.path) as fresh:
-        if position(fresh, branch) != base:
+        if branch_tip(fresh, branch) != base:
             return False
     locked = _LOCKED.search(done.stderr)
     if locked is not None:
@@ -195,12 +195,12 @@ def _people(text: CommitText) -> dict[bytes, bytes]:
 def _locked(branch: str, lock: str) -> StorageRefused:
     problem = f"the branch `{visible(branch)}` is locked by another program"
     hint = f"try again; if no git runs, one was killed: remove `{visible(lock)}`"
-    return refused(Code.LOCK_TIMEOUT, problem, hint)
+    return repository_error(Code.LOCK_TIMEOUT, problem, hint)
 
 
 def _failed(problem: str, stderr: bytes, hint: str) -> StorageRefused:
     said = visible(stderr.decode("utf-8", "replace").strip().removeprefix("fatal: "))
-    return refused(Code.IO_ERROR, f"{problem}: {said}", hint)
+    return repository_error(Code.IO_ERROR, f"{problem}: {said}", hint)
 
 
 def _components(path: str) -> tuple[bytes, ...]:
@@ -209,4 +209,6 @@ def _components(path: str) -> tuple[bytes, ...]:
 
 def _in_the_way(name: bytes) -> StorageRefused:
     shown = visible(name.decode("utf-8", "replace"))
-    return refused(Code.FILE_EXISTS, f"`{shown}` is in the way: a file and a folder cannot share a name", "")
+    return repository_error(
+        Code.FILE_EXISTS, f"`{shown}` is in the way: a file and a folder cannot share a name", ""
+    )

@@ -33,20 +33,20 @@ _MOST_CHARACTERS: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RepositoryLocation:
     """A repository at `path`; `below` is the folder of its trees that is the root, empty for all of them."""
 
     path: str
     below: str
 
     @classmethod
-    def of(cls, workspace: Workspace) -> "Place":
+    def of(cls, workspace: Workspace) -> "RepositoryLocation":
         """The repository that the root of `workspace` lies in, or is.
 
         Raises `StorageRefused`: INVALID_ARGUMENT for several roots, and for a folder in no repository.
         """
         if len(workspace.roots) > 1:
-            raise refused(Code.INVALID_ARGUMENT, "git works on one root", "give one `--root`")
+            raise repository_error(Code.INVALID_ARGUMENT, "git works on one root", "give one `--root`")
         folder = workspace.roots[0].path
         with _opening(folder):
             repository = Repo.discover(folder)
@@ -71,7 +71,7 @@ class Place:
         if repository.object_format.name != "sha1":
             repository.close()
             message = f"the repository names its objects by {repository.object_format.name}"
-            raise refused(
+            raise repository_error(
                 Code.INVALID_ARGUMENT, message, "only those with SHA-1 can be worked on; check it out"
             )
         return repository
@@ -82,7 +82,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class BaseCommit:
     """A commit to plan on, and the full name of the branch by which it was named; None for any other name."""
 
     commit: ObjectID
@@ -94,7 +94,7 @@ class Base:
         return self.commit.decode()[:_SHOWN_DIGITS]
 
 
-def find_base(repository: Repo, given: str) -> Base:
+def find_base(repository: Repo, given: str) -> BaseCommit:
     """What `given` names: a branch, tag, remote branch, other ref or commit (4 or more digits of its ID).
 
     Raises `StorageRefused`: INVALID_ARGUMENT for no such name, for one of several things, and for what is no
@@ -106,22 +106,26 @@ def find_base(repository: Repo, given: str) -> Base:
     if len(found) > 1:
         several = " and ".join(f"`{visible(name)}`" for name, _ in found)
         message = f"`{visible(given)}` names more than one thing: {several}"
-        raise refused(Code.INVALID_ARGUMENT, message, "write the full name")
+        raise repository_error(Code.INVALID_ARGUMENT, message, "write the full name")
     if found:
         name, (real, commit) = found[0]
         named = real if real.startswith(BRANCHES) else None
-        return Base(_commit(repository, commit, given), named if name == "HEAD" or is_branch(name) else None)
+        return BaseCommit(
+            _commit(repository, commit, given), named if name == "HEAD" or is_branch(name) else None
+        )
     ids = _ids(repository, given) if _ID.fullmatch(given.lower()) else []
     if len(ids) > 1:
         message = f"`{given}` begins the ID of more than one commit"
-        raise refused(Code.INVALID_ARGUMENT, message, "write more digits of it")
+        raise repository_error(Code.INVALID_ARGUMENT, message, "write more digits of it")
     if not ids:
         message = f"`{visible(given)}` names no branch, tag or commit of the repository"
-        raise refused(Code.INVALID_ARGUMENT, message, "`git branch --all` and `git tag` list the names")
-    return Base(ids[0], None)
+        raise repository_error(
+            Code.INVALID_ARGUMENT, message, "`git branch --all` and `git tag` list the names"
+        )
+    return BaseCommit(ids[0], None)
 
 
-def target_branch(repository: Repo, given: str | None, base: Base) -> str:
+def target_branch(repository: Repo, given: str | None, base: BaseCommit) -> str:
     """The full name of the branch that a commit on `base` goes to: `given`, else the one that named `base`.
 
     It need not exist. A branch that stands for another one is that other one. Raises `StorageRefused`:
@@ -131,18 +135,22 @@ def target_branch(repository: Repo, given: str | None, base: Base) -> str:
         if base.branch is not None:
             return base.branch
         message = f"{base.shown} was named by no branch, so there is none that could move"
-        raise refused(Code.INVALID_ARGUMENT, message, "say which branch gets the commit: `--branch NAME`")
+        raise repository_error(
+            Code.INVALID_ARGUMENT, message, "say which branch gets the commit: `--branch NAME`"
+        )
     full = given if given.startswith(BRANCHES) else BRANCHES + given
     if given.startswith("-") or given == "HEAD" or not check_ref_format(Ref(_encoded(full))):
-        raise refused(Code.INVALID_ARGUMENT, f"`{visible(given)}` cannot be the name of a branch", "")
+        raise repository_error(
+            Code.INVALID_ARGUMENT, f"`{visible(given)}` cannot be the name of a branch", ""
+        )
     real = _real_name(repository, full)
     if not is_branch(real):
         message = f"`{visible(given)}` stands for `{visible(real)}`, which is no branch"
-        raise refused(Code.INVALID_ARGUMENT, message, "name the branch that gets the commit")
+        raise repository_error(Code.INVALID_ARGUMENT, message, "name the branch that gets the commit")
     return real
 
 
-def position(repository: Repo, branch: str) -> ObjectID | None:
+def branch_tip(repository: Repo, branch: str) -> ObjectID | None:
     """The commit that the branch of this full name is at; None where there is no such branch."""
     found = _value(repository, branch)
     return found[1] if found is not None else None
@@ -169,7 +177,7 @@ def checked_out_in(repository: Repo, branch: str) -> str | None:
     return None
 
 
-def refused(code: Code, message: str, hint: str) -> StorageRefused:
+def repository_error(code: Code, message: str, hint: str) -> StorageRefused:
     """The exception that carries this one problem."""
     return StorageRefused((Diagnostic(code=code, message=message, hint=hint),))
 
@@ -200,10 +208,10 @@ def _commit(repository: Repo, value: ObjectID, given: str) -> ObjectID:
             found = read_object(repository.object_store, found.object[1])
     except OSError as error:
         message = f"`{visible(given)}` names an object that the repository lacks"
-        raise refused(Code.IO_ERROR, message, "`git fsck` says what is missing; fetch it") from error
+        raise repository_error(Code.IO_ERROR, message, "`git fsck` says what is missing; fetch it") from error
     if isinstance(found, Commit):
         return found.id
-    raise refused(
+    raise repository_error(
         Code.INVALID_ARGUMENT, f"`{visible(given)}` names no commit", "name a branch, tag or commit"
     )
 
@@ -245,10 +253,14 @@ def _opening(folder: str) -> Iterator[None]:
         yield
     except NotGitRepository as error:
         message = f"`{visible(folder)}` is in no git repository"
-        raise refused(Code.INVALID_ARGUMENT, message, "name one with `--root`, bare or not") from error
+        raise repository_error(
+            Code.INVALID_ARGUMENT, message, "name one with `--root`, bare or not"
+        ) from error
     except (UnsupportedExtension, UnsupportedVersion, InvalidWorktreeConfiguration, ValueError) as error:
         message = f"the repository `{visible(folder)}` is of a kind that cannot be worked on: {error}"
-        raise refused(Code.INVALID_ARGUMENT, message, "check it out, and work without `--git`") from error
+        raise repository_error(
+            Code.INVALID_ARGUMENT, message, "check it out, and work without `--git`"
+        ) from error
     except OSError as error:
         raise StorageRefused((of_error(error, visible(folder), "opening the repository"),)) from error
 

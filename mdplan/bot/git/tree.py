@@ -17,7 +17,7 @@ from dulwich.object_store import tree_lookup_path
 from dulwich.objects import Blob, Commit, ObjectID, Tree
 
 from mdplan.bot.git.objects import read_object
-from mdplan.bot.git.repository import Place
+from mdplan.bot.git.repository import RepositoryLocation
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.errors import refusing
 from mdplan.storage.fs.file_name import visible
@@ -37,7 +37,7 @@ _POINTER: Final = b"version https://git-lfs.github.com/spec/"
 _MOST_POINTER_BYTES: Final = 1024
 
 
-class _Found(NamedTuple):
+class _TreeEntry(NamedTuple):
     """An entry of a tree."""
 
     mode: int
@@ -45,7 +45,7 @@ class _Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _OpenObject:
     """A file, and how far it was read."""
 
     mode: int
@@ -57,7 +57,7 @@ class _Opened:
 class CommitTree:
     """The files of one commit of the repository at `place`; every process that sees it can open them."""
 
-    place: Place
+    place: RepositoryLocation
     commit: ObjectID
     allow: tuple[str, ...]
     deny: tuple[str, ...]
@@ -107,7 +107,7 @@ class CommitFileSystem(FileSystem):
         self._below = tree.place.below
         self._numbers = itertools.count(_FIRST_HANDLE)
         self._folders: dict[int, ObjectID] = {}
-        self._files: dict[int, _Opened] = {}
+        self._files: dict[int, _OpenObject] = {}
         self._root: int | None = None
         self._entries = lru_cache(_KEPT_TREES)(self._read_tree)
         # A file is looked at before it is read.
@@ -143,7 +143,7 @@ class CommitFileSystem(FileSystem):
         if not stat.S_ISREG(found.mode):
             raise _error(errno.ELOOP if stat.S_ISLNK(found.mode) else errno.EISDIR)
         number = next(self._numbers)
-        self._files[number] = _Opened(found.mode, self._content(found.object_id))
+        self._files[number] = _OpenObject(found.mode, self._content(found.object_id))
         return number
 
     def status(self, descriptor: int) -> os.stat_result:
@@ -168,7 +168,7 @@ class CommitFileSystem(FileSystem):
         self.reach(Step.READ)
         opened = self._files[descriptor]
         data = opened.data[opened.read : opened.read + size]
-        self._files[descriptor] = _Opened(opened.mode, opened.data, opened.read + len(data))
+        self._files[descriptor] = _OpenObject(opened.mode, opened.data, opened.read + len(data))
         return data
 
     def read_link(self, directory: int, name: str) -> str:
@@ -212,7 +212,7 @@ class CommitFileSystem(FileSystem):
             raise _error(errno.EBADF)
         return self._folders[descriptor]
 
-    def _find(self, directory: int, name: str) -> _Found:
+    def _find(self, directory: int, name: str) -> _TreeEntry:
         found = self._entries(self._folder(directory)).get(name)
         if found is None:
             raise _error(errno.ENOENT)
@@ -232,10 +232,10 @@ class CommitFileSystem(FileSystem):
             raise _error(errno.ENOTDIR)
         return ObjectID(found)
 
-    def _read_tree(self, tree: ObjectID) -> dict[str, _Found]:
+    def _read_tree(self, tree: ObjectID) -> dict[str, _TreeEntry]:
         with _sound():
             entries = self._object(tree, Tree).items()
-        return {_decoded(entry.path): _Found(entry.mode, entry.sha) for entry in entries}
+        return {_decoded(entry.path): _TreeEntry(entry.mode, entry.sha) for entry in entries}
 
     def _read_blob(self, blob: ObjectID) -> bytes:
         return self._object(blob, Blob).data

@@ -11,18 +11,18 @@ from typing import Any, Final
 from dulwich.objects import ObjectID
 from dulwich.repo import Repo
 
-from mdplan.bot.bot import Bot, How, Made
+from mdplan.bot.bot import Bot, BotResult, RunOptions
 from mdplan.bot.bot_report import BotReport
 from mdplan.bot.git.commit import CommitText, move_branch, write_commit
 from mdplan.bot.git.identity import Signature, commit_message, signature
 from mdplan.bot.git.repository import (
     BRANCHES,
-    Base,
-    Place,
+    BaseCommit,
+    RepositoryLocation,
+    branch_tip,
     checked_out_in,
     find_base,
-    position,
-    refused,
+    repository_error,
     target_branch,
 )
 from mdplan.bot.git.tree import CommitTree
@@ -60,13 +60,15 @@ class GitCommit:
 
 
 @contextmanager
-def proposed_on_commit(engine: Engine, loaded: LoadedManifest, how: How, ref: str) -> Iterator[Proposal]:
+def propose_on_commit(
+    engine: Engine, loaded: LoadedManifest, how: RunOptions, ref: str
+) -> Iterator[Proposal]:
     """What the manifest `loaded` would do to the files of the commit that `ref` names.
 
     The plan is not stored: `mdplan apply` knows the files of folders alone. Raises `StorageRefused`:
     INVALID_ARGUMENT where there is no such repository or commit, and as `Bot.plan` does.
     """
-    place = Place.of(engine.workspace)
+    place = RepositoryLocation.of(engine.workspace)
     with place.open() as repository:
         base = find_base(repository, ref)
     with ExitStack() as held:
@@ -76,7 +78,7 @@ def proposed_on_commit(engine: Engine, loaded: LoadedManifest, how: How, ref: st
 
 
 def apply_to_branch(
-    engine: Engine, loaded: LoadedManifest, how: How, ref: str, wanted: GitCommit
+    engine: Engine, loaded: LoadedManifest, how: RunOptions, ref: str, wanted: GitCommit
 ) -> BotReport:
     """Plan what `loaded` asks of the commit that `ref` names, and commit it to a branch: all files or none.
 
@@ -85,12 +87,12 @@ def apply_to_branch(
     STALE_BASE for one that is, or moved, elsewhere; LOCK_TIMEOUT, IO_ERROR.
     """
     try:
-        place = Place.of(engine.workspace)
+        place = RepositoryLocation.of(engine.workspace)
         for attempt in range(MOST_ATTEMPTS if wanted.rebases else 1):
             report = _Attempt(engine, loaded, how, place, ref, wanted).report()
             if report is not None:
                 return replace(report, rebased=True) if attempt and report.applied else report
-            how.tell("rebasing", {"attempt": attempt + 1})
+            how.on_event("rebasing", {"attempt": attempt + 1})
     except StorageRefused as problem:
         return refusal(BotReport, problem.problems)
     return refusal(BotReport, (_moved(ref, wanted.rebases),))
@@ -102,8 +104,8 @@ class _Attempt:
 
     engine: Engine
     loaded: LoadedManifest
-    how: How
-    place: Place
+    how: RunOptions
+    place: RepositoryLocation
     ref: str
     wanted: GitCommit
 
@@ -112,10 +114,10 @@ class _Attempt:
         with self.place.open() as repository:
             base = find_base(repository, self.ref)
             branch = target_branch(repository, self.wanted.branch, base)
-            at = base.commit if branch == base.branch else position(repository, branch)
+            at = base.commit if branch == base.branch else branch_tip(repository, branch)
             _must_be_free(repository, branch)
             if at is not None and at != base.commit:
-                raise refused(*_elsewhere(branch, at, base, self.ref))
+                raise repository_error(*_elsewhere(branch, at, base, self.ref))
             text = self._signatures(repository)
         with ExitStack() as held:
             made = _bot(self.engine, self.loaded, self.how, self.place, base).plan(held)
@@ -123,11 +125,11 @@ class _Attempt:
             return replace(bot_report(made, {}), base_commit=base.commit.decode())
         made.found.diffs.clear()
         facts = {"files": len(made.plan.files), "planId": made.plan.plan_id}
-        self.how.tell("committing", facts)
+        self.how.on_event("committing", facts)
         commit = self._committed(made.plan, base, branch, at, *text)
         if commit is None:
             return None
-        self.how.tell("committed", {"commit": commit, "branch": branch})
+        self.how.on_event("committed", {"commit": commit, "branch": branch})
         return _committed_report(made, base, branch, commit)
 
     def _signatures(self, repository: Repo) -> tuple[Signature, Signature]:
@@ -147,7 +149,7 @@ class _Attempt:
     def _committed(
         self,
         plan: Plan,
-        base: Base,
+        base: BaseCommit,
         branch: str,
         at: ObjectID | None,
         author: Signature,
@@ -163,12 +165,12 @@ class _Attempt:
         tree = _tree(self.engine, self.place, base)
         with tree.open() as workspace, self.place.open() as repository:
             documents = Documents.of(workspace, self.engine.settings)
-            found = documents.found_of(plan)
+            found = documents.read_current(plan)
             problems = documents.stale(plan, found) if isinstance(found, list) else found
             if problems or not isinstance(found, list):
                 raise StorageRefused(problems)
             paths, bases = documents.relative_paths(plan), bases_of(plan, found)
-            replayed = documents.replayed(plan, paths, bases, with_diff=False)
+            replayed = documents.replay(plan, paths, bases, with_diff=False)
             if not isinstance(replayed, Replay):
                 raise StorageRefused(replayed)
             files = files_to_stage(plan, paths, bases, replayed, documents.backups_of(plan))
@@ -192,16 +194,18 @@ class _Attempt:
             raise StorageRefused(problems)
 
 
-def _bot(engine: Engine, loaded: LoadedManifest, how: How, place: Place, base: Base) -> Bot:
+def _bot(
+    engine: Engine, loaded: LoadedManifest, how: RunOptions, place: RepositoryLocation, base: BaseCommit
+) -> Bot:
     return Bot(Job(tree=_tree(engine, place, base), settings=engine.settings, loaded=loaded), how)
 
 
-def _tree(engine: Engine, place: Place, base: Base) -> CommitTree:
+def _tree(engine: Engine, place: RepositoryLocation, base: BaseCommit) -> CommitTree:
     scope = engine.workspace.roots[0].scope
     return CommitTree(place, base.commit, scope.allow, scope.deny)
 
 
-def _committed_report(made: Made, base: Base, branch: str, commit: str) -> BotReport:
+def _committed_report(made: BotResult, base: BaseCommit, branch: str, commit: str) -> BotReport:
     assert made.plan is not None
     fields: dict[str, Any] = report_fields(made.plan, None)
     report = bot_report(made, fields)
@@ -217,12 +221,12 @@ def _must_be_free(repository: Repo, branch: str) -> None:
             f"the branch `{visible(branch.removeprefix(BRANCHES))}` is checked out in `{visible(folder)}`"
         )
         hint = "name another branch (`--branch NAME`), or apply the manifest there without `--git`"
-        raise refused(Code.TARGET_BUSY, message, hint)
+        raise repository_error(Code.TARGET_BUSY, message, hint)
 
 
-def _elsewhere(branch: str, at: ObjectID, base: Base, ref: str) -> tuple[Code, str, str]:
+def _elsewhere(branch: str, at: ObjectID, base: BaseCommit, ref: str) -> tuple[Code, str, str]:
     short = visible(branch.removeprefix(BRANCHES))
-    message = f"the branch `{short}` is at {Base(at, None).shown}, and `{visible(ref)}` at {base.shown}"
+    message = f"the branch `{short}` is at {BaseCommit(at, None).shown}, and `{visible(ref)}` at {base.shown}"
     return Code.STALE_BASE, message, f"plan on what the branch has: `--git {short}`; or name a new branch"
 
 

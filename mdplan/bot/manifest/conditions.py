@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mdplan.bot.byte_prefilter import RawText
-from mdplan.bot.manifest.expansion import Misplaced
+from mdplan.bot.byte_prefilter import BytePrefilter
+from mdplan.bot.manifest.expansion import ManifestProblem
 from mdplan.bot.manifest.model import Condition
 from mdplan.bot.manifest.placeholders import Values, filled, misuse
 from mdplan.bot.manifest.source_map import Path
@@ -27,7 +27,7 @@ from mdplan.text.span import Span
 
 
 @dataclass(frozen=True)
-class Facts:
+class FileFacts:
     """What conditions ask of a file, found when it is asked for: `outline`, and `values` of placeholders."""
 
     outline: Outline
@@ -42,18 +42,18 @@ class Facts:
         return FrontMatterFormat.YAML, {}
 
 
-def may_hold(condition: Condition, raw: RawText, values: Values) -> bool:
+def may_be_met(condition: Condition, raw: BytePrefilter, values: Values) -> bool:
     """Whether `condition` can hold of a file of these bytes; `values` are those known of any file."""
     return (
         all(raw.may_have_section(title) for title in _fixed(condition.has_section[-1:], values))
         and all(raw.may_have(text) for text in _fixed(condition.has_text, values))
         and (raw.may_have_front_matter or not (condition.has_front_matter or condition.front_matter))
-        and all(may_hold(each, raw, values) for each in condition.all_)
-        and (not condition.any_ or any(may_hold(each, raw, values) for each in condition.any_))
+        and all(may_be_met(each, raw, values) for each in condition.all_)
+        and (not condition.any_ or any(may_be_met(each, raw, values) for each in condition.any_))
     )
 
 
-def holds(condition: Condition, facts: Facts, path: Path) -> bool | Misplaced:
+def is_met(condition: Condition, facts: FileFacts, path: Path) -> bool | ManifestProblem:
     """Whether `condition`, at `path` of the manifest, holds. Errors: INVALID_ARGUMENT, INVALID_REGEX, …."""
     for part in _parts(condition, facts, path):
         answer = part()
@@ -62,7 +62,9 @@ def holds(condition: Condition, facts: Facts, path: Path) -> bool | Misplaced:
     return True
 
 
-def _parts(condition: Condition, facts: Facts, path: Path) -> Iterator[Callable[[], bool | Misplaced]]:
+def _parts(
+    condition: Condition, facts: FileFacts, path: Path
+) -> Iterator[Callable[[], bool | ManifestProblem]]:
     """All that must hold, the cheapest first."""
     if condition.has_text:
         yield lambda: _texts(condition.has_text, facts, (*path, "hasText"), _has_text)
@@ -76,46 +78,46 @@ def _parts(condition: Condition, facts: Facts, path: Path) -> Iterator[Callable[
     if condition.matches is not None:
         yield lambda: _texts((condition.matches or "",), facts, (*path, "matches"), _matches)
     for index, each in enumerate(condition.all_):
-        yield lambda each=each, index=index: holds(each, facts, (*path, "all", index))  # type: ignore[misc]
+        yield lambda each=each, index=index: is_met(each, facts, (*path, "all", index))  # type: ignore[misc]
     if condition.any_:
         yield lambda: _any_of(condition.any_, facts, (*path, "any"))
     if condition.not_ is not None:
         denied = condition.not_
-        yield lambda: _negated(holds(denied, facts, (*path, "not")))
+        yield lambda: _negated(is_met(denied, facts, (*path, "not")))
 
 
-def _any_of(conditions: Sequence[Condition], facts: Facts, path: Path) -> bool | Misplaced:
+def _any_of(conditions: Sequence[Condition], facts: FileFacts, path: Path) -> bool | ManifestProblem:
     for index, each in enumerate(conditions):
-        answer = holds(each, facts, (*path, index))
+        answer = is_met(each, facts, (*path, index))
         if answer is not False:
             return answer
     return False
 
 
-def _negated(answer: bool | Misplaced) -> bool | Misplaced:  # noqa: FBT001 (an answer, not a flag)
-    return answer if isinstance(answer, Misplaced) else not answer
+def _negated(answer: bool | ManifestProblem) -> bool | ManifestProblem:  # noqa: FBT001 (an answer, not a flag)
+    return answer if isinstance(answer, ManifestProblem) else not answer
 
 
 def _texts(
-    texts: Sequence[str], facts: Facts, path: Path, has: Callable[[str, Facts], bool | Diagnostic]
-) -> bool | Misplaced:
+    texts: Sequence[str], facts: FileFacts, path: Path, has: Callable[[str, FileFacts], bool | Diagnostic]
+) -> bool | ManifestProblem:
     for text in texts:
         given = filled(text, facts.values)
         answer = has(given, facts) if isinstance(given, str) else _no_text(given)
         if answer is not True:
-            return answer if answer is False else Misplaced(answer, path)
+            return answer if answer is False else ManifestProblem(answer, path)
     return True
 
 
-def _has_text(text: str, facts: Facts) -> bool:
+def _has_text(text: str, facts: FileFacts) -> bool:
     return to_lf(text) in facts.outline.view.text
 
 
-def _has_key(key: str, facts: Facts) -> bool:
+def _has_key(key: str, facts: FileFacts) -> bool:
     return _value_at(key, facts.front_matter[1]) is not _ABSENT
 
 
-def _matches(pattern: str, facts: Facts) -> bool | Diagnostic:
+def _matches(pattern: str, facts: FileFacts) -> bool | Diagnostic:
     text = facts.outline.view.text
     regex = Pattern(text=to_lf(pattern), match_type=MatchType.REGEX)
     found = regex.find(text, Span(0, len(text)), facts.outline.limits.pattern_seconds)
@@ -124,29 +126,29 @@ def _matches(pattern: str, facts: Facts) -> bool | Diagnostic:
     return bool(found)
 
 
-def _values(expected: dict[str, Any], facts: Facts, path: Path) -> bool | Misplaced:
+def _values(expected: dict[str, Any], facts: FileFacts, path: Path) -> bool | ManifestProblem:
     format_, values = facts.front_matter
     for key, given in expected.items():
         value = filled(given, facts.values) if isinstance(given, str) else given
         if isinstance(value, Diagnostic):
-            return Misplaced(value, (*path, key))
+            return ManifestProblem(value, (*path, key))
         found = _value_at(key, values)
         if found is _ABSENT or not says(format_, found, value):
             return False
     return True
 
 
-def _section(heading_path: Sequence[str], facts: Facts, path: Path) -> bool | Misplaced:
+def _section(heading_path: Sequence[str], facts: FileFacts, path: Path) -> bool | ManifestProblem:
     titles: list[str] = []
     for title in heading_path:
         given = filled(title, facts.values)
         if not isinstance(given, str):
-            return Misplaced(_no_text(given), path)
+            return ManifestProblem(_no_text(given), path)
         titles.append(given)
     found = find_by_path(facts.outline, titles)
     if not isinstance(found, Diagnostic) or found.code is Code.AMBIGUOUS_HEADING:
         return True
-    return False if found.code is Code.SECTION_NOT_FOUND else Misplaced(found, path)
+    return False if found.code is Code.SECTION_NOT_FOUND else ManifestProblem(found, path)
 
 
 _ABSENT = object()

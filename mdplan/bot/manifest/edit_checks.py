@@ -9,11 +9,11 @@ from mdplan.bot.manifest.expansion import (
     EDIT_LOOP,
     LOOP,
     TEXT_LOOP,
-    Misplaced,
+    ManifestProblem,
     is_edit_loop,
     is_text_loop,
 )
-from mdplan.bot.manifest.placeholders import Name, Values, has_placeholder, misuse, names_in
+from mdplan.bot.manifest.placeholders import Values, VariableName, has_placeholder, misuse, names_in
 from mdplan.bot.manifest.source_map import Path
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.requests.batch_reader import read_batch
@@ -33,7 +33,7 @@ class EditChecks:
     values: Values
     of_files: frozenset[str] = OF_FILES
 
-    def edits(self, edits: Sequence[Any], path: Path, inside: frozenset[str]) -> Iterator[Misplaced]:
+    def edits(self, edits: Sequence[Any], path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:
         """What is wrong with `edits` at `path`; `inside` are the names of the loops around them."""
         for index, edit in enumerate(edits):
             here = (*path, index)
@@ -46,7 +46,7 @@ class EditChecks:
             else:
                 yield from self._edit(edit, here, inside)
 
-    def texts(self, value: Any, path: Path, inside: frozenset[str]) -> Iterator[Misplaced]:  # noqa: ANN401
+    def texts(self, value: Any, path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:  # noqa: ANN401
         """What is wrong with the placeholders in `value`, decoded JSON."""
         match value:
             case str():
@@ -64,7 +64,7 @@ class EditChecks:
             case _:
                 pass
 
-    def _edit(self, edit: Mapping[str, Any], path: Path, inside: frozenset[str]) -> Iterator[Misplaced]:
+    def _edit(self, edit: Mapping[str, Any], path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:
         given = {name: value for name, value in edit.items() if name != "comment"}
         misplaced = list(self.texts(given, path, inside))
         yield from misplaced
@@ -73,11 +73,11 @@ class EditChecks:
         batch = read_batch({"file": _ANY_FILE, "edits": [checked]})
         for problem in batch if isinstance(batch, tuple) else ():
             if checked is given or problem.code is Code.UNKNOWN_FIELD or "op" not in edit:
-                yield Misplaced(replace(problem, edit_index=None), path)
+                yield ManifestProblem(replace(problem, edit_index=None), path)
 
     def _loop(
         self, loop: Mapping[str, Any], known: frozenset[str], path: Path, inside: frozenset[str]
-    ) -> Iterator[Misplaced]:
+    ) -> Iterator[ManifestProblem]:
         for name in loop:
             if name not in known:
                 yield _misplaced(
@@ -87,23 +87,23 @@ class EditChecks:
             yield _misplaced(
                 "forEach is no name", "name a list, as in a placeholder: data.rows", (*path, LOOP)
             )
-        elif problem := self._misuse(Name(loop[LOOP]), inside):
-            yield Misplaced(problem, (*path, LOOP))
+        elif problem := self._misuse(VariableName(loop[LOOP]), inside):
+            yield ManifestProblem(problem, (*path, LOOP))
         if not isinstance(loop.get("as", ""), str):
             yield _misplaced("as is no name", "name the entry: as: row", (*path, "as"))
         if "edits" in loop and not isinstance(loop["edits"], list):
             yield _misplaced("edits is no list", "write the edits of the loop as a list", (*path, "edits"))
 
-    def _placeholders(self, text: str, path: Path, inside: frozenset[str]) -> Iterator[Misplaced]:
+    def _placeholders(self, text: str, path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:
         names = names_in(text)
         if isinstance(names, Diagnostic):
-            yield Misplaced(names, path)
+            yield ManifestProblem(names, path)
             return
         for name in names:
             if problem := self._misuse(name, inside):
-                yield Misplaced(problem, path)
+                yield ManifestProblem(problem, path)
 
-    def _misuse(self, name: Name, inside: frozenset[str]) -> Diagnostic | None:
+    def _misuse(self, name: VariableName, inside: frozenset[str]) -> Diagnostic | None:
         """Why nothing has `name`; what loops and files give is not known yet."""
         if name.parts[0] in inside or name.parts[0] in self.of_files:
             return None
@@ -135,5 +135,5 @@ def _list(value: object) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _misplaced(reason: str, hint: str, path: Path) -> Misplaced:
-    return Misplaced(misuse(reason, hint), path)
+def _misplaced(reason: str, hint: str, path: Path) -> ManifestProblem:
+    return ManifestProblem(misuse(reason, hint), path)

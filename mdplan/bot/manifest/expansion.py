@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mdplan.bot.manifest.placeholders import Name, Values, filled, misuse, text_of
+from mdplan.bot.manifest.placeholders import Values, VariableName, filled, misuse, text_of
 from mdplan.bot.manifest.source_map import Path
 from mdplan.bot.manifest.text_fields import with_texts
 from mdplan.diagnostics import Diagnostic
@@ -30,19 +30,21 @@ class FilledEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class Misplaced:
+class ManifestProblem:
     """What is wrong, and where in the manifest."""
 
     problem: Diagnostic
     path: Path
 
 
-def expanded(edits: Sequence[Any], values: Values, path: Path) -> list[FilledEdit] | list[Misplaced]:
+def expand_edits(
+    edits: Sequence[Any], values: Values, path: Path
+) -> list[FilledEdit] | list[ManifestProblem]:
     """The edits at `path` of a manifest with all that `values` say; or all that is wrong with them."""
     found: list[FilledEdit] = []
-    problems: list[Misplaced] = []
+    problems: list[ManifestProblem] = []
     for each in _edits(edits, values, path):
-        if isinstance(each, Misplaced):
+        if isinstance(each, ManifestProblem):
             problems.append(each)
         else:
             found.append(each)
@@ -51,20 +53,20 @@ def expanded(edits: Sequence[Any], values: Values, path: Path) -> list[FilledEdi
     return problems or found
 
 
-def filled_in(value: Any, values: Values, path: Path) -> Any | Misplaced:  # noqa: ANN401 (any JSON)
+def filled_in(value: Any, values: Values, path: Path) -> Any | ManifestProblem:  # noqa: ANN401 (any JSON)
     """`value`, decoded JSON at `path`, with placeholders filled in and texts of loops made."""
     match value:
         case str():
             text = filled(value, values)
-            return Misplaced(text, path) if isinstance(text, Diagnostic) else text
+            return ManifestProblem(text, path) if isinstance(text, Diagnostic) else text
         case Mapping() if is_text_loop(value):
             return _looped_text(value, values, path)
         case Mapping():
             parts = {name: filled_in(part, values, (*path, name)) for name, part in value.items()}
-            return next((part for part in parts.values() if isinstance(part, Misplaced)), parts)
+            return next((part for part in parts.values() if isinstance(part, ManifestProblem)), parts)
         case list() | tuple():
             items = [filled_in(item, values, (*path, index)) for index, item in enumerate(value)]
-            return next((item for item in items if isinstance(item, Misplaced)), items)
+            return next((item for item in items if isinstance(item, ManifestProblem)), items)
         case _:
             return value
 
@@ -79,7 +81,7 @@ def is_text_loop(value: object) -> bool:
     return isinstance(value, Mapping) and LOOP in value and "text" in value
 
 
-def _edits(edits: Sequence[Any], values: Values, path: Path) -> Iterator[FilledEdit | Misplaced]:
+def _edits(edits: Sequence[Any], values: Values, path: Path) -> Iterator[FilledEdit | ManifestProblem]:
     for index, edit in enumerate(edits):
         here = (*path, index)
         if is_edit_loop(edit):
@@ -87,21 +89,23 @@ def _edits(edits: Sequence[Any], values: Values, path: Path) -> Iterator[FilledE
             continue
         given = {name: value for name, value in edit.items() if name != "comment"}
         made = filled_in(given, values, here)
-        yield made if isinstance(made, Misplaced) else FilledEdit(with_texts(made, given), here)
+        yield made if isinstance(made, ManifestProblem) else FilledEdit(with_texts(made, given), here)
 
 
-def _looped_edits(loop: Mapping[str, Any], values: Values, path: Path) -> Iterator[FilledEdit | Misplaced]:
+def _looped_edits(
+    loop: Mapping[str, Any], values: Values, path: Path
+) -> Iterator[FilledEdit | ManifestProblem]:
     entries = _entries(loop, values, path)
-    if isinstance(entries, Misplaced):
+    if isinstance(entries, ManifestProblem):
         yield entries
         return
     for inner in entries:
         yield from _edits(loop["edits"], inner, (*path, "edits"))
 
 
-def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str | Misplaced:
+def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str | ManifestProblem:
     entries = _entries(loop, values, path)
-    if isinstance(entries, Misplaced):
+    if isinstance(entries, ManifestProblem):
         return entries
     texts = [filled_in(loop["text"], inner, (*path, "text")) for inner in entries]
     texts += [filled_in(loop.get(name, ""), values, (*path, name)) for name in ("before", "between", "after")]
@@ -111,22 +115,24 @@ def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str | M
             problem = misuse(
                 "a loop makes a text of something that is none", "write more than the placeholder"
             )
-            return text if isinstance(text, Misplaced) else Misplaced(problem, path)
+            return text if isinstance(text, ManifestProblem) else ManifestProblem(problem, path)
     *entered, before, between, after = map(str, texts)
     return before + between.join(entered) + after if entered else ""
 
 
-def _entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values] | Misplaced:
+def _entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values] | ManifestProblem:
     """The values inside of `loop`, once for each entry of its list."""
-    found = values.find(Name(str(loop[LOOP])))
+    found = values.find(VariableName(str(loop[LOOP])))
     if isinstance(found, Diagnostic):
-        return Misplaced(found, (*path, LOOP))
+        return ManifestProblem(found, (*path, LOOP))
     if not isinstance(found, list):
         problem = misuse(f"`{loop[LOOP]}` is no list", "a loop takes the entries of a list")
-        return Misplaced(problem, (*path, LOOP))
+        return ManifestProblem(problem, (*path, LOOP))
     name = str(loop.get("as", DEFAULT_NAME))
     return [values.having(**{name: entry}) for entry in found]
 
 
-def _too_many(path: Path) -> Misplaced:
-    return Misplaced(misuse(f"there are more than {_MOST_EDITS} edits", "make a manifest of a part"), path)
+def _too_many(path: Path) -> ManifestProblem:
+    return ManifestProblem(
+        misuse(f"there are more than {_MOST_EDITS} edits", "make a manifest of a part"), path
+    )

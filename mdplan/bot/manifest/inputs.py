@@ -10,13 +10,13 @@ from mdplan.bot.manifest.input_files import InputFiles
 from mdplan.bot.manifest.loading import LoadedManifest, checked, read_manifest
 from mdplan.bot.manifest.model import Manifest
 from mdplan.bot.manifest.placeholders import Values
-from mdplan.bot.manifest.source_map import Located, read_located
+from mdplan.bot.manifest.source_map import SourceMap, read_source_map
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.storage.fs.file_name import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class ManifestInputs:
     """What a caller gives beside a manifest.
 
     `variables` go before those of the manifest; of `environment` only the variables of these names can be
@@ -28,7 +28,9 @@ class Given:
     data: Mapping[str, str] = field(default_factory=dict)
 
 
-def load_manifest(path: str, given: Given, files: InputFiles | None = None) -> LoadedManifest | Problems:
+def load_manifest(
+    path: str, given: ManifestInputs, files: InputFiles | None = None
+) -> LoadedManifest | Problems:
     """The manifest in the file `path`, with its values; or all its problems, by line and column.
 
     `files` reads it and its data; without it, they are read below the folder of the manifest. Errors:
@@ -36,8 +38,8 @@ def load_manifest(path: str, given: Given, files: InputFiles | None = None) -> L
     """
     files = files or InputFiles()
     text = files.read(path)
-    located = text if isinstance(text, Diagnostic) else read_located(text, path)
-    if not isinstance(located, Located):
+    located = text if isinstance(text, Diagnostic) else read_source_map(text, path)
+    if not isinstance(located, SourceMap):
         return (located,)
     manifest = read_manifest(path, located)
     if not isinstance(manifest, Manifest):
@@ -47,7 +49,7 @@ def load_manifest(path: str, given: Given, files: InputFiles | None = None) -> L
 
 
 def _values(
-    path: str, manifest: Manifest, located: Located, given: Given, files: InputFiles
+    path: str, manifest: Manifest, located: SourceMap, given: ManifestInputs, files: InputFiles
 ) -> Values | Problems:
     problems: list[Diagnostic] = []
     environment: dict[str, str] = {}
@@ -71,7 +73,7 @@ def _values(
     return tuple(problems) or Values({"vars": variables, "env": environment, "data": data})
 
 
-def _placed(problem: Diagnostic, path: str, located: Located, name: str) -> Diagnostic:
+def _placed(problem: Diagnostic, path: str, located: SourceMap, name: str) -> Diagnostic:
     return replace(problem, file=path, place=located.place(("data", name)))
 
 

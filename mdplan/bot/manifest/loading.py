@@ -7,10 +7,10 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from mdplan.bot.manifest.edit_checks import EditChecks
-from mdplan.bot.manifest.expansion import Misplaced
+from mdplan.bot.manifest.expansion import ManifestProblem
 from mdplan.bot.manifest.model import Condition, Manifest
 from mdplan.bot.manifest.placeholders import Values, misuse
-from mdplan.bot.manifest.source_map import Located, Path
+from mdplan.bot.manifest.source_map import Path, SourceMap
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.requests.model_reader import value_problem
 
@@ -23,19 +23,19 @@ class LoadedManifest:
 
     name: str
     manifest: Manifest
-    located: Located
+    located: SourceMap
     values: Values
 
-    def problem(self, misplaced: Misplaced) -> Diagnostic:
+    def problem(self, misplaced: ManifestProblem) -> Diagnostic:
         """INVALID_ARGUMENT at its place in the manifest."""
         return _placed(self.name, self.located, misplaced)
 
 
-def read_manifest(name: str, located: Located) -> Manifest | Problems:
+def read_manifest(name: str, located: SourceMap) -> Manifest | Problems:
     """The manifest in `located`, called `name` in messages. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD."""
     if not isinstance(located.data, dict):
         problem = misuse("the manifest is no map", "write `files:` and below it what should be true of them")
-        return (_placed(name, located, Misplaced(problem, ())),)
+        return (_placed(name, located, ManifestProblem(problem, ())),)
     try:
         return Manifest.model_validate(located.data)
     except ValidationError as error:
@@ -49,13 +49,13 @@ def read_manifest(name: str, located: Located) -> Manifest | Problems:
         )
 
 
-def _of_value(error: Mapping[str, Any], name: str, located: Located) -> Diagnostic:
+def _of_value(error: Mapping[str, Any], name: str, located: SourceMap) -> Diagnostic:
     problem = value_problem(error, Manifest, "", _HINT)
     message = problem.message.replace("`` ", "the manifest ")
     return replace(problem, message=message, file=name, place=located.place(error["loc"]))
 
 
-def checked(name: str, manifest: Manifest, located: Located, values: Values) -> LoadedManifest | Problems:
+def checked(name: str, manifest: Manifest, located: SourceMap, values: Values) -> LoadedManifest | Problems:
     """`manifest` with its `values`; or what is wrong with its edits, conditions and placeholders."""
     problems = [_placed(name, located, found) for found in _all_checks(manifest, located, EditChecks(values))]
     if problems:
@@ -63,7 +63,7 @@ def checked(name: str, manifest: Manifest, located: Located, values: Values) -> 
     return LoadedManifest(name=name, manifest=manifest, located=located, values=values)
 
 
-def _all_checks(manifest: Manifest, located: Located, checks: EditChecks) -> Iterator[Misplaced]:
+def _all_checks(manifest: Manifest, located: SourceMap, checks: EditChecks) -> Iterator[ManifestProblem]:
     before = replace(checks, of_files=frozenset())
     for number, rule in enumerate(manifest.files):
         path: Path = ("files", number)
@@ -79,15 +79,15 @@ def _all_checks(manifest: Manifest, located: Located, checks: EditChecks) -> Ite
 
 def _condition_checks(
     data: Mapping[str, Any], condition: Condition, path: Path, checks: EditChecks
-) -> Iterator[Misplaced]:
+) -> Iterator[ManifestProblem]:
     yield from checks.texts(
         {name: value for name, value in data.items() if name != "comment"}, path, frozenset()
     )
     if not condition.model_fields_set - {"comment"}:
-        yield Misplaced(
+        yield ManifestProblem(
             misuse("the condition says nothing", "name what must hold, or leave `when` out"), path
         )
 
 
-def _placed(name: str, located: Located, misplaced: Misplaced) -> Diagnostic:
+def _placed(name: str, located: SourceMap, misplaced: ManifestProblem) -> Diagnostic:
     return replace(misplaced.problem, file=name, place=located.place(misplaced.path))

@@ -21,7 +21,7 @@ _SHOWN: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class VariableName:
     """A placeholder: its dotted `text`, as it is looked up."""
 
     text: str
@@ -42,7 +42,7 @@ class Values:
         """The same with `more` names, which hide others."""
         return Values({**self.known, **more})
 
-    def find(self, name: Name) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+    def find(self, name: VariableName) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
         """What `name` stands for. Errors: INVALID_ARGUMENT."""
         value: Any = self.known
         for depth, part in enumerate(name.parts):
@@ -56,9 +56,9 @@ class Values:
         return value
 
 
-def pieces(text: str) -> Iterator[str | Name] | Diagnostic:
+def pieces(text: str) -> Iterator[str | VariableName] | Diagnostic:
     """`text` as literal texts and placeholders in turn. Errors: INVALID_ARGUMENT for half a placeholder."""
-    found: list[str | Name] = []
+    found: list[str | VariableName] = []
     at = 0
     while opening := _PIECE.search(text, at):
         found.append(text[at : opening.start()])
@@ -72,16 +72,20 @@ def pieces(text: str) -> Iterator[str | Name] | Diagnostic:
                 f"`{_short(text[opening.start() :])}` begins a placeholder that is none",
                 "write `{{name}}`, or `{{{{` for two braces",
             )
-        found.append(Name(placeholder[1]))
+        found.append(VariableName(placeholder[1]))
         at = placeholder.end()
     found.append(text[at:])
     return iter([each for each in found if each])
 
 
-def names_in(text: str) -> tuple[Name, ...] | Diagnostic:
+def names_in(text: str) -> tuple[VariableName, ...] | Diagnostic:
     """The placeholders of `text`."""
     found = pieces(text)
-    return found if isinstance(found, Diagnostic) else tuple(each for each in found if isinstance(each, Name))
+    return (
+        found
+        if isinstance(found, Diagnostic)
+        else tuple(each for each in found if isinstance(each, VariableName))
+    )
 
 
 def has_placeholder(value: object) -> bool:
@@ -105,7 +109,7 @@ def filled(text: str, values: Values) -> Any | Diagnostic:  # noqa: ANN401 (any 
     if isinstance(found, Diagnostic):
         return found
     parts = list(found)
-    if len(parts) == 1 and isinstance(parts[0], Name):
+    if len(parts) == 1 and isinstance(parts[0], VariableName):
         return values.find(parts[0])
     texts: list[str] = []
     for part in parts:
@@ -126,7 +130,7 @@ def misuse(reason: str, hint: str) -> Diagnostic:
     return Diagnostic.invalid(reason, hint)
 
 
-def _as_text(name: Name, values: Values) -> str | Diagnostic:
+def _as_text(name: VariableName, values: Values) -> str | Diagnostic:
     value = values.find(name)
     match value:
         case Diagnostic() | str():
@@ -141,7 +145,7 @@ def _as_text(name: Name, values: Values) -> str | Diagnostic:
             )
 
 
-def _unknown(name: Name, depth: int, found: object) -> Diagnostic:
+def _unknown(name: VariableName, depth: int, found: object) -> Diagnostic:
     part = name.parts[depth]
     where = f"`{_short('.'.join(name.parts[:depth]))}` has no" if depth else "there is no"
     if isinstance(found, list):

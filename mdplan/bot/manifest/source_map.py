@@ -32,7 +32,7 @@ _CONSTANTS: Final[Mapping[str, bool | None]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class SourceMap:
     """Decoded `data`, and the place of each part of it: of a field its name, of an entry its start."""
 
     data: Any
@@ -45,14 +45,14 @@ class Located:
         return self.places[path]
 
 
-class _Misread(Exception):  # noqa: N818 (it never leaves this module)
+class _SyntaxProblem(Exception):  # noqa: N818 (it never leaves this module)
     def __init__(self, reason: str, node: "Node") -> None:
         super().__init__(reason)
         self.reason = reason
         self.place = _start(node)
 
 
-def read_located(text: str, name: str) -> Located | Diagnostic:
+def read_source_map(text: str, name: str) -> SourceMap | Diagnostic:
     """The data of `text`, which is JSON where `name` ends so, and YAML else. Errors: INVALID_ARGUMENT."""
     if len(text) > MAX_CHARACTERS:
         return _refused(name, f"has more than {MAX_CHARACTERS} characters", None)
@@ -67,10 +67,10 @@ def read_located(text: str, name: str) -> Located | Diagnostic:
     if isinstance(located, Diagnostic) or not is_json:
         return located
     # Of escapes YAML has its own idea: only the places are taken from it.
-    return Located(data, located.places)
+    return SourceMap(data, located.places)
 
 
-def _read_yaml(text: str, name: str) -> Located | Diagnostic:
+def _read_yaml(text: str, name: str) -> SourceMap | Diagnostic:
     import yaml
 
     try:
@@ -78,8 +78,8 @@ def _read_yaml(text: str, name: str) -> Located | Diagnostic:
         if node is None:
             return _refused(name, "is empty", None)
         reader = _Reader(node)
-        return Located(reader.value(node, ()), reader.places)
-    except _Misread as misread:
+        return SourceMap(reader.value(node, ()), reader.places)
+    except _SyntaxProblem as misread:
         return _refused(name, misread.reason, misread.place)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -99,14 +99,14 @@ class _Reader:
         self._seen: set[int] = set()
 
     def value(self, node: "Node", path: Path) -> Any:  # noqa: ANN401 (any JSON)
-        """The value of `node`, which stands at `path`. Raises `_Misread`."""
+        """The value of `node`, which stands at `path`. Raises `_SyntaxProblem`."""
         from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
         if id(node) in self._seen:
             # A few aliases of aliases stand for any number of parts.
-            raise _Misread("uses an alias (`*name`); give the value a name under `vars` instead", node)
+            raise _SyntaxProblem("uses an alias (`*name`); give the value a name under `vars` instead", node)
         if len(path) > _MOST_DEPTH:
-            raise _Misread("is too deep", node)
+            raise _SyntaxProblem("is too deep", node)
         self._seen.add(id(node))
         match node:
             case ScalarNode():
@@ -118,7 +118,7 @@ class _Reader:
             case MappingNode():
                 return self._map(node, path)
             case _:
-                raise _Misread("holds something that is no JSON", node)
+                raise _SyntaxProblem("holds something that is no JSON", node)
 
     def _map(self, node: "MappingNode", path: Path) -> dict[str, Any]:
         from yaml.nodes import ScalarNode
@@ -126,10 +126,10 @@ class _Reader:
         found: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, ScalarNode):
-                raise _Misread("has a key that is no text", key_node)
+                raise _SyntaxProblem("has a key that is no text", key_node)
             key = str(key_node.value)
             if key in found:
-                raise _Misread(f"has the key `{key[:60]}` twice", key_node)
+                raise _SyntaxProblem(f"has the key `{key[:60]}` twice", key_node)
             self.places[*path, key] = _start(key_node)
             found[key] = self.value(value_node, (*path, key))
         return found
@@ -138,7 +138,7 @@ class _Reader:
 def _scalar(node: "ScalarNode") -> str | float | bool | None:
     text = str(node.value)
     if node.tag not in _RESOLVED:
-        raise _Misread(f"has a tag (`{node.tag[:60]}`), which nothing here understands", node)
+        raise _SyntaxProblem(f"has a tag (`{node.tag[:60]}`), which nothing here understands", node)
     if node.style is not None:
         return text
     if text in _CONSTANTS:

@@ -20,14 +20,14 @@ from mdplan.cli.plan_view import (
     write_diff,
     write_document,
 )
-from mdplan.cli.progress import CHOICES, listener
+from mdplan.cli.progress import CHOICES, progress_listener
 from mdplan.cli.report_view import counted, file_list, plan_size
 from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 
 if TYPE_CHECKING:
-    from mdplan.bot.bot import How
+    from mdplan.bot.bot import RunOptions
     from mdplan.bot.manifest.loading import LoadedManifest
     from mdplan.bot.verbs import Proposal
     from mdplan.diagnostics import Problems
@@ -128,7 +128,7 @@ def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noq
         document = proposal.document() if output is not None else b""
         problems = write_document(document, output) if output is not None and document else ()
         code = problems[0].code.exit if problems else _exit(proposal.report)
-        how.tell("ended", {"exit": int(code)})
+        how.on_event("ended", {"exit": int(code)})
         if problems:
             return session.refuse(*problems)
         if session.console.diff_is_for_people:
@@ -161,7 +161,7 @@ def check(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     with _proposed(session, loaded, how, given["ref"], keeps=False) as proposal:
         report = proposal.report
         code = Exit.WOULD_CHANGE if report.ok and not report.no_op else _exit(report)
-        how.tell("ended", {"exit": int(code)})
+        how.on_event("ended", {"exit": int(code)})
         session.finish(report)
         if report.ok or proposal.plan is not None:
             _print_checked(session, report)
@@ -197,7 +197,7 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
         return session.refuse(*loaded)
     report = _applied(session, loaded, how, given, wanted)
     code = _exit(report) if report.applied else _exit_of_error(report)
-    how.tell("ended", {"exit": int(code)})
+    how.on_event("ended", {"exit": int(code)})
     print_recovered(session, report)
     session.finish(report)
     if report.ok or report.applied:
@@ -208,21 +208,21 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 
 
 def _proposed(
-    session: Session, loaded: "LoadedManifest", how: "How", ref: str | None, *, keeps: bool
+    session: Session, loaded: "LoadedManifest", how: "RunOptions", ref: str | None, *, keeps: bool
 ) -> AbstractContextManager["Proposal"]:
-    from mdplan.bot.verbs import proposed
+    from mdplan.bot.verbs import propose
 
     if ref is None:
-        return proposed(session.open_engine(), loaded, how, keeps=keeps)
-    from mdplan.bot.git.verbs import proposed_on_commit
+        return propose(session.open_engine(), loaded, how, keeps=keeps)
+    from mdplan.bot.git.verbs import propose_on_commit
 
-    return proposed_on_commit(session.open_engine(), loaded, how, ref)
+    return propose_on_commit(session.open_engine(), loaded, how, ref)
 
 
 def _applied(
     session: Session,
     loaded: "LoadedManifest",
-    how: "How",
+    how: "RunOptions",
     given: dict[str, Any],
     wanted: dict[str, str | None],
 ) -> BotReport:
@@ -239,23 +239,25 @@ def _applied(
 
 def _loaded(session: Session, given: dict[str, Any]) -> "LoadedManifest | Problems":
     from mdplan.bot.manifest.input_files import InputFiles
-    from mdplan.bot.manifest.inputs import Given, load_manifest
+    from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
 
-    values = Given(variables=given["variables"], environment=tuple(given["environment"]), data=given["data"])
+    values = ManifestInputs(
+        variables=given["variables"], environment=tuple(given["environment"]), data=given["data"]
+    )
     documents = session.open_files()
     with documents.workspace as workspace:
         return load_manifest(given["manifest"], values, InputFiles(workspace, documents.max_file_bytes))
 
 
-def _how(session: Session, given: dict[str, Any]) -> "How":
-    from mdplan.bot.bot import How
+def _how(session: Session, given: dict[str, Any]) -> "RunOptions":
+    from mdplan.bot.bot import RunOptions
     from mdplan.bot.executors import default_jobs
 
-    return How(
+    return RunOptions(
         jobs=given["jobs"] or default_jobs(),
         executor=given["executor"],
-        keeps_going=given["keep_going"],
-        tell=listener(
+        keep_going=given["keep_going"],
+        on_event=progress_listener(
             given["progress"],
             quiet=session.console.quiet or session.console.as_json,
             coloured=session.console.err.on,
@@ -264,7 +266,7 @@ def _how(session: Session, given: dict[str, Any]) -> "How":
 
 
 def _exit(report: BotReport) -> Exit:
-    """How a command that commits nothing ends: REFUSED where there is a plan beside problems."""
+    """RunOptions a command that commits nothing ends: REFUSED where there is a plan beside problems."""
     return Exit.REFUSED if _went_on(report) else _exit_of_error(report)
 
 

@@ -4,7 +4,7 @@ from typing import Final
 
 import click
 
-from mdplan.cli.console import Ink, shown
+from mdplan.cli.console import Style, shown
 from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import HISTORY
@@ -28,7 +28,7 @@ def doctor(session: Session) -> Exit:
     return session.finish(report)
 
 
-def _line(check: Check, ink: Ink) -> str:
+def _line(check: Check, ink: Style) -> str:
     """One check; the hint of a problem follows with the problem itself."""
     root = f"{shown(check.root)}: " if check.root else ""
     status = ink.paint(f"{check.status:7}", _COLOURS[check.status])

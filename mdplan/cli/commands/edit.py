@@ -7,7 +7,7 @@ import click
 
 from mdplan.cli.edits.content import edit_text
 from mdplan.cli.edits.options import EditOptions
-from mdplan.cli.edits.proposal import Choice, batch_of, choice_options, expand_globs, propose
+from mdplan.cli.edits.proposal import ApplyOptions, batch_of, choice_options, expand_globs, propose
 from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
@@ -82,7 +82,7 @@ def _command(op: str) -> click.Command:
         for name in ("allow_outline_change", "allow_duplicate_headings", "update_references"):
             if given[name]:
                 batch[name] = given[name]
-        return propose(session, batch, Choice.of(given))
+        return propose(session, batch, ApplyOptions.of(given))
 
     command.params[1:1] = list(options.options())
     return command

@@ -8,9 +8,16 @@ import click
 
 from mdplan.cli.completion import assignments, headings, task_items
 from mdplan.cli.edits.content import edit_text, read_content
-from mdplan.cli.edits.field_types import Assignment
+from mdplan.cli.edits.field_types import AssignmentType
 from mdplan.cli.edits.options import section_target
-from mdplan.cli.edits.proposal import Choice, batch_of, check_count, choice_options, expand_globs, propose
+from mdplan.cli.edits.proposal import (
+    ApplyOptions,
+    batch_of,
+    check_count,
+    choice_options,
+    expand_globs,
+    propose,
+)
 from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
@@ -39,7 +46,7 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool) -> 
     if ini and len(ini) < len(files):
         raise click.UsageError("set keys of INI files and of front matter in separate commands.")
     edits = [_ini_edit(pair) for pair in pairs] if ini else [_front_matter_edit(pairs)]
-    return propose(session, batch_of(session, files, edits), Choice(**choice))
+    return propose(session, batch_of(session, files, edits), ApplyOptions(**choice))
 
 
 @click.command(epilog="Example: mdplan replace nightly stable guide.md --in Install")
@@ -78,7 +85,7 @@ def replace(session: Session, *, old: str, new: str, files: tuple[str, ...], **g
         edit["include"] = ["codeBlocks", "inlineCode", "linkDestinations", "images", "frontMatter", "html"]
     if given["section"]:
         edit |= section_target(given["section"])
-    choice = Choice.of(given)
+    choice = ApplyOptions.of(given)
     check = check_count(given["count"]) if counts_all else None
     return propose(session, batch_of(session, named, [edit]), choice, check)
 
@@ -101,7 +108,7 @@ def append(session: Session, *, file: str, section: str, text: str | None, **cho
     if content is None:
         raise click.UsageError("you wrote no text, so there is nothing to append.")
     edit = {"op": "append_to_section", **section_target(section), "markdown": content}
-    return propose(session, batch_of(session, [file], [edit]), Choice(**choice))
+    return propose(session, batch_of(session, [file], [edit]), ApplyOptions(**choice))
 
 
 @click.command(epilog="Example: mdplan tick todo.md 'Buy tea'")
@@ -113,16 +120,16 @@ def append(session: Session, *, file: str, section: str, text: str | None, **cho
 def tick(session: Session, *, file: str, items: tuple[str, ...], off: bool, **choice: bool) -> Exit:
     """Tick the box of the tasks named ITEM."""
     edits = [{"op": "set_task", "item": item, "done": not off} for item in items]
-    return propose(session, batch_of(session, [file], edits), Choice(**choice))
+    return propose(session, batch_of(session, [file], edits), ApplyOptions(**choice))
 
 
 def _front_matter_edit(pairs: list[str]) -> dict[str, Any]:
-    kind = Assignment(is_typed=True)
+    kind = AssignmentType(is_typed=True)
     values = dict(kind.convert(pair, None, None) for pair in pairs)
     return {"op": "set_front_matter", "values": values, "createIfMissing": True}
 
 
 def _ini_edit(pair: str) -> dict[str, Any]:
-    path, value = Assignment(is_typed=False).convert(pair, None, None)
+    path, value = AssignmentType(is_typed=False).convert(pair, None, None)
     section, dot, key = path.rpartition(".")
     return {"op": "set_ini_key", "key": key, "value": value, **({"section": section} if dot else {})}

@@ -23,7 +23,7 @@ from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
 
 if TYPE_CHECKING:
-    from mdplan.engine.reviews import OpenPlan, ReviewEntry, Reviewing
+    from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService
     from mdplan.storage.user.decisions import Decision
 
 _STATE_COLOURS = {"waiting": "yellow", "approved": "green", "applied": "green", "rejected": "red"}
@@ -57,17 +57,17 @@ def review(
     it, you choose from those that wait. What is decided is kept for `mdplan apply --require-approval` and for
     `mdplan serve --require-approval`, which write only what was approved.
     """
-    from mdplan.engine.reviews import Reviewing
+    from mdplan.engine.reviews import ReviewService
 
     if lists or session.console.as_json:
         refuse_page_options("--list" if lists else "--json")
-        return _list(session, Reviewing(session.open_engine()), limit)
+        return _list(session, ReviewService(session.open_engine()), limit)
     if not terminal:
         return review_on_page(session, plan, PageOptions(**page))
     refuse_page_options("--terminal")
     if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
         raise click.UsageError("--terminal needs a terminal; `mdplan show` prints a plan anywhere.")
-    reviewing = Reviewing(session.open_engine(require_approval=True))
+    reviewing = ReviewService(session.open_engine(require_approval=True))
     plan_id = plan or _chosen(session, reviewing, limit)
     return (
         _review(session, reviewing, plan_id, overrides=override_rejection)
@@ -76,7 +76,7 @@ def review(
     )
 
 
-def _list(session: Session, reviewing: "Reviewing", limit: int) -> Exit:
+def _list(session: Session, reviewing: "ReviewService", limit: int) -> Exit:
     entries = reviewing.entries(limit)
     if session.console.as_json:
         session.console.json({"ok": True, "plans": [_entry_to_json(entry) for entry in entries]})
@@ -114,7 +114,7 @@ def _entry_text(session: Session, entry: "ReviewEntry") -> str:
     return f"{review.plan_id[:_SHORT_ID]}  {state}  {time}  {size}  {files}"
 
 
-def _chosen(session: Session, reviewing: "Reviewing", limit: int) -> str | None:
+def _chosen(session: Session, reviewing: "ReviewService", limit: int) -> str | None:
     """The plan that the person chooses of those that wait; None when there is none, or they quit."""
     waiting = [entry for entry in reviewing.entries(limit) if entry.state == "waiting"]
     if len(waiting) < 2:
@@ -131,7 +131,7 @@ def _chosen(session: Session, reviewing: "Reviewing", limit: int) -> str | None:
             return waiting[int(line) - 1].review.plan_id
 
 
-def _review(session: Session, reviewing: "Reviewing", plan_id: str, *, overrides: bool) -> Exit:
+def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overrides: bool) -> Exit:
     from mdplan.cli.terminal_review import choose_edits, chosen_text
 
     console = session.console
@@ -147,7 +147,7 @@ def _review(session: Session, reviewing: "Reviewing", plan_id: str, *, overrides
     if comment is None:
         console.note("Nothing was decided.")
         return Exit.APPROVAL
-    from mdplan.engine.reviews import Terms
+    from mdplan.engine.reviews import DecisionTerms
     from mdplan.storage.user.decisions import Channel
     from mdplan.storage.user.user_state import user_name
 
@@ -157,14 +157,14 @@ def _review(session: Session, reviewing: "Reviewing", plan_id: str, *, overrides
         rejected=choices.rejected,
         comment=comment.strip(),
         edit_comments={index: text for index, text in choices.comments.items() if text},
-        terms=Terms(saw=opened.standing.version, channel=Channel.TERMINAL, overrides=overrides),
+        terms=DecisionTerms(saw=opened.standing.version, channel=Channel.TERMINAL, overrides=overrides),
     )
     if isinstance(decision, tuple):
         return session.refuse(*decision)
     return _decided(session, reviewing, decision)
 
 
-def _opened(session: Session, reviewing: "Reviewing", plan_id: str) -> "OpenPlan | Exit":
+def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "OpenPlan | Exit":
     """The plan, or one that was made anew of it where its files moved on; the exit where there is none."""
     opened = reviewing.open(plan_id)
     if isinstance(opened, tuple):
@@ -184,7 +184,7 @@ def _opened(session: Session, reviewing: "Reviewing", plan_id: str) -> "OpenPlan
     return opened
 
 
-def _decided(session: Session, reviewing: "Reviewing", decision: "Decision") -> Exit:
+def _decided(session: Session, reviewing: "ReviewService", decision: "Decision") -> Exit:
     """Say what a decision comes to, and offer to apply what it approves."""
     from mdplan.cli.plan_view import print_applied
 

@@ -14,7 +14,7 @@ from mdplan.cli.options import approval_option, limit_options
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
 from mdplan.mcp.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names
-from mdplan.mcp.tool import Offer
+from mdplan.mcp.tool import Catalog
 from mdplan.text.visible_text import escaped
 from mdplan.web.http_options import read_http_options, with_http_options
 
@@ -74,7 +74,7 @@ def serve(
     serves people the page of `mdplan review` too, unless it is --read-only.
     """
     from mdplan.mcp.adapter import fill, run_on_stdio
-    from mdplan.mcp.server import new_server, offer_of
+    from mdplan.mcp.server import build_catalog, new_server
     from mdplan.settings import Settings
     from mdplan.storage.fs.errors import StorageRefused
     from mdplan.storage.workspace import Workspace
@@ -98,12 +98,12 @@ def serve(
         return refused.problems[0].code.exit
     read_only, needs_approval = offered["read_only"], offered["require_approval"]
 
-    def load() -> Offer:
+    def load() -> Catalog:
         from mdplan.engine.engine import Engine
         from mdplan.mcp.waiting import mcp_caller
 
         engine = Engine(workspace, settings, caller=mcp_caller())
-        return offer_of(engine, toolsets=toolsets, tools=tools, read_only=read_only)
+        return build_catalog(engine, toolsets=toolsets, tools=tools, read_only=read_only)
 
     server = new_server(toolsets, read_only=read_only, needs_approval=needs_approval)
     if http is not None:
@@ -126,7 +126,7 @@ def serve(
 def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
     """The page on which people review the plans of these roots; it commits what was approved alone."""
     from mdplan.engine.engine import Engine
-    from mdplan.engine.reviews import Reviewing
+    from mdplan.engine.reviews import ReviewService
     from mdplan.storage.user.user_state import user_name
     from mdplan.web.review_app import review_part
 
@@ -138,7 +138,7 @@ def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
             click.echo("To review plans, run `mdplan review` in a terminal.", err=True)
 
     return review_part(
-        Reviewing(Engine(workspace, replace(settings, require_approval=True))), user_name, tell
+        ReviewService(Engine(workspace, replace(settings, require_approval=True))), user_name, tell
     )
 
 

@@ -86,9 +86,9 @@ def _write_patch(session: Session, engine: "Engine", plan_id: str, no_pager: boo
 
 
 def _open(engine: "Engine", plan_id: str) -> "OpenPlan | Problems":
-    from mdplan.engine.reviews import Reviewing
+    from mdplan.engine.reviews import ReviewService
 
-    return Reviewing(engine).open(plan_id)
+    return ReviewService(engine).open(plan_id)
 
 
 _FORMS: Final[dict[str, Callable[[Session, "Engine", str, bool], Problems]]] = {

@@ -12,7 +12,7 @@ _RANGE: Final = re.compile(r"(\d+):(\d+)-(\d+):(\d+)")
 _JSON_SCALARS: Final = (str, int, float, bool, type(None))
 
 
-class LineRange(click.ParamType[Any]):
+class LineRangeType(click.ParamType[Any]):
     """Lines such as ``12`` or ``12-25``, 1-based and inclusive."""
 
     name = "lines"
@@ -25,7 +25,7 @@ class LineRange(click.ParamType[Any]):
         return {"start": int(found[1]), "end": int(found[2] or found[1])}
 
 
-class TextRange(click.ParamType[Any]):
+class TextRangeType(click.ParamType[Any]):
     """A half-open range such as ``12:1-12:9``: line and column, both 1-based."""
 
     name = "range"
@@ -39,7 +39,7 @@ class TextRange(click.ParamType[Any]):
         return {"start": {"line": line, "col": col}, "end": {"line": last_line, "col": last_col}}
 
 
-class HeadingPath(click.ParamType[Any]):
+class HeadingPathType(click.ParamType[Any]):
     """Headings from outer to inner, such as ``Guide / Install``."""
 
     name = "path"
@@ -50,7 +50,7 @@ class HeadingPath(click.ParamType[Any]):
         return _PATH_SEPARATOR.split(value.strip())
 
 
-class IndexOrName(click.ParamType[Any]):
+class IndexOrNameType(click.ParamType[Any]):
     """A 0-based index, or a name: ``2`` is ``{"index": 2}``, ``python`` is ``{"language": "python"}``."""
 
     name = "index"
@@ -68,7 +68,7 @@ class IndexOrName(click.ParamType[Any]):
         return {self.name_field: value}
 
 
-class NameList(click.ParamType[Any]):
+class NameListType(click.ParamType[Any]):
     """Names separated by commas, each one of `choices`; an empty tuple allows any."""
 
     name = "names"
@@ -86,7 +86,7 @@ class NameList(click.ParamType[Any]):
         return names
 
 
-class YamlValue(click.ParamType[Any]):
+class YamlValueType(click.ParamType[Any]):
     """A value with the types of YAML: ``true``, ``3``, ``[a, b]``; quotes make text of the rest."""
 
     name = "value"
@@ -99,7 +99,7 @@ class YamlValue(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-class Assignment(click.ParamType[Any]):
+class AssignmentType(click.ParamType[Any]):
     """``KEY=VALUE``. The value is text, or has the types of YAML where the field takes any value."""
 
     name = "key=value"

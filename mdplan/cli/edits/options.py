@@ -7,16 +7,16 @@ from typing import Any, Final
 
 import click
 
-from mdplan.cli.completion import Offer, front_matter_keys, headings, task_items
+from mdplan.cli.completion import Completion, front_matter_keys, headings, task_items
 from mdplan.cli.edits.content import read_content
 from mdplan.cli.edits.field_types import (
-    Assignment,
-    HeadingPath,
-    IndexOrName,
-    LineRange,
-    NameList,
-    TextRange,
-    YamlValue,
+    AssignmentType,
+    HeadingPathType,
+    IndexOrNameType,
+    LineRangeType,
+    NameListType,
+    TextRangeType,
+    YamlValueType,
 )
 from mdplan.field_names import snake_case
 from mdplan.reference.schema import Schema, operation_schema
@@ -94,7 +94,7 @@ def section_target(text: str) -> dict[str, Any]:
     """Target fields for what a person calls a section: a section ID, a path, or one heading."""
     if _SECTION_ID.fullmatch(text.strip()):
         return {"sectionId": text.strip()}
-    path = HeadingPath().convert(text, None, None)
+    path = HeadingPathType().convert(text, None, None)
     return {"headingPath": path} if len(path) > 1 else {"heading": text}
 
 
@@ -117,7 +117,7 @@ def _option(name: str, schema: Schema, *, is_required: bool) -> click.Option:
 
 def _type(name: str, schema: Schema) -> click.ParamType[Any]:
     if name in _HEADING_PATHS:
-        return HeadingPath()
+        return HeadingPathType()
     if "enum" in schema:
         return click.Choice(schema["enum"])
     kind = schema.get("type", "string" if "anyOf" in schema else "any")
@@ -126,16 +126,16 @@ def _type(name: str, schema: Schema) -> click.ParamType[Any]:
 
 def _object_type(schema: Schema) -> click.ParamType[Any]:
     if _is_map(schema):
-        return Assignment(is_typed=schema["additionalProperties"] is True)
+        return AssignmentType(is_typed=schema["additionalProperties"] is True)
     fields = schema["properties"]
     if "start" in fields:
-        return TextRange() if fields["start"].get("properties") else LineRange()
-    return IndexOrName(next((name for name in fields if name != "index"), None))
+        return TextRangeType() if fields["start"].get("properties") else LineRangeType()
+    return IndexOrNameType(next((name for name in fields if name != "index"), None))
 
 
 _KINDS: Final[Mapping[str, Callable[[Schema], click.ParamType[Any]]]] = {
-    "any": lambda _: YamlValue(),
-    "array": lambda schema: NameList(tuple(schema["items"].get("enum", ()))),
+    "any": lambda _: YamlValueType(),
+    "array": lambda schema: NameListType(tuple(schema["items"].get("enum", ()))),
     "integer": lambda schema: click.IntRange(min=schema.get("minimum")),
     "object": _object_type,
     "string": lambda _: click.STRING,
@@ -150,7 +150,7 @@ def _metavar(name: str, schema: Schema) -> str | None:
     return "CHOICE" if len("|".join(schema.get("enum", ()))) > 40 else None
 
 
-def _offer(name: str) -> Offer | None:
+def _offer(name: str) -> Completion | None:
     if name in {"heading", *_HEADING_PATHS}:
         return headings
     return {"key": front_matter_keys, "item": task_items}.get(name)

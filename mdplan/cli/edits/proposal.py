@@ -37,7 +37,7 @@ Check = Callable[[PlanReport], Diagnostic | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ApplyOptions:
     """How a command ends: `yes` applies without a question, `dry_run` never applies."""
 
     yes: bool
@@ -45,13 +45,13 @@ class Choice:
     require_approval: bool
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "Choice":
+    def of(cls, given: Mapping[str, Any]) -> "ApplyOptions":
         """The choice among the values `given` for the options of a command."""
         return cls(**{field.name: given[field.name] for field in fields(cls)})
 
 
 def choice_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that are the fields of `Choice`."""
+    """Give a command the options that are the fields of `ApplyOptions`."""
     function = approval_option(function)
     function = click.option("--dry-run", "-n", is_flag=True, help="Show the diff; change nothing.")(function)
     return click.option("--yes", "-y", is_flag=True, help="Apply without asking.")(function)
@@ -81,7 +81,9 @@ def batch_of(session: Session, files: Sequence[str], edits: Sequence[object]) ->
     return entries[0] if len(entries) == 1 else {"files": entries}
 
 
-def propose(session: Session, batch: dict[str, Any], choice: Choice, check: Check | None = None) -> Exit:
+def propose(
+    session: Session, batch: dict[str, Any], choice: ApplyOptions, check: Check | None = None
+) -> Exit:
     """Plan `batch`, show its diff, ask, and apply it. `check` can refuse the plan.
 
     Without a terminal, and without `--yes`, the plan is saved and nothing is applied: exit code 1.

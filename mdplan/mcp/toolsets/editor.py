@@ -12,7 +12,7 @@ from mdplan.engine.engine import Engine
 from mdplan.mcp.flat_schema import object_schema
 from mdplan.mcp.introductions import EDITOR_PATCH
 from mdplan.mcp.requests import AnyRequest, Request, read_arguments, request_schema
-from mdplan.mcp.tool import Answer, ToolDefinition
+from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets.editor_tools.calls import append, create, delete, get, insert, patch
 from mdplan.mcp.toolsets.editor_tools.line_editor import Failure
 from mdplan.mcp.toolsets.editor_tools.requests import (
@@ -80,7 +80,7 @@ def editor_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
 
 
 def _tool(
-    title: str, description: str, model: type[Request], call: Callable[[Mapping[str, Any]], Answer]
+    title: str, description: str, model: type[Request], call: Callable[[Mapping[str, Any]], ToolResult]
 ) -> ToolDefinition:
     return ToolDefinition(
         name=_NAME_OF[model],
@@ -97,8 +97,8 @@ def _tool(
 
 def _caller(
     engine: Engine, model: type[AnyRequest], run: Callable[[Engine, AnyRequest], dict[str, Any]]
-) -> Callable[[Mapping[str, Any]], Answer]:
-    def call(arguments: Mapping[str, Any]) -> Answer:
+) -> Callable[[Mapping[str, Any]], ToolResult]:
+    def call(arguments: Mapping[str, Any]) -> ToolResult:
         request = read_arguments(model, arguments)
         return _answer(_refusal(request) if isinstance(request, tuple) else run(engine, request))
 
@@ -110,13 +110,13 @@ def _refusal(problems: Problems) -> dict[str, Any]:
     return Failure(reason, hint=problems[0].hint or None).to_json()
 
 
-def _answer(content: dict[str, Any]) -> Answer:
+def _answer(content: dict[str, Any]) -> ToolResult:
     """The document's JSON, as data and as text. It is a refusal where nothing was read or written.
 
     An answer by file holds an object for each; a file may be called `result` as well.
     """
     parts = [part for part in content.values() if isinstance(part, dict)] or [content]
-    return Answer(
+    return ToolResult(
         text=json.dumps(content, ensure_ascii=False),
         structured=content,
         is_refusal=all(part.get("result") == "error" for part in parts),

@@ -10,12 +10,12 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.mcp.arguments import guarded
+from mdplan.mcp.arguments import catch_errors
 from mdplan.mcp.fitting import bounded, read_within, with_fewer_hits
 from mdplan.mcp.flat_schema import flat_report_schema
-from mdplan.mcp.progress import tick
+from mdplan.mcp.progress import report_progress
 from mdplan.mcp.requests import Request, hint_of, read_arguments, request_schema
-from mdplan.mcp.tool import Answer, ToolDefinition
+from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.operations.base.operation import Ordinal
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.read import ReadReport, ReadResult, SearchHit, SearchReport
@@ -132,7 +132,7 @@ def files_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
             input_schema=request_schema(ReadFilesRequest),
             output_schema=flat_report_schema(ReadReport),
             writes=False,
-            call=guarded(ReadReport, lambda arguments: _read_files(engine, arguments)),
+            call=catch_errors(ReadReport, lambda arguments: _read_files(engine, arguments)),
         ),
         ToolDefinition(
             name="grep_content",
@@ -141,12 +141,12 @@ def files_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
             input_schema=request_schema(GrepContentRequest),
             output_schema=flat_report_schema(SearchReport),
             writes=False,
-            call=guarded(SearchReport, lambda arguments: _grep_content(engine, arguments)),
+            call=catch_errors(SearchReport, lambda arguments: _grep_content(engine, arguments)),
         ),
     )
 
 
-def _read_files(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
+def _read_files(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
     request = read_arguments(ReadFilesRequest, arguments)
     if not isinstance(request, ReadFilesRequest):
         return _refused(refusal(ReadReport, request))
@@ -158,7 +158,7 @@ def _read_files(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     report = read_within(engine, ReadRequest(targets=targets, max_characters=most), most, _laid_out)
     if not any(result.content is not None for result in report.results):
         return _refused(report)
-    answer = Answer(text=_laid_out(report), structured=to_wire(report), is_refusal=False)
+    answer = ToolResult(text=_laid_out(report), structured=to_wire(report), is_refusal=False)
     return bounded(answer, ReadReport, most, _refused)
 
 
@@ -197,7 +197,7 @@ def _cut(result: ReadResult) -> str:
     return f"\n(cut here: read on with start_line {last + 1})"
 
 
-def _grep_content(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
+def _grep_content(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
     request = read_arguments(GrepContentRequest, arguments)
     if not isinstance(request, GrepContentRequest):
         return _refused(refusal(SearchReport, request))
@@ -211,13 +211,13 @@ def _grep_content(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
             limit=_MOST_MATCHES,
             section_patterns=request.section_patterns,
         ),
-        tick,
+        report_progress,
     )
     if not report.ok:
         return _refused(report)
     most = engine.settings.report_characters
     report = with_fewer_hits(report, most, _matches)
-    answer = Answer(text=visible(_matches(report)), structured=to_wire(report), is_refusal=False)
+    answer = ToolResult(text=visible(_matches(report)), structured=to_wire(report), is_refusal=False)
     return bounded(answer, SearchReport, most, _refused)
 
 
@@ -246,9 +246,9 @@ def _match(file: str, hit: SearchHit) -> str:
     return f"File: {file}, Line: {hit.line}{hint}\n{_RULE}\n{lines}\n{_RULE}"
 
 
-def _refused(report: ReadReport | SearchReport) -> Answer:
+def _refused(report: ReadReport | SearchReport) -> ToolResult:
     text = "\n".join(f"Error: {_told(problem)}" for problem in report.diagnostics)
-    return Answer(text=visible(text), structured=to_wire(report), is_refusal=True)
+    return ToolResult(text=visible(text), structured=to_wire(report), is_refusal=True)
 
 
 def _told(problem: Diagnostic) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from mdplan.engine.engine import Engine
 from mdplan.field_names import fold_names
 from mdplan.mcp import history_tool
-from mdplan.mcp.arguments import guarded
+from mdplan.mcp.arguments import catch_errors
 from mdplan.mcp.fitting import (
     bounded,
     fitted,
@@ -24,10 +24,10 @@ from mdplan.mcp.flat_schema import (
     operation_table,
     request_properties,
 )
-from mdplan.mcp.progress import tick
+from mdplan.mcp.progress import report_progress
 from mdplan.mcp.result import AnyReport, answer, plan_answer
 from mdplan.mcp.short_report import size_of
-from mdplan.mcp.tool import Answer, ToolDefinition
+from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.reading.read_text import read_text, search_text
 from mdplan.reading.stat import LIMITS
 from mdplan.reading.stat_text import stat_text
@@ -120,7 +120,7 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
             input_schema=_stat_schema(),
             output_schema=flat_report_schema(StatReport),
             writes=False,
-            call=guarded(StatReport, lambda arguments: _stat(engine, arguments)),
+            call=catch_errors(StatReport, lambda arguments: _stat(engine, arguments)),
         ),
         ToolDefinition(
             name="md_read",
@@ -129,7 +129,7 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
             input_schema=_read_schema(),
             output_schema=flat_report_schema(ReadReport),
             writes=False,
-            call=guarded(ReadReport, lambda arguments: _read(engine, arguments)),
+            call=catch_errors(ReadReport, lambda arguments: _read(engine, arguments)),
         ),
         ToolDefinition(
             name="md_search",
@@ -138,7 +138,7 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
             input_schema=_search_schema(),
             output_schema=flat_report_schema(SearchReport),
             writes=False,
-            call=guarded(SearchReport, lambda arguments: _search(engine, arguments)),
+            call=catch_errors(SearchReport, lambda arguments: _search(engine, arguments)),
         ),
         ToolDefinition(
             name="md_validate",
@@ -147,7 +147,7 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
             input_schema=_validate_schema(),
             output_schema=flat_report_schema(PlanReport),
             writes=False,
-            call=guarded(PlanReport, lambda arguments: _validate(engine, arguments)),
+            call=catch_errors(PlanReport, lambda arguments: _validate(engine, arguments)),
         ),
         ToolDefinition(
             name="md_apply",
@@ -156,13 +156,13 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
             input_schema=_apply_schema(),
             output_schema=flat_report_schema(ApplyReport),
             writes=True,
-            call=guarded(ApplyReport, lambda arguments: _apply(engine, arguments)),
+            call=catch_errors(ApplyReport, lambda arguments: _apply(engine, arguments)),
         ),
         history_tool.history_tool(engine, read_only=read_only),
     )
 
 
-def _stat(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
+def _stat(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
     request = read_stat_request(arguments)
     if not isinstance(request, StatRequest):
         return _bounded(engine, refusal(StatReport, request), stat_text)
@@ -193,13 +193,13 @@ def _fitting_stat(engine: Engine, request: StatRequest, most: int) -> StatReport
     return fitted(first_rows, shrunk(longest, size, most), most, wire_size)
 
 
-def _bounded(engine: Engine, report: AnyReport, text_of: Callable[[AnyReport], str]) -> Answer:
+def _bounded(engine: Engine, report: AnyReport, text_of: Callable[[AnyReport], str]) -> ToolResult:
     most = engine.settings.report_characters
     made = answer(report, text_of, most)
     return bounded(made, type(report), most, lambda refused: answer(refused, str)) if report.ok else made
 
 
-def _read(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
+def _read(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
     request = read_read_request(arguments)
     if not isinstance(request, ReadRequest):
         return answer(refusal(ReadReport, request), str)
@@ -207,23 +207,25 @@ def _read(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
     return _bounded(engine, read_within(engine, request, most, read_text), read_text)
 
 
-def _search(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
+def _search(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
     request = read_search_request(arguments)
     report = (
-        engine.search(request, tick) if isinstance(request, SearchRequest) else refusal(SearchReport, request)
+        engine.search(request, report_progress)
+        if isinstance(request, SearchRequest)
+        else refusal(SearchReport, request)
     )
     return _bounded(
         engine, with_fewer_hits(report, engine.settings.report_characters, search_text), search_text
     )
 
 
-def _apply(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
+def _apply(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
     request = fold_names(arguments, {})
-    return plan_answer(engine.apply(request, tick), engine.settings.report_characters)
+    return plan_answer(engine.apply(request, report_progress), engine.settings.report_characters)
 
 
-def _validate(engine: Engine, arguments: Mapping[str, Any]) -> Answer:
-    return plan_answer(engine.plan(arguments, tick), engine.settings.report_characters)
+def _validate(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
+    return plan_answer(engine.plan(arguments, report_progress), engine.settings.report_characters)
 
 
 def _stat_schema() -> Schema:

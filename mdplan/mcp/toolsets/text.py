@@ -6,17 +6,17 @@ from typing import Any, Final
 from mdplan.engine.engine import Engine
 from mdplan.mcp.introductions import INTRODUCTIONS
 from mdplan.mcp.requests import AnyRequest, Request, read_arguments, request_schema
-from mdplan.mcp.tool import Answer, ToolDefinition
-from mdplan.mcp.toolsets.text_tools.answers import failed, refused
+from mdplan.mcp.tool import ToolDefinition, ToolResult
+from mdplan.mcp.toolsets.text_tools.answers import failure, refusal_result
 from mdplan.mcp.toolsets.text_tools.editing import patch
 from mdplan.mcp.toolsets.text_tools.reading import inspect, read
 from mdplan.mcp.toolsets.text_tools.replacing import replace
 from mdplan.mcp.toolsets.text_tools.requests import (
     SUCCESSORS,
     InspectRequest,
-    PatchRequest,
-    ReadRequest,
     ReplaceRequest,
+    TextPatchRequest,
+    TextReadRequest,
 )
 from mdplan.mcp.toolsets.text_tools.schemas import OUTPUTS
 from mdplan.requests.model_reader import with_decoded_fields
@@ -54,11 +54,11 @@ def text_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
     """The tools of this set, over `engine`."""
     titles = ("Inspect a file", "Read a part of a file", "Patch a file", "Replace text in a file")
     described = (_INSPECT, _READ, _PATCH, _REPLACE)
-    models: tuple[type[Request], ...] = (InspectRequest, ReadRequest, PatchRequest, ReplaceRequest)
+    models: tuple[type[Request], ...] = (InspectRequest, TextReadRequest, TextPatchRequest, ReplaceRequest)
     calls = (
         _caller(engine, InspectRequest, inspect),
-        _caller(engine, ReadRequest, read),
-        _caller(engine, PatchRequest, patch, _removed),
+        _caller(engine, TextReadRequest, read),
+        _caller(engine, TextPatchRequest, patch, _removed),
         _caller(engine, ReplaceRequest, replace),
     )
     return tuple(
@@ -82,28 +82,28 @@ def text_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
 def _caller(
     engine: Engine,
     model: type[AnyRequest],
-    run: Callable[[Engine, AnyRequest], Answer],
-    look: Callable[[Mapping[str, Any]], Answer | None] = lambda _: None,
-) -> Callable[[Mapping[str, Any]], Answer]:
-    def call(arguments: Mapping[str, Any]) -> Answer:
+    run: Callable[[Engine, AnyRequest], ToolResult],
+    look: Callable[[Mapping[str, Any]], ToolResult | None] = lambda _: None,
+) -> Callable[[Mapping[str, Any]], ToolResult]:
+    def call(arguments: Mapping[str, Any]) -> ToolResult:
         known = look(arguments)
         if known is not None:
             return known
         request = read_arguments(model, arguments)
-        return refused(request) if isinstance(request, tuple) else run(engine, request)
+        return refusal_result(request) if isinstance(request, tuple) else run(engine, request)
 
     return call
 
 
-def _removed(arguments: Mapping[str, Any]) -> Answer | None:
+def _removed(arguments: Mapping[str, Any]) -> ToolResult | None:
     """The refusal of what requirement 02 took out, which names its successor."""
-    given = with_decoded_fields(PatchRequest, arguments)
+    given = with_decoded_fields(TextPatchRequest, arguments)
     if given.get("operation") == "replaceLines":
-        return failed("Operation replaceLines was removed", "Use operation replace with target lines")
+        return failure("Operation replaceLines was removed", "Use operation replace with target lines")
     target = given.get("target")
     names = [name for name in SUCCESSORS if isinstance(target, Mapping) and name in target]
     if not names:
         return None
     listed = ", ".join(names)
     suggestions = (f"Use {SUCCESSORS[name]}" for name in names)
-    return failed(f"Target {listed} was removed from TextPatch", *suggestions)
+    return failure(f"Target {listed} was removed from TextPatch", *suggestions)

@@ -20,7 +20,7 @@ from mdplan.text.edit import EditList, Overlap
 from mdplan.text.span import BY_PLACE
 
 
-class LinkedFiles(FileTree, Protocol):
+class LinkSource(FileTree, Protocol):
     """The files of a root beside those of a batch: the second pass of the snapshot."""
 
     def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
@@ -33,12 +33,12 @@ class LinkedFiles(FileTree, Protocol):
         """Why `file` could not be replaced now; None when it could."""
 
 
-def derive(built_files: Sequence[BuiltFile], scope: ReferenceScope, linked: LinkedFiles) -> Built | Problems:
+def derive(built_files: Sequence[BuiltFile], scope: ReferenceScope, linked: LinkSource) -> Built | Problems:
     """`built_files` with their links rewritten as `scope` says, and further files whose links were rewritten.
 
     Links that came with text from another file are corrected whatever `scope` says. What breaks is told as
     BROKEN_LINK warnings: of the files of the batch, and with the scope ``workspace`` of all others.
-    Errors: those of `LinkedFiles.refusal`.
+    Errors: those of `LinkSource.refusal`.
     """
     changes = LinkChanges.of(built_files, linked)
     anchors = _Anchors(built_files)

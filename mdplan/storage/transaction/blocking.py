@@ -32,7 +32,7 @@ def unsettled(journal: Journal, folders: Folders, paths: Collection[str] | None 
         if isinstance(record, Diagnostic):
             problems.append(record)
         elif name.state is State.PENDING or not record.known:
-            problems.append(cut_off(journal, name, record))
+            problems.append(pending_transactions(journal, name, record))
         else:
             problems.extend(_conflicts(folders, record, paths))
     return problems
@@ -66,7 +66,7 @@ def unsettled_elsewhere(root: Root) -> Diagnostic | None:
     )
 
 
-def cut_off(journal: Journal, name: RecordName, record: Record) -> Diagnostic:
+def pending_transactions(journal: Journal, name: RecordName, record: Record) -> Diagnostic:
     """The problem of a transaction that was interrupted."""
     if record.known:
         message = f"the commit `{name.transaction}` was cut off, and some of its files may be visible"

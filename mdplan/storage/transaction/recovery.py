@@ -17,7 +17,7 @@ from mdplan.storage.journal.journal import Journal, RecordName, State
 from mdplan.storage.journal.journal_record import Record
 from mdplan.storage.journal.lock import RootLock, is_held
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
-from mdplan.storage.transaction.blocking import blocking_names, cut_off, unsettled
+from mdplan.storage.transaction.blocking import blocking_names, pending_transactions, unsettled
 from mdplan.storage.transaction.cleanup import clean_up
 from mdplan.storage.transaction.place import touched_folders, touched_paths
 from mdplan.storage.transaction.restore import Keep
@@ -128,7 +128,7 @@ def _undo_foreign(state: RootState, found: _Found, foreign: Collection[str], *, 
         elif not has_key():
             record = state.journal.read(name)
             found.problems.append(
-                cut_off(state.journal, name, record) if isinstance(record, Record) else record
+                pending_transactions(state.journal, name, record) if isinstance(record, Record) else record
             )
 
 

@@ -7,13 +7,13 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.engine.engine import Engine
 from mdplan.mcp.toolsets.editor_tools.line_editor import (
     OLD_STRING,
-    Document,
+    EditedRange,
+    EditorDocument,
     Expected,
     Failure,
-    LineRange,
     failures_by_file,
+    failures_of,
     replacement,
-    told,
     write,
 )
 from mdplan.mcp.toolsets.editor_tools.requests import (
@@ -34,7 +34,7 @@ def get(engine: Engine, request: GetRequest) -> dict[str, Any]:
     """Lines of files, by path; a file that cannot be read has its error there."""
     answers: dict[str, Any] = {}
     for file in request.files:
-        document = Document.read(engine, file.file_path, file.encoding)
+        document = EditorDocument.read(engine, file.file_path, file.encoding)
         if isinstance(document, Failure):
             answers[file.file_path] = document.to_json()
         else:
@@ -43,7 +43,7 @@ def get(engine: Engine, request: GetRequest) -> dict[str, Any]:
     return answers
 
 
-def _content(document: Document, lines: LineRange) -> dict[str, Any]:
+def _content(document: EditorDocument, lines: EditedRange) -> dict[str, Any]:
     """Lines as read; behind the end of the file there is no content."""
     last = document.line_count if lines.end is None else min(lines.end, document.line_count)
     table = document.source.lines
@@ -65,7 +65,7 @@ def patch(engine: Engine, request: PatchRequest) -> dict[str, Any]:
     failures: dict[str, Failure] = {}
     files: list[dict[str, Any]] = []
     for file in request.files:
-        document = Document.read(engine, file.file_path, file.encoding)
+        document = EditorDocument.read(engine, file.file_path, file.encoding)
         if isinstance(document, Failure):
             failures[file.file_path] = document
             continue
@@ -88,7 +88,7 @@ def _name(engine: Engine, path: str) -> str:
     return path if isinstance(name, Diagnostic) else str(name)
 
 
-def _patches(document: Document, file: FilePatches) -> list[dict[str, Any]] | Failure:
+def _patches(document: EditorDocument, file: FilePatches) -> list[dict[str, Any]] | Failure:
     edits: list[dict[str, Any]] = []
     for patch in file.patches:
         expected = Expected(patch.old_string, OLD_STRING, file.require_exact_match)
@@ -111,10 +111,10 @@ def append(engine: Engine, request: AppendRequest) -> dict[str, Any]:
     """Add text to the end of a file whose last line is as expected."""
     expected = Expected(request.expected_file_ending, "expected_file_ending", request.require_exact_match)
 
-    def edits(document: Document) -> list[dict[str, Any]] | Failure:
+    def edits(document: EditorDocument) -> list[dict[str, Any]] | Failure:
         last = document.line_count
         if last:
-            span = document.checked(LineRange(start=last, end=last), expected)
+            span = document.checked(EditedRange(start=last, end=last), expected)
             if isinstance(span, Failure):
                 return span
         elif expected.text.strip("\r\n"):
@@ -133,7 +133,7 @@ def append(engine: Engine, request: AppendRequest) -> dict[str, Any]:
     return _edit_one(engine, request.file_path, request.encoding, edits)
 
 
-def _as_ending(document: Document, text: str) -> str:
+def _as_ending(document: EditorDocument, text: str) -> str:
     """`text` on lines of its own; where the file ended in a line end, it does so again."""
     lines = document.source.lines
     is_open = bool(lines.count) and not lines.ending(lines.count)
@@ -144,12 +144,12 @@ def _as_ending(document: Document, text: str) -> str:
 def insert(engine: Engine, request: InsertRequest) -> dict[str, Any]:
     """Insert lines beside lines that are as expected."""
 
-    def edits(document: Document) -> list[dict[str, Any]] | Failure:
+    def edits(document: EditorDocument) -> list[dict[str, Any]] | Failure:
         made: list[dict[str, Any]] = []
         for each in request.insertions:
             line = each.line_number
             expected = Expected(each.context_line, "context_line", request.require_exact_match)
-            span = document.checked(LineRange(start=line, end=line), expected)
+            span = document.checked(EditedRange(start=line, end=line), expected)
             if isinstance(span, Failure):
                 return span
             place = {"line": line, "position": each.position if span[1] else "before"}
@@ -162,7 +162,7 @@ def insert(engine: Engine, request: InsertRequest) -> dict[str, Any]:
 def delete(engine: Engine, request: DeleteRequest) -> dict[str, Any]:
     """Delete lines that are as expected."""
 
-    def edits(document: Document) -> list[dict[str, Any]] | Failure:
+    def edits(document: EditorDocument) -> list[dict[str, Any]] | Failure:
         made: list[dict[str, Any]] = []
         for each in request.deletions:
             expected = Expected(each.expected_content, "expected_content", request.require_exact_match)
@@ -181,9 +181,9 @@ def _edit_one(
     engine: Engine,
     file: str,
     encoding: str | None,
-    edits_of: Callable[[Document], list[dict[str, Any]] | Failure],
+    edits_of: Callable[[EditorDocument], list[dict[str, Any]] | Failure],
 ) -> dict[str, Any]:
-    document = Document.read(engine, file, encoding)
+    document = EditorDocument.read(engine, file, encoding)
     if isinstance(document, Failure):
         return document.to_json()
     edits = edits_of(document)
@@ -193,4 +193,4 @@ def _edit_one(
 
 
 def _result(problems: Problems) -> dict[str, Any]:
-    return told(problems[0]).to_json() if problems else {"result": "ok"}
+    return failures_of(problems[0]).to_json() if problems else {"result": "ok"}

@@ -23,14 +23,14 @@ OLD_STRING: Final = "old_string"
 _BEYOND: Final = "Line numbers are beyond the end of the file"
 
 
-class LineRange(Request):
+class EditedRange(Request):
     """Whole lines, 1-based and inclusive."""
 
     start: Ordinal = Field(default=1, description="First line, 1-based.")
     end: Ordinal | None = Field(default=None, description="Last line, inclusive; absent for the end of file.")
 
     @model_validator(mode="after")
-    def _check_order(self) -> "LineRange":
+    def _check_order(self) -> "EditedRange":
         if self.end is not None and self.end < self.start:
             msg = "end is before start"
             raise ValueError(msg)
@@ -78,7 +78,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class EditorDocument:
     """One file as this call read it, which pins the edits of it."""
 
     file: str
@@ -86,11 +86,11 @@ class Document:
     source: Source
 
     @classmethod
-    def read(cls, engine: Engine, file: str, encoding: str | None) -> "Document | Failure":
+    def read(cls, engine: Engine, file: str, encoding: str | None) -> "EditorDocument | Failure":
         """The file, or why it cannot be read."""
         source = engine.source(file, encoding)
         if isinstance(source, Diagnostic):
-            return told(source, encoding)
+            return failures_of(source, encoding)
         return cls(file, encoding, source)
 
     @property
@@ -103,7 +103,7 @@ class Document:
         lines = self.source.lines
         return to_lf(self.source.text[lines.start(start) : lines.content_end(end)])
 
-    def checked(self, lines: LineRange, expected: Expected) -> tuple[int, int] | Failure:
+    def checked(self, lines: EditedRange, expected: Expected) -> tuple[int, int] | Failure:
         """First and last line of `lines`, which must be in the file and hold what is `expected`.
 
         An empty file has no line, but nothing stands at the first one: then the last line is 0.
@@ -148,7 +148,7 @@ def write(engine: Engine, files: Sequence[Mapping[str, Any]]) -> Problems:
     return engine.write(batch).diagnostics
 
 
-def told(problem: Diagnostic, encoding: str | None = None) -> Failure:
+def failures_of(problem: Diagnostic, encoding: str | None = None) -> Failure:
     """`problem` in the words of the document, where it has some."""
     if problem.code is Code.STALE_BASE:
         return Failure(_VALIDATION, _CHECK, _VERIFY)
@@ -170,7 +170,7 @@ def failures_by_file(problems: Problems, files: Mapping[str, str]) -> Iterator[t
     for path, name in files.items():
         own = [problem for problem in problems if problem.file in {path, name, None}]
         if own:
-            yield path, told(own[0])
+            yield path, failures_of(own[0])
 
 
 def _without_trailing_blanks(text: str) -> str:

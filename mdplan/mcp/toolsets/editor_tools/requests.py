@@ -5,20 +5,20 @@ from typing import Final, Literal
 from pydantic import Field
 
 from mdplan.mcp.requests import MOST_PATH, Request
-from mdplan.mcp.toolsets.editor_tools.line_editor import LineRange
+from mdplan.mcp.toolsets.editor_tools.line_editor import EditedRange
 from mdplan.operations.base.operation import Ordinal
 
 _ENCODING: Final = Field(default=None, description="Encoding of the file; UTF-8 when absent.")
 _EXACT: Final = Field(default=False, description="Blanks at line ends must match too.")
 _PATH: Final = Field(min_length=1, max_length=MOST_PATH, description="Path of the file, inside a root.")
-_WHOLE_FILE: Final = (LineRange(),)
+_WHOLE_FILE: Final = (EditedRange(),)
 
 
 class FileRanges(Request):
     """A file, or some lines of it."""
 
     file_path: str = _PATH
-    ranges: tuple[LineRange, ...] = Field(
+    ranges: tuple[EditedRange, ...] = Field(
         default=_WHOLE_FILE, min_length=1, description="Lines to read; absent: the whole file."
     )
     encoding: str | None = _ENCODING
@@ -30,12 +30,12 @@ class GetRequest(Request):
     files: tuple[FileRanges, ...] = Field(min_length=1, description="What to read.")
 
 
-class Patch(Request):
+class RangePatch(Request):
     """A text in place of another, at one or several places."""
 
     old_string: str = Field(description="What the lines hold now.")
     new_string: str = Field(description="What they are to hold; empty to remove them.")
-    ranges: tuple[LineRange, ...] = Field(
+    ranges: tuple[EditedRange, ...] = Field(
         default=_WHOLE_FILE, min_length=1, description="Lines that hold old_string; absent: the whole file."
     )
 
@@ -44,7 +44,7 @@ class FilePatches(Request):
     """Patches of one file."""
 
     file_path: str = _PATH
-    patches: tuple[Patch, ...] = Field(min_length=1, description="Patches whose ranges do not overlap.")
+    patches: tuple[RangePatch, ...] = Field(min_length=1, description="Patches whose ranges do not overlap.")
     encoding: str | None = _ENCODING
     require_exact_match: bool = _EXACT
 
@@ -95,7 +95,7 @@ class Deletion(Request):
     """Lines to delete."""
 
     expected_content: str = Field(description="What the lines hold now.")
-    ranges: tuple[LineRange, ...] = Field(
+    ranges: tuple[EditedRange, ...] = Field(
         default=_WHOLE_FILE, min_length=1, description="Lines that hold it; absent: the whole file."
     )
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
 from mdplan.mcp.requests import hint_of
-from mdplan.mcp.tool import Answer
+from mdplan.mcp.tool import ToolResult
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source, visible
 
@@ -41,7 +41,7 @@ _ADVICE: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class LineChangePreview:
     """Lines of a file that an edit put in place of others.
 
     `removed` lines from `start` on are now the `added` lines from `new_start` on; 1-based.
@@ -53,22 +53,22 @@ class Change:
     added: int
 
 
-def answered(content: dict[str, Any]) -> Answer:
+def success(content: dict[str, Any]) -> ToolResult:
     """A success: the document's JSON, as data and as text."""
-    return Answer(text=json.dumps(content, ensure_ascii=False), structured=content, is_refusal=False)
+    return ToolResult(text=json.dumps(content, ensure_ascii=False), structured=content, is_refusal=False)
 
 
-def failed(message: str, *suggestions: str) -> Answer:
+def failure(message: str, *suggestions: str) -> ToolResult:
     """A refusal: what is wrong, and what to do."""
     content = {"status": "error", "message": visible(message), "suggestions": [*map(visible, suggestions)]}
-    return Answer(text=json.dumps(content, ensure_ascii=False), structured=content, is_refusal=True)
+    return ToolResult(text=json.dumps(content, ensure_ascii=False), structured=content, is_refusal=True)
 
 
-def refused(problems: Problems, source: Source | None = None, target: str = "") -> Answer:
+def refusal_result(problems: Problems, source: Source | None = None, target: str = "") -> ToolResult:
     """The same for `problems` of the engine with a place of `source`, which the caller named as `target`."""
     messages = dict.fromkeys(_message(problem, target) for problem in problems)
     suggestions = dict.fromkeys(each for problem in problems for each in _suggestions(problem, source))
-    return failed("; ".join(messages), *suggestions)
+    return failure("; ".join(messages), *suggestions)
 
 
 def target_text(name: str, value: object) -> str:
@@ -113,7 +113,7 @@ def _similar(code: Code, candidate: Candidate, source: Source | None) -> str:
     return f"Similar heading found: '{heading}' at line {line}"
 
 
-def written(before: Source, after: Source, change: Change) -> dict[str, Any]:
+def write_result(before: Source, after: Source, change: LineChangePreview) -> dict[str, Any]:
     """What an edit did.
 
     `affectedLines` are the lines that were replaced or deleted, by their old numbers; of an insertion, which

@@ -5,10 +5,16 @@ from typing import Any, Final
 
 from mdplan.engine.engine import Engine
 from mdplan.markdown.format_detection import document_format
-from mdplan.mcp.tool import Answer
-from mdplan.mcp.toolsets.text_tools.answers import Change, answered, failed, refused, target_text
-from mdplan.mcp.toolsets.text_tools.requests import PatchRequest, target_of
-from mdplan.mcp.toolsets.text_tools.writing import Written, expected_source, write
+from mdplan.mcp.tool import ToolResult
+from mdplan.mcp.toolsets.text_tools.answers import (
+    LineChangePreview,
+    failure,
+    refusal_result,
+    success,
+    target_text,
+)
+from mdplan.mcp.toolsets.text_tools.requests import TextPatchRequest, target_of
+from mdplan.mcp.toolsets.text_tools.writing import WriteOutcome, expected_source, write
 from mdplan.operations.base.operation import LinesField
 from mdplan.reports.plan import ApplyReport
 from mdplan.reports.read import ReadResult
@@ -23,26 +29,26 @@ _INSERT_ONLY: Final = frozenset({"appendToSection", "beforeHeading"})
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+")
 
 
-def patch(engine: Engine, request: PatchRequest) -> Answer:
+def patch(engine: Engine, request: TextPatchRequest) -> ToolResult:
     """Replace, insert or delete at a place."""
     given = target_of(request.target)
     if given is None:
-        return failed("target must have exactly one field", _ONE_TARGET)
+        return failure("target must have exactly one field", _ONE_TARGET)
     problem = _operation_problem(request, given[0])
     if problem is not None:
         return problem
     source = expected_source(engine, request.file_path, request.expected_hash)
-    if isinstance(source, Answer):
+    if isinstance(source, ToolResult):
         return source
     target = request.target.model_dump(by_alias=True, exclude_none=True)
     name = target_text(given[0], target[given[0]])
     edits = _edits(engine, request, source, name)
-    if isinstance(edits, Answer):
+    if isinstance(edits, ToolResult):
         return edits
     done = write(engine, request.file_path, source, edits, name, keeps_outline=request.target.lines is None)
-    if isinstance(done, Answer):
+    if isinstance(done, ToolResult):
         return done
-    return answered(
+    return success(
         {
             "status": "success",
             "operation": request.operation,
@@ -53,19 +59,19 @@ def patch(engine: Engine, request: PatchRequest) -> Answer:
     )
 
 
-def _operation_problem(request: PatchRequest, target: str) -> Answer | None:
+def _operation_problem(request: TextPatchRequest, target: str) -> ToolResult | None:
     if target in _INSERT_ONLY and request.operation != "insert":
-        return failed(
+        return failure(
             f"{target} goes with operation insert", "Use target heading or lines to replace or delete"
         )
     if target == "codeBlock" and request.operation == "insert":
-        return failed(
+        return failure(
             "codeBlock goes with operation replace or delete", "Use target lines to insert beside it"
         )
     if request.operation == "delete":
-        return None if request.content is None else failed("content does not go with delete", "Leave it out")
+        return None if request.content is None else failure("content does not go with delete", "Leave it out")
     if not request.content:
-        return failed(
+        return failure(
             f"content must not be empty with operation {request.operation}",
             "Give the text to insert"
             if request.operation == "insert"
@@ -74,13 +80,15 @@ def _operation_problem(request: PatchRequest, target: str) -> Answer | None:
     return None
 
 
-def _edits(engine: Engine, request: PatchRequest, source: Source, name: str) -> list[dict[str, Any]] | Answer:
+def _edits(
+    engine: Engine, request: TextPatchRequest, source: Source, name: str
+) -> list[dict[str, Any]] | ToolResult:
     """The edits that the request comes to; its place is called `name`."""
     target, content = request.target, request.content or ""
     if target.lines is not None:
         return [_edit_of_lines(source, target.lines, request)]
     if document_format(request.file_path, source.text) is not DocumentFormat.MARKDOWN:
-        return failed(
+        return failure(
             f"Target not found: {name}: the file is no Markdown", "Use TextReplace, or target lines"
         )
     if target.code_block is not None:
@@ -92,11 +100,11 @@ def _edits(engine: Engine, request: PatchRequest, source: Source, name: str) -> 
     place_of = ReadTarget(file=request.file_path, heading=target.heading or target.before_heading)
     (found,) = engine.read(ReadRequest(targets=(place_of,))).results
     if found.problem is not None:
-        return refused((found.problem,), source, name)
+        return refusal_result((found.problem,), source, name)
     return _edits_at_heading(request, found)
 
 
-def _edit_of_lines(source: Source, lines: LinesField, request: PatchRequest) -> dict[str, Any]:
+def _edit_of_lines(source: Source, lines: LinesField, request: TextPatchRequest) -> dict[str, Any]:
     if request.operation == "delete":
         return {"op": "delete_lines", "lines": lines.model_dump()}
     content = request.content or ""
@@ -115,7 +123,7 @@ def _indented(content: str, first: str) -> str:
     return "\n".join(indentation + line if line.strip() else line for line in to_lf(content).split("\n"))
 
 
-def _edits_at_heading(request: PatchRequest, found: ReadResult) -> list[dict[str, Any]]:
+def _edits_at_heading(request: TextPatchRequest, found: ReadResult) -> list[dict[str, Any]]:
     """Edits of the heading line alone, or before it; what follows a new heading in `content` stands below."""
     place, content = {"sectionId": found.section_id}, request.content or ""
     if request.target.before_heading is not None:
@@ -141,22 +149,24 @@ def _edits_at_heading(request: PatchRequest, found: ReadResult) -> list[dict[str
     return edits
 
 
-def _change(request: PatchRequest, done: Written) -> Change:
+def _change(request: TextPatchRequest, done: WriteOutcome) -> LineChangePreview:
     """The lines that the edit was about: those that were asked for, else those that are others now."""
     old, new = done.before.lines, done.after.lines
     lines, delta = request.target.lines, new.count - old.count
     if lines is not None:
         removed = 0 if request.operation == "insert" else lines.end - lines.start + 1
-        return Change(start=lines.start, removed=removed, new_start=lines.start, added=removed + delta)
+        return LineChangePreview(
+            start=lines.start, removed=removed, new_start=lines.start, added=removed + delta
+        )
     if not done.report.applied:
         places = [place for result in done.report.edit_results for place in result.ranges]
         start = min(place.start.line for place in places)
         count = max(place.end.line - (place.end.col == 1) for place in places) - start + 1
-        return Change(start=start, removed=max(count, 0), new_start=start, added=max(count, 0))
+        return LineChangePreview(start=start, removed=max(count, 0), new_start=start, added=max(count, 0))
     return _without_blank_edges(_changed(done.report, old, new), new)
 
 
-def _changed(report: ApplyReport, old: LineIndex, new: LineIndex) -> Change:
+def _changed(report: ApplyReport, old: LineIndex, new: LineIndex) -> LineChangePreview:
     """From the first line that is not as it was to the last."""
     kept = report.written[0].line_map if report.written else ()
     above = kept[0].end_line if kept and (kept[0].start_line, kept[0].shift) == (1, 0) else 0
@@ -167,7 +177,7 @@ def _changed(report: ApplyReport, old: LineIndex, new: LineIndex) -> Change:
         old, old.count - below, new, new.count - below
     ):
         below += 1
-    return Change(
+    return LineChangePreview(
         start=above + 1,
         removed=old.count - above - below,
         new_start=above + 1,
@@ -179,7 +189,7 @@ def _is_same(old: LineIndex, old_line: int, new: LineIndex, new_line: int) -> bo
     return old.content(old_line) == new.content(new_line)
 
 
-def _without_blank_edges(change: Change, new: LineIndex) -> Change:
+def _without_blank_edges(change: LineChangePreview, new: LineIndex) -> LineChangePreview:
     """An insertion without the blank lines that keep it apart from its neighbours."""
     first, last = change.new_start, change.new_start + change.added - 1
     if change.removed:
@@ -188,4 +198,4 @@ def _without_blank_edges(change: Change, new: LineIndex) -> Change:
         first += 1
     while first < last and not new.content(last).strip():
         last -= 1
-    return Change(start=change.start, removed=0, new_start=first, added=last - first + 1)
+    return LineChangePreview(start=change.start, removed=0, new_start=first, added=last - first + 1)

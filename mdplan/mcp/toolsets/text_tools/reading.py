@@ -9,16 +9,16 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.mcp.fitting import first_hits, fitted, hit_count, read_within
 from mdplan.mcp.short_report import size_of
-from mdplan.mcp.tool import Answer
+from mdplan.mcp.tool import ToolResult
 from mdplan.mcp.toolsets.text_tools.answers import (
     HASH_DIGITS,
-    answered,
-    failed,
+    failure,
     numbered,
-    refused,
+    refusal_result,
+    success,
     target_text,
 )
-from mdplan.mcp.toolsets.text_tools.requests import InspectRequest, ReadRequest, target_of
+from mdplan.mcp.toolsets.text_tools.requests import InspectRequest, TextReadRequest, target_of
 from mdplan.reading.read_text import read_text
 from mdplan.reading.shown import shown
 from mdplan.reports.read import SearchGroup, SearchReport
@@ -45,22 +45,22 @@ _NARROW: Final = "Narrow the query: only the first matches are listed"
 _SUGGESTION: Final = "Use TextInspect to find specific subsections, or target by line range"
 
 
-def inspect(engine: Engine, request: InspectRequest) -> Answer:
+def inspect(engine: Engine, request: InspectRequest) -> ToolResult:
     """Structure, matches or lines, as `mode` says."""
     if request.mode == "structure":
         return _structure(engine, request)
     if request.query is None:
-        return failed(
+        return failure(
             f"query is required in {request.mode} mode",
             "Give what to find" if request.mode == "search" else "Give ranges of lines, such as 50-60",
         )
     return _search(engine, request) if request.mode == "search" else _lines(engine, request)
 
 
-def _structure(engine: Engine, request: InspectRequest) -> Answer:
+def _structure(engine: Engine, request: InspectRequest) -> ToolResult:
     report = engine.stat(StatRequest(file=request.file_path, detail="full", limit=_EVERYTHING))
     if not report.ok or report.base_sha256 is None:
-        return refused(report.diagnostics)
+        return refusal_result(report.diagnostics)
     is_markdown = report.format == DocumentFormat.MARKDOWN
     size = report.bytes or 0
     front, lists = report.front_matter, _of_markdown(report) if is_markdown else _of_text(report)
@@ -81,7 +81,7 @@ def _structure(engine: Engine, request: InspectRequest) -> Answer:
             listed = {"frontmatter": {**lines, "keys": list(front.keys or ())[:most_entries]}, **listed}
         return {**facts, "structure": listed, **_left_out(lists, most_entries)}
 
-    return answered(fitted(content, _MOST_ENTRIES, engine.settings.report_characters))
+    return success(fitted(content, _MOST_ENTRIES, engine.settings.report_characters))
 
 
 def _left_out(lists: Mapping[str, Sequence[Any]], listed: int) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _of_text(report: StatReport) -> dict[str, list[Any]]:
     }
 
 
-def _search(engine: Engine, request: InspectRequest) -> Answer:
+def _search(engine: Engine, request: InspectRequest) -> ToolResult:
     report = engine.search(
         SearchRequest(
             pattern=request.query or "",
@@ -149,13 +149,13 @@ def _search(engine: Engine, request: InspectRequest) -> Answer:
         )
     )
     if not report.ok:
-        return refused(report.diagnostics)
+        return refusal_result(report.diagnostics)
     content = fitted(
         lambda count: _found(first_hits(report, count), request),
         hit_count(report),
         engine.settings.report_characters,
     )
-    return answered(content)
+    return success(content)
 
 
 def _found(report: SearchReport, request: InspectRequest) -> dict[str, Any]:
@@ -189,51 +189,51 @@ def _nearest_heading(group: SearchGroup) -> dict[str, Any]:
     return {"nearestHeading": heading}
 
 
-def _lines(engine: Engine, request: InspectRequest) -> Answer:
+def _lines(engine: Engine, request: InspectRequest) -> ToolResult:
     source = engine.source(request.file_path)
     if not isinstance(source, Source):
-        return refused((source,))
+        return refusal_result((source,))
     lines: list[dict[str, Any]] = []
     for part in (request.query or "").split(","):
         found = _LINES.fullmatch(part.strip())
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
         if last < first:
-            return failed(f"{_quoted(part.strip())} is no range of lines", 'Write "50-60" or "1-10,100-110"')
+            return failure(f"{_quoted(part.strip())} is no range of lines", 'Write "50-60" or "1-10,100-110"')
         if first > source.lines.count:
-            return failed(f"Line {first} is not in the file", f"The file has {source.lines.count} lines")
+            return failure(f"Line {first} is not in the file", f"The file has {source.lines.count} lines")
         lines += numbered(source.lines, first, min(last, first + _MOST_LINES))
         if len(lines) > _MOST_LINES or size_of(lines) > engine.settings.report_characters:
-            return failed("The lines that are asked for are too many", "Ask for fewer, or use TextRead")
-    return answered({"filePath": request.file_path, "query": request.query, "lines": lines})
+            return failure("The lines that are asked for are too many", "Ask for fewer, or use TextRead")
+    return success({"filePath": request.file_path, "query": request.query, "lines": lines})
 
 
 def _quoted(text: str) -> str:
     return f"'{text[:_MOST_QUOTED]}…'" if len(text) > _MOST_QUOTED else f"'{text}'"
 
 
-def read(engine: Engine, request: ReadRequest) -> Answer:
+def read(engine: Engine, request: TextReadRequest) -> ToolResult:
     """The text of one place."""
     given = target_of(request.target)
     if given is None:
-        return failed("target must have exactly one field", _ONE_TARGET)
+        return failure("target must have exactly one field", _ONE_TARGET)
     source = engine.source(request.file_path)
     if isinstance(source, Diagnostic):
-        return refused((source,))
+        return refusal_result((source,))
     place = _place(engine, request)
-    if isinstance(place, Answer):
+    if isinstance(place, ToolResult):
         return place
     target = request.target.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
     most = engine.settings.report_characters
     (result,) = read_within(engine, EngineRequest(targets=(place,)), most, read_text).results
     if result.problem is not None:
-        return refused((result.problem,), source, target_text(given[0], target[given[0]]))
+        return refusal_result((result.problem,), source, target_text(given[0], target[given[0]]))
     first, last = result.start_line or 0, result.end_line or 0
     end = _end(engine, place) if result.truncated else last
     rest = {
         "totalLines": end - first + 1,
         "suggestion": f"{_SUGGESTION}: lines {last + 1}-{end} are left out",
     }
-    return answered(
+    return success(
         {
             "filePath": request.file_path,
             "target": target,
@@ -255,7 +255,7 @@ def _end(engine: Engine, place: ReadTarget) -> int:
     return part.end_line or 0
 
 
-def _place(engine: Engine, request: ReadRequest) -> ReadTarget | Answer:
+def _place(engine: Engine, request: TextReadRequest) -> ReadTarget | ToolResult:
     file, target = request.file_path, request.target
     if target.heading is not None:
         return ReadTarget(file=file, heading=target.heading.text, subsections=target.heading.include_children)
@@ -271,11 +271,11 @@ def _place(engine: Engine, request: ReadRequest) -> ReadTarget | Answer:
     return ReadTarget(file=file, lines=lines)
 
 
-def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | Answer:
+def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | ToolResult:
     """The section of a file that is no Markdown, from its marker line to the next one."""
     report = engine.stat(StatRequest(file=file, detail="full", limit=_EVERYTHING))
     if not report.ok:
-        return refused(report.diagnostics)
+        return refusal_result(report.diagnostics)
     wanted = marker.strip().removeprefix("[").removesuffix("]")
     found = [(each.name, each.start_line, each.end_line) for each in report.ini_sections or ()]
     found += [(each.marker[1:-1], each.start_line, each.end_line) for each in report.text_sections or ()]
@@ -285,7 +285,7 @@ def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | Answer:
     markers = ", ".join(
         f"[{shown(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
     )
-    return failed(
+    return failure(
         f"Target not found: {target_text('section', marker)}",
         f"Sections of the file: {markers}" if markers else "The file has no sections by markers",
     )

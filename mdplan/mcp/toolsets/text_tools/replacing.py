@@ -5,8 +5,8 @@ from typing import Final
 
 from mdplan.engine.engine import Engine
 from mdplan.markdown.elements.node_kind import NodeKind
-from mdplan.mcp.tool import Answer
-from mdplan.mcp.toolsets.text_tools.answers import Change, answered, failed
+from mdplan.mcp.tool import ToolResult
+from mdplan.mcp.toolsets.text_tools.answers import LineChangePreview, failure, success
 from mdplan.mcp.toolsets.text_tools.requests import ReplaceRequest
 from mdplan.mcp.toolsets.text_tools.writing import expected_source, write
 from mdplan.text.line_end_view import LineEndView, to_lf
@@ -18,17 +18,17 @@ from mdplan.text.span import Span
 _MOST_LISTED: Final = 20
 
 
-def replace(engine: Engine, request: ReplaceRequest) -> Answer:
+def replace(engine: Engine, request: ReplaceRequest) -> ToolResult:
     """Put a text in place of another that is found."""
     source = expected_source(engine, request.file_path, request.expected_hash)
-    if isinstance(source, Answer):
+    if isinstance(source, ToolResult):
         return source
     seconds = engine.settings.pattern_seconds
     found = _found(source, request.old_text, seconds)
     if not found:
         return _not_found(source, request.old_text, seconds)
     chosen = _chosen(request.occurrence, len(found))
-    if isinstance(chosen, Answer):
+    if isinstance(chosen, ToolResult):
         return chosen
     edit = {
         "op": "replace_match",
@@ -39,21 +39,23 @@ def replace(engine: Engine, request: ReplaceRequest) -> Answer:
         "expectedMatchCount": len(found),
     }
     done = write(engine, request.file_path, source, [edit])
-    if isinstance(done, Answer):
+    if isinstance(done, ToolResult):
         return done
     replaced = found if chosen == "all" else [found[int(chosen) - 1]]
     touched = _touched(source, replaced, to_lf(request.new_text))
     start, end = touched[0][0], touched[-1][1]
     delta = done.after.lines.count - source.lines.count
     facts = done.to_json(
-        Change(start=start, removed=end - start + 1, new_start=start, added=end - start + 1 + delta)
+        LineChangePreview(
+            start=start, removed=end - start + 1, new_start=start, added=end - start + 1 + delta
+        )
     )
     if done.report.applied:
         facts["linesChanged"] = sum(last - first + 1 for first, last in touched)
     others = [source.lines.line_at(span.start) for span in found if span not in set(replaced)]
     if others:
         facts["note"] = ". ".join([_note(others), *([facts["note"]] if "note" in facts else [])])
-    return answered(
+    return success(
         {
             "status": "success",
             "filePath": request.file_path,
@@ -72,21 +74,21 @@ def _found(source: Source, text: str, seconds: float, *, case_sensitive: bool = 
     return [view.span_in_text(match.span) for match in found] if isinstance(found, tuple) else []
 
 
-def _not_found(source: Source, text: str, seconds: float) -> Answer:
+def _not_found(source: Source, text: str, seconds: float) -> ToolResult:
     found = _found(source, text, seconds, case_sensitive=False)
     message = "Text not found: oldText stands nowhere in the file"
     if found:
         line = source.lines.line_at(found[0].start)
-        return failed(message, f"It is there in other case at line {line}: copy it from the file")
-    return failed(message, "Use TextInspect or TextRead to get the exact text, with blanks and line breaks")
+        return failure(message, f"It is there in other case at line {line}: copy it from the file")
+    return failure(message, "Use TextInspect or TextRead to get the exact text, with blanks and line breaks")
 
 
-def _chosen(occurrence: str, found: int) -> str | Answer:
+def _chosen(occurrence: str, found: int) -> str | ToolResult:
     """`matchSelection` for an occurrence out of `found` ones."""
     number = {"first": "1", "last": str(found), "all": "all"}.get(occurrence, occurrence)
     if number != "all" and int(number) > found:
         times = "once" if found == 1 else f"{found} times"
-        return failed(f"Occurrence {number} is not there: oldText stands {times} in the file", _USE)
+        return failure(f"Occurrence {number} is not there: oldText stands {times} in the file", _USE)
     return number
 
 

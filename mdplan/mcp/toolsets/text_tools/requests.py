@@ -80,7 +80,7 @@ class ReadTargetFields(_TextRequest):
     search: SearchTarget | None = None
 
 
-class ReadRequest(_TextRequest):
+class TextReadRequest(_TextRequest):
     """Arguments of `TextRead`."""
 
     file_path: str = _FILE
@@ -105,7 +105,7 @@ class PatchTarget(_TextRequest):
     code_block: BlockTarget | None = None
 
 
-class PatchRequest(_TextRequest):
+class TextPatchRequest(_TextRequest):
     """Arguments of `TextPatch`."""
 
     file_path: str = _FILE

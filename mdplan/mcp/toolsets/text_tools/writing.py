@@ -6,8 +6,14 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.engine.engine import Engine
-from mdplan.mcp.tool import Answer
-from mdplan.mcp.toolsets.text_tools.answers import HASH_DIGITS, Change, failed, refused, written
+from mdplan.mcp.tool import ToolResult
+from mdplan.mcp.toolsets.text_tools.answers import (
+    HASH_DIGITS,
+    LineChangePreview,
+    failure,
+    refusal_result,
+    write_result,
+)
 from mdplan.reports.plan import ApplyReport
 from mdplan.text.source import Source
 
@@ -16,7 +22,7 @@ _ANY_OUTLINE: Final = {"allowOutlineChange": True, "allowDuplicateHeadings": Tru
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WriteOutcome:
     """One edit of a file that was committed: the file as it was and as it is, and what is to be warned of."""
 
     before: Source
@@ -24,21 +30,21 @@ class Written:
     report: ApplyReport
     warnings: tuple[str, ...]
 
-    def to_json(self, change: Change) -> dict[str, Any]:
+    def to_json(self, change: LineChangePreview) -> dict[str, Any]:
         """The fields that every answer about an edit has; `change` is where it was."""
-        facts = written(self.before, self.after, change)
+        facts = write_result(self.before, self.after, change)
         if not self.report.applied:
             facts |= {"linesChanged": 0, "note": "Nothing changed: the text stands there already"}
         return {**facts, **({"warnings": list(self.warnings)} if self.warnings else {})}
 
 
-def expected_source(engine: Engine, file: str, expected_hash: str | None) -> Source | Answer:
+def expected_source(engine: Engine, file: str, expected_hash: str | None) -> Source | ToolResult:
     """The file, if it is still the one of `expected_hash`."""
     source = engine.source(file)
     if isinstance(source, Diagnostic):
-        return refused((source,))
+        return refusal_result((source,))
     if expected_hash is not None and not source.sha256.startswith(expected_hash.lower()):
-        return failed(
+        return failure(
             f"The file has changed: its hash is now {source.sha256[:HASH_DIGITS]}, not {expected_hash}",
             "Use TextInspect or TextRead to see it again, then edit with the new fileHash",
         )
@@ -53,7 +59,7 @@ def write(
     target: str = "",
     *,
     keeps_outline: bool = False,
-) -> Written | Answer:
+) -> WriteOutcome | ToolResult:
     """Commit `edits` of `file` as it was read; the caller named their place as `target`.
 
     With `keeps_outline` an edit that changes headings outside of its text is refused; without, it is made
@@ -67,9 +73,9 @@ def write(
     else:
         errors = []
     if not report.ok:
-        return refused(report.diagnostics, before, target)
+        return refusal_result(report.diagnostics, before, target)
     after = engine.source(file)
     if isinstance(after, Diagnostic):
-        return failed("The edit was written, but the file cannot be read any more", after.message)
+        return failure("The edit was written, but the file cannot be read any more", after.message)
     warnings = (f"{problem.code}: {problem.message}" for problem in (*report.warnings, *errors))
-    return Written(before=before, after=after, report=report, warnings=tuple(dict.fromkeys(warnings)))
+    return WriteOutcome(before=before, after=after, report=report, warnings=tuple(dict.fromkeys(warnings)))
