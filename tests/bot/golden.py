@@ -80,7 +80,9 @@ def applied(engine: Engine, manifest: str, how: RunOptions = HERE) -> BotReport:
     )
 
 
-def planned(engine: Engine, manifest: str, how: RunOptions = HERE, *, keeps: bool = True) -> tuple[BotReport, bytes]:
+def planned(
+    engine: Engine, manifest: str, how: RunOptions = HERE, *, keeps: bool = True
+) -> tuple[BotReport, bytes]:
     """The report on `bot plan`, and the diff."""
     with propose(engine, load(manifest), how, keeps=keeps) as proposal:
         return proposal.report, b"".join(proposal.diff())
