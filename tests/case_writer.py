@@ -2,6 +2,7 @@
 
 import codecs
 import fcntl
+import itertools
 import json
 import re
 import unicodedata
@@ -9,9 +10,11 @@ from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
-from mdplan.codegen.case_file import Block, CaseText, read_cases
+from mdplan.codegen.case_file import REPEATED, Block, CaseText, read_cases
 
 _WIDTH: Final = 100
+# Shorter runs of numbered lines are easier to read in full.
+_LEAST_REPEATED: Final = 20
 _LANGUAGES: Final = {
     ".md": "md",
     ".ini": "ini",
@@ -41,8 +44,11 @@ def file_block(role: str, path: str, data: bytes, *, name: str = "", encoding: s
     if re.search(" $", text, re.MULTILINE) or any(map(_is_odd, text)):
         attributes["escapes"] = ""
         text = re.sub(" $", r"\\s", "".join(map(_escaped, text)), flags=re.MULTILINE)
+    shortened = _with_repeats(text)
+    if shortened != text:
+        attributes["repeat"] = ""
     language = _LANGUAGES.get(PurePosixPath(path).suffix, "text")
-    return Block(language=language, role=role, path=name, attributes=attributes, text=text)
+    return Block(language=language, role=role, path=name, attributes=attributes, text=shortened)
 
 
 def json_block(role: str, value: object) -> Block:
@@ -92,6 +98,29 @@ def _with_blocks(text: str, case: CaseText, new: Iterable[Block], is_stale: Call
         elif is_stale(block):
             del lines[block.first_line - 1 : block.last_line + 1]
     return "\n".join(lines)
+
+
+def _with_repeats(text: str) -> str:
+    """`text` with `{1..100}` in one line in place of 100 numbered lines."""
+    if REPEATED.search(text):
+        return text  # It would be read as a repeat.
+    lines = text.split("\n")[:-1]
+    numbered = [re.fullmatch(r"(.*?)(0|[1-9]\d*)(\D*)", line) for line in lines]
+
+    def group(at: int) -> tuple[str, str, int] | int:
+        # Lines that differ by their number alone, which grows by one for each line, are of one group.
+        found = numbered[at]
+        return at if found is None else (found[1], found[3], int(found[2]) - at)
+
+    result: list[str] = []
+    for key, run in itertools.groupby(range(len(lines)), group):
+        places = list(run)
+        if isinstance(key, tuple) and len(places) >= _LEAST_REPEATED:
+            before, after, shift = key
+            result.append(f"{before}{{{places[0] + shift}..{places[-1] + shift}}}{after}")
+        else:
+            result += [lines[at] for at in places]
+    return "".join(f"{line}\n" for line in result)
 
 
 def _decoded(data: bytes, encoding: str) -> tuple[str, dict[str, str]]:

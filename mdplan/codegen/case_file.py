@@ -15,10 +15,13 @@ from typing import Any, Final
 
 FILE_ROLES: Final = ("before", "concurrent", "after", "manifest")
 ROLES: Final = frozenset({*FILE_ROLES, "settings", "batch", "apply", "diagnostics", "report", "diff"})
-_ATTRIBUTE: Final = re.compile(r"(bom|escapes|unchanged|deleted)|(eol|encoding|final-newline|link|mode)=(.+)")
+_ATTRIBUTE: Final = re.compile(
+    r"(bom|escapes|repeat|unchanged|deleted)|(eol|encoding|final-newline|link|mode)=(.+)"
+)
 _FENCE: Final = re.compile(r"(`{3,})([^`]+)")
 _LINE_ENDS: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 _SUFFIXES: Final = {"text": "txt", "yaml": "yml"}
+REPEATED: Final = re.compile(r"^(.*)\{(\d+)\.\.(\d+)\}(.*\n)", re.MULTILINE)
 _ESCAPE: Final = re.compile(r"\\(?:([\\rts])|x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 _NAMED_ESCAPES: Final = {"\\": "\\", "r": "\r", "t": "\t", "s": " "}
 _MARKS: Final = {
@@ -48,6 +51,8 @@ class Block:
     def data(self) -> bytes:
         """Bytes of the file that the block describes."""
         text, encoding = self.text, self.attributes.get("encoding", "utf-8")
+        if "repeat" in self.attributes:
+            text = REPEATED.sub(_repeated, text)
         if self.attributes.get("final-newline") == "no":
             text = text.removesuffix("\n")
         if "escapes" in self.attributes:
@@ -163,6 +168,11 @@ def _attributes(words: Iterable[str]) -> Iterator[tuple[str, str]]:
         if found is None:
             raise ValueError(f"unknown attribute {word!r}")
         yield found[1] or found[2], found[3] or ""
+
+
+def _repeated(line: re.Match[str]) -> str:
+    before, first, last, after = line.groups()
+    return "".join(f"{before}{number}{after}" for number in range(int(first), int(last) + 1))
 
 
 def _unescaped(escape: re.Match[str]) -> str:

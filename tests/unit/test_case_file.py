@@ -17,7 +17,19 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
     lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
 )
+# Numbered lines, and what looks like the short form of them.
+RUNS = st.builds(
+    lambda before, first, count, after: "".join(f"{before}{first + n}{after}\n" for n in range(count)),
+    *(st.sampled_from(["", "a ", "0", "{"]), st.integers(0, 120), st.integers(15, 40), TEXTS),
+)
+NUMBERED = st.lists(RUNS | TEXTS | st.just("a{1..3}\n")).map("".join)
 PATHS = st.text(st.characters(blacklist_categories=["C", "Z"], blacklist_characters="`"), min_size=1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all examples of a law."""
+    return tmp_path_factory.mktemp("case")
 
 
 def read_back(block: Block, folder: Path) -> Block:
@@ -28,24 +40,29 @@ def read_back(block: Block, folder: Path) -> Block:
     return found
 
 
-@given(data=st.binary() | TEXTS.map(str.encode) | TEXTS.map(lambda text: text.encode("utf-16")))
-def test_block_has_the_bytes_of_its_file(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+@given(
+    data=st.binary()
+    | TEXTS.map(str.encode)
+    | NUMBERED.map(str.encode)
+    | TEXTS.map(lambda text: text.encode("utf-16"))
+)
+def test_block_has_the_bytes_of_its_file(data: bytes, folder: Path) -> None:
     block = file_block("before", "a.md", data, name="a.md")
 
     assert block.data == data
-    assert read_back(block, tmp_path_factory.mktemp("case")).data == data
+    assert read_back(block, folder).data == data
 
 
 @given(path=PATHS.map(lambda name: f"docs/{name} x.md"))
-def test_block_has_the_path_of_its_file(path: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_block_has_the_path_of_its_file(path: str, folder: Path) -> None:
     block = file_block("before", path, b"# A\n", name=path)
 
-    assert read_back(block, tmp_path_factory.mktemp("case")).path == path
+    assert read_back(block, folder).path == path
 
 
 @given(value=JSON)
-def test_json_block_has_its_value(value: object, tmp_path_factory: pytest.TempPathFactory) -> None:
-    found = read_back(json_block("report", value), tmp_path_factory.mktemp("case"))
+def test_json_block_has_its_value(value: object, folder: Path) -> None:
+    found = read_back(json_block("report", value), folder)
 
     assert json.dumps(found.json) == json.dumps(value)
 
@@ -63,6 +80,12 @@ def test_json_block_has_its_value(value: object, tmp_path_factory: pytest.TempPa
         (b"a  \n", "md before escapes", "a \\s\n"),
         (b"\\a\xff\n", "md before escapes", "\\\\a\\xff\n"),
         (b"\xef\xbb\xbfa\n", "md before bom", "a\n"),
+        (b"".join(b"- %d!\n" % n for n in range(9, 40)), "md before repeat", "- {9..39}!\n"),
+        (
+            b"".join(b"%d" % n for n in range(40)),
+            "md before final-newline=no",
+            "".join(map(str, range(40))) + "\n",
+        ),
         ("\ufeffé\n".encode("utf-16-be"), "md before encoding=utf-16-be bom", "é\n"),
     ],
 )
