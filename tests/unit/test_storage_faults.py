@@ -1,8 +1,10 @@
 """Whatever disk operation fails during a commit, once or from then on: all old or all new, and told."""
 
 import errno
+import gc
 import os
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,15 @@ class FromThenOnWithoutExchange(FromThenOn, NoExchange):
 
 ONCE = {"exchange": FailingDisk, "link": NoExchange}
 LASTING = {"exchange": FromThenOn, "link": FromThenOnWithoutExchange}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_heap() -> Iterator[None]:
+    """Leave what other tests made out of the collections that `descriptors` needs: there are thousands."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def make(folder: Path) -> Tree:
