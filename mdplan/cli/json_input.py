@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -11,7 +11,6 @@ from click.core import ParameterSource
 
 from mdplan.cli.completion import Completion
 from mdplan.diagnostics import Diagnostic
-from mdplan.field_names import snake_case
 
 STANDARD_INPUT: Final = "-"
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -41,14 +40,6 @@ def override_options(function: Decorated) -> Decorated:
     for name, summary in reversed(_OVERRIDES.items()):
         function = click.option(f"--{name.replace('_', '-')}", is_flag=True, help=f"{summary}")(function)
     return function
-
-
-def with_overrides(data: object, overrides: Mapping[str, object]) -> object:
-    """The batch or plan `data` with the `overrides` that are given; the door folds their snake_case."""
-    on = {name: value for name, value in overrides.items() if value}
-    if not isinstance(data, dict) or not on:
-        return data
-    return {**{name: value for name, value in data.items() if snake_case(name) not in on}, **on}
 
 
 def read_json(name: str) -> object | Diagnostic:

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.snapshot import Documents
+from mdplan.engine.apply_request import PlanDocument, PlanRef
 from mdplan.engine.plan_library import PlanLibrary
-from mdplan.engine.plan_request import PlanRequest
 from mdplan.engine.undo import PlannedUndo, UndoService
 from mdplan.plan import Plan
-from mdplan.planning.document import is_document, read_document
+from mdplan.planning.document import read_document
 from mdplan.planning.replan.guards import other_base
 from mdplan.planning.replan.merge_plans import to_join
 from mdplan.planning.replan.plan_result import Planned
@@ -39,14 +39,14 @@ class DocumentCheck:
     undoing: UndoService
     limits: Limits
 
-    def named(self, request: PlanRequest, data: Mapping[str, Any]) -> tuple[Plan, Root] | Diagnostic:
-        """The plan that `request` names, or that the document `data` describes, and its root.
+    def named(self, request: PlanRef | PlanDocument) -> tuple[Plan, Root] | Diagnostic:
+        """The plan that `request` names or describes, and its root.
 
         Errors: those of `PlanLibrary.load` and `check`; STALE_BASE where `request` names another base.
         """
-        if is_document(data):
-            return self.check(data)
-        loaded = self.library.load(request.plan_id or "")
+        if isinstance(request, PlanDocument):
+            return self.check(request.body)
+        loaded = self.library.load(request.plan_id)
         if isinstance(loaded, Diagnostic):
             return loaded
         return other_base(loaded[0], request.base_sha256) or loaded

@@ -8,11 +8,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.glob_batches import expand_globs
 from mdplan.documents.snapshot import Documents
+from mdplan.engine.apply_request import (
+    ApplyRequest,
+    PlanDocument,
+    PlanRef,
+    read_apply_request,
+    with_options,
+)
 from mdplan.engine.approval import Approval, ApprovalGate, no_approval
 from mdplan.engine.caller import Caller
 from mdplan.engine.commit import Committer
@@ -21,13 +29,12 @@ from mdplan.engine.document_check import DocumentCheck
 from mdplan.engine.history import History, PastTransaction
 from mdplan.engine.history_list import HistoryList
 from mdplan.engine.plan_library import PlanLibrary
-from mdplan.engine.plan_request import PlanRequest, read_plan_request
 from mdplan.engine.planner import Planner
 from mdplan.engine.recovery import Recovery, with_recovered
 from mdplan.engine.stored_plans import StoredPlans
 from mdplan.engine.undo import PlannedUndo, UndoService
 from mdplan.plan import Plan
-from mdplan.planning.document import is_document, write_document
+from mdplan.planning.document import write_document
 from mdplan.planning.replan.plan_result import Chosen, Draft, Planned
 from mdplan.planning.replan.replanning import plan_on_new_base, plan_part, plan_pinned
 from mdplan.planning.replan.replay import bases_of, is_applied
@@ -36,6 +43,7 @@ from mdplan.progress import Tick, unheard
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
 from mdplan.requests.batch import Batch
+from mdplan.requests.batch_reader import read_batch
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.root import Root
@@ -159,16 +167,14 @@ class Engine:
         """
         return self.draft(data, tick).report
 
-    def draft(self, data: object, tick: Tick = unheard) -> Draft:
-        """The same, with the exact diff and the plan document."""
-        batch = expand_globs(data, self.workspace, self.settings.batch)
-        planned = self.planner.plan(batch, tick) if isinstance(batch, Batch) else batch
-        if not isinstance(planned, Planned):
-            return Draft(self.recovery.beside(refusal(PlanReport, planned)))
-        document = write_document(planned.plan)
-        stored = self._save(planned.plan, document)
-        report = PlanReport(ok=True, stored=stored, **planned.report_fields())
-        return Draft(self.recovery.beside(report), planned.diff, document)
+    def draft(
+        self, data: object, tick: Tick = unheard, overrides: Mapping[str, bool] = MappingProxyType({})
+    ) -> Draft:
+        """The same, with the exact diff and the plan document; `overrides` are fields of the batch."""
+        batch = self._read_batch(data)
+        if not isinstance(batch, Batch):
+            return Draft(self.recovery.beside(refusal(PlanReport, batch)))
+        return self._draft(with_options(batch, overrides), tick)
 
     def show(self, plan_id: str) -> PlanReport:
         """A stored plan with its diff, made anew from its bases.
@@ -208,15 +214,19 @@ class Engine:
         return diff if past is None else self.undoing.diff(past)
 
     def apply(self, data: object, tick: Tick = unheard) -> ApplyReport:
-        """Commit a plan (``{planId}``, or its document) or a batch that is pinned (decoded JSON).
+        """Commit a plan (``{planId}``, or its document) or a batch that is pinned; decoded JSON, or read.
 
         `tick` hears of the planning of a batch. Beside a plan `baseSha256`, `dryRun`, `accept` and `onStale`
         count. Errors: those of planning, of `ApprovalGate.check`, of loading a plan, and of storage.
         """
         try:
-            if isinstance(data, Mapping) and (is_document(data) or data.keys() & {"planId", "plan_id"}):
-                return self._apply_plan(data)
-            return self._apply_batch(data, tick)
+            match data if isinstance(data, ApplyRequest) else read_apply_request(data, self.settings.batch):
+                case Batch() as batch:
+                    return self._apply_batch(batch, tick)
+                case PlanRef() | PlanDocument() as request:
+                    return self._apply_plan(request)
+                case problems:
+                    return refusal(ApplyReport, problems)
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
@@ -234,7 +244,7 @@ class Engine:
 
     def write(self, data: object) -> ApplyReport:
         """Plan and commit a batch of a caller with guards of its own. Errors: of planning and storage."""
-        batch = expand_globs(data, self.workspace, self.settings.batch)
+        batch = self._read_batch(data)
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         try:
@@ -284,12 +294,25 @@ class Engine:
         """What is wrong with the roots and the state folders, and what to do about it; nothing is changed."""
         return examine(self.workspace, self.settings)
 
-    def _apply_batch(self, data: object, tick: Tick) -> ApplyReport:
-        batch = expand_globs(data, self.workspace, self.settings.batch)
+    def _read_batch(self, data: object) -> Batch | Problems:
+        batch = read_batch(data, self.settings.batch)
+        return expand_globs(batch, self.workspace, self.settings.batch) if isinstance(batch, Batch) else batch
+
+    def _draft(self, batch: Batch, tick: Tick) -> Draft:
+        planned = self.planner.plan(batch, tick)
+        if not isinstance(planned, Planned):
+            return Draft(self.recovery.beside(refusal(PlanReport, planned)))
+        document = write_document(planned.plan)
+        stored = self._save(planned.plan, document)
+        report = PlanReport(ok=True, stored=stored, **planned.report_fields())
+        return Draft(self.recovery.beside(report), planned.diff, document)
+
+    def _apply_batch(self, request: Batch, tick: Tick) -> ApplyReport:
+        batch = expand_globs(request, self.workspace, self.settings.batch)
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         if batch.dry_run:
-            return as_apply_report(self.plan(data, tick))
+            return as_apply_report(self._draft(batch, tick).report)
         plan = partial(self.planner.plan, tick=tick)
         return self._commit_batch(lambda: self.stored.repeated(batch) or plan_pinned(plan, batch))
 
@@ -319,11 +342,8 @@ class Engine:
             return refusal(ApplyReport, planned)
         return self.committing.commit_planned(lock, planned, rebased=planned.rebased)
 
-    def _apply_plan(self, data: Mapping[str, Any]) -> ApplyReport:
-        request = read_plan_request(data, is_document=is_document(data))
-        if not isinstance(request, PlanRequest):
-            return refusal(ApplyReport, request)
-        loaded = self.document_check.named(request, data)
+    def _apply_plan(self, request: PlanRef | PlanDocument) -> ApplyReport:
+        loaded = self.document_check.named(request)
         if isinstance(loaded, Diagnostic):
             return refusal(ApplyReport, (loaded,))
         # A part, or the same edits on other files, would be another plan.
@@ -334,7 +354,7 @@ class Engine:
         if request.dry_run:
             report = as_apply_report(self.stored.report(chosen.plan))
         else:
-            work = partial(self._apply_locked, plan=chosen.plan, rebases=request.rebases)
+            work = partial(self._apply_locked, plan=chosen.plan, rebases=request.on_stale == "rebase")
             report = self.committing.locked(loaded[1], work)
         return replace(report, accepted=chosen.accepted, rejected=chosen.rejected) if report.ok else report
 
@@ -377,7 +397,7 @@ class Engine:
         self.library.save(planned.plan, past.root, self._clock())
         return replace(as_apply_report(self.stored.report(planned.plan)), rebased=planned.rebased)
 
-    def _chosen(self, plan: Plan, request: PlanRequest) -> Chosen | Problems:
+    def _chosen(self, plan: Plan, request: PlanRef | PlanDocument) -> Chosen | Problems:
         """`plan`, or the plan of the edits of it that were accepted."""
         if request.accept is None:
             return Chosen(plan)

@@ -60,6 +60,16 @@ class FileEdits(Wire):
         return self
 
 
+class GlobEdits(FileEdits):
+    """The same edits in each file that the glob `file` matches."""
+
+    def of_file(self, file: str) -> FileEdits:
+        """The edits of one of these files."""
+        return FileEdits.model_construct(
+            file=file, base_sha256=None, encoding=self.encoding, format=self.format, edits=self.edits
+        )
+
+
 class Batch(Wire):
     """Edits of one or many files of one root, applied whole or not at all."""
 

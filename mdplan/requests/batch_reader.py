@@ -5,7 +5,7 @@ options, and arrays or objects that came as JSON text. Unknown fields are refuse
 """
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from mdplan.field_names import (
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.match_options import fold_match_options
 from mdplan.operations.base.operation import Operation
-from mdplan.requests.batch import Batch, FileEdits
+from mdplan.requests.batch import Batch, FileEdits, GlobEdits
 from mdplan.requests.diffs import diffs_of_others, fold_diff, with_diff_as_edit
 from mdplan.requests.limits import DEFAULT_LIMITS, Limits
 from mdplan.requests.model_reader import (
@@ -40,8 +40,8 @@ from mdplan.requests.reference_scope import ReferenceWishes
 def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problems:
     """Batch of `data`, which is decoded JSON: ``{file, edits}`` or ``{files: [{file, edits}]}``.
 
-    A ``diff`` beside them, or in place of ``files``, becomes edits of the files that it names; beside
-    ``file`` it is one more edit of that.
+    An entry with ``glob`` in place of ``file`` becomes `GlobEdits`. A ``diff`` beside them, or in place of
+    ``files``, becomes edits of the files that it names; beside ``file`` it is one more edit of that.
     Errors: INVALID_ARGUMENT, UNKNOWN_FIELD, EMPTY_CONTENT, BATCH_TOO_LARGE; all of them, each tied to its
     edit by an index through the whole batch.
     """
@@ -50,6 +50,9 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     if problem:
         return (problem,)
     fields = fold_names(decoded, BATCH_SYNONYMS)
+    of_file = {*wire_names(FileEdits), _GLOB}
+    if _GLOB in fields and "files" not in fields:
+        fields["files"] = [{name: fields.pop(name) for name in list(fields) if name in of_file}]
     fields, files, problem = fold_diff(fields, decoded_json(fields.pop("files", None)))
     if problem:
         return (problem,)
@@ -57,24 +60,26 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     is_one_file = files is None
     if is_one_file:
         known = (*wire_names(FileEdits), *known)
-        files = [{name: fields.pop(name) for name in list(fields) if name in wire_names(FileEdits)}]
+        files = [{name: fields.pop(name) for name in list(fields) if name in of_file}]
     elif "edits" in fields or "file" in fields:
         return (Diagnostic.invalid("files stands beside file or edits", "send one file, or a list of files"),)
     wishes = ReferenceWishes()
     problems = [*wishes.take(fields), *unknown_fields(fields, known, "the batch")]
-    problem = _too_large(files, limits) if isinstance(files, list) else _NO_LIST
+    entries = list(map(_decoded_entry, files)) if isinstance(files, list) else []
+    counts = list(map(_edit_count, entries))
+    problem = too_large(len(entries), sum(counts), limits) if isinstance(files, list) else _NO_LIST
     if problem:
         return (*problems, problem)
     read: list[FileEdits] = []
     first_index = 0
-    for number, entry in enumerate(map(with_diff_as_edit, map(decoded_json, files))):
+    for number, entry in enumerate(entries):
         file = _read_file(entry, "" if is_one_file else f"files[{number}]", first_index, wishes)
         if isinstance(file, FileEdits):
             read.append(file)
             problems += diffs_of_others(file, first_index)
         else:
             problems += file
-        first_index += _edit_count(entry)
+        first_index += counts[number]
     problems += wishes.problems()
     if problems:
         return tuple(problems)
@@ -104,15 +109,30 @@ def _refused(data: object, limits: Limits) -> Diagnostic | None:
     )
 
 
+def _decoded_entry(entry: object) -> object:
+    """The `entry` of one file with its names folded, its edits decoded, and its diff as one of them."""
+    decoded = decoded_json(entry)
+    if not isinstance(decoded, dict):
+        return decoded
+    fields = fold_names(decoded, FILE_SYNONYMS)
+    if "edits" in fields:
+        fields["edits"] = decoded_json(fields["edits"])
+    return with_diff_as_edit(fields)
+
+
 def _read_file(entry: object, where: str, first_index: int, wishes: ReferenceWishes) -> FileEdits | Problems:
     """Edits of one file. `where` names the entry in the list of files; it is empty for a batch of one."""
-    entry = decoded_json(entry)
     if not isinstance(entry, dict):
         return (Diagnostic.invalid(f"{where} is not an object", 'send {"file": …, "edits": […]}'),)
-    fields = fold_names(entry, FILE_SYNONYMS)
-    problems = list(unknown_fields(fields, wire_names(FileEdits), where))
-    fields = {name: value for name, value in fields.items() if name in wire_names(FileEdits)}
-    edits = decoded_json(fields.get("edits"))
+    fields, model = dict(entry), FileEdits
+    if _GLOB in fields:
+        problem = _glob_problem(fields)
+        if problem is not None:
+            return (problem,)
+        fields["file"], model = fields.pop(_GLOB), GlobEdits
+    problems = list(unknown_fields(fields, wire_names(model), where))
+    fields = {name: value for name, value in fields.items() if name in wire_names(model)}
+    edits = fields.get("edits")
     operations: list[Operation] = []
     if isinstance(edits, list):
         for offset, edit in enumerate(edits):
@@ -128,11 +148,21 @@ def _read_file(entry: object, where: str, first_index: int, wishes: ReferenceWis
         # A model that was refused leaves its list short; that the list is then empty is no news.
         fields["edits"] = fields.get("edits") or None
         fields = {name: value for name, value in fields.items() if value is not None or name != "edits"}
-    file = validated(FileEdits, fields, f"{where}." if where else "")
+    file = validated(model, fields, f"{where}." if where else "")
     if isinstance(file, FileEdits):
         return tuple(problems) if problems else file
     about_edits = not operations and bool(problems)
     return (*problems, *(found for found in file if not (about_edits and "edits" in found.message)))
+
+
+def _glob_problem(fields: Mapping[str, Any]) -> Diagnostic | None:
+    of_one_file = next((name for name in ("file", "baseSha256") if fields.get(name) is not None), None)
+    if isinstance(fields[_GLOB], str) and of_one_file is None:
+        return None
+    return Diagnostic.invalid(
+        f"glob goes with no {of_one_file}, which is of one file" if of_one_file else "glob is not a string",
+        'send {"glob": "docs/**/*.md", "edits": […]}',
+    )
 
 
 def _read_edit(edit: object, index: int, wishes: ReferenceWishes) -> Operation | Problems:
@@ -160,6 +190,7 @@ def _read_edit(edit: object, index: int, wishes: ReferenceWishes) -> Operation |
     return tuple(problem.at(edit_index=index) for problem in operation)
 
 
+_GLOB: Final = "glob"
 _ALL_OPERATIONS: Final = "md_apply and `mdplan help` list them all"
 
 
@@ -180,16 +211,13 @@ def _edit_synonyms(model: type[Any]) -> Mapping[str, str]:
 
 
 def _edit_count(entry: object) -> int:
-    entry = decoded_json(entry)
-    edits = decoded_json(entry.get("edits")) if isinstance(entry, dict) else None
+    edits = entry.get("edits") if isinstance(entry, dict) else None
     return len(edits) if isinstance(edits, list) else 0
 
 
-def _too_large(files: Sequence[object], limits: Limits) -> Diagnostic | None:
-    return _over(
-        ("files", len(files), limits.files, "--max-files"),
-        ("edits", sum(_edit_count(file) for file in files), limits.edits, "--max-edits"),
-    )
+def too_large(files: int, edits: int, limits: Limits) -> Diagnostic | None:
+    """BATCH_TOO_LARGE for more `files` or `edits` than `limits` allow."""
+    return _over(("files", files, limits.files, "--max-files"), ("edits", edits, limits.edits, "--max-edits"))
 
 
 def _over(*counts: tuple[str, int, int, str]) -> Diagnostic | None:

@@ -6,11 +6,12 @@ from random import Random
 from typing import Final
 
 from mdplan.diagnostics import Problems
-from mdplan.engine.plan_request import PlanRequest, read_plan_request
+from mdplan.engine.apply_request import read_apply_request
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.plan import PlanReport
-from mdplan.requests.batch import Batch, normalized_edits
+from mdplan.requests.batch import Batch, GlobEdits, normalized_edits
 from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.limits import DEFAULT_LIMITS
 from tests.fuzz.mutation import Json, mutated_json, mutated_text
 from tests.fuzz.seeds import batches, edits
 from tests.fuzz.target import Target
@@ -30,9 +31,9 @@ def check(data: bytes) -> None:
     else:
         check_problems(read)
     if isinstance(sent, dict):
-        for is_document in (False, True):
-            request = read_plan_request(sent, is_document=is_document)
-            if not isinstance(request, PlanRequest):
+        for marks in ({}, {"planId": "sha256-0"}, {"mdplanPlan": 2}):
+            request = read_apply_request(sent | marks, DEFAULT_LIMITS)
+            if isinstance(request, tuple):
                 check_problems(request)
 
 
@@ -46,8 +47,11 @@ def check_problems(problems: Problems) -> None:
 
 def _check_again(batch: Batch) -> None:
     files = [
-        file.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"edits"})
-        | {"edits": list(normalized_edits(file))}
+        file.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"edits", "file"})
+        | {
+            "glob" if isinstance(file, GlobEdits) else "file": file.file,
+            "edits": list(normalized_edits(file)),
+        }
         for file in batch.files
     ]
     options = batch.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"files"})

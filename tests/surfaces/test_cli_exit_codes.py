@@ -93,7 +93,7 @@ def test_environment(project: Path) -> None:
 
 
 def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
-    def plan(engine: Engine, data: object) -> None:
+    def plan(engine: Engine, data: object, **_: object) -> None:
         raise error
 
     monkeypatch.setattr(Engine, "draft", plan)

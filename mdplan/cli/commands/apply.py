@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from mdplan.cli.completion import plans_and_files
-from mdplan.cli.json_input import batch_argument, override_options, read_json, with_overrides
+from mdplan.cli.json_input import batch_argument, override_options, read_json
 from mdplan.cli.options import approval_option
 from mdplan.cli.plan_view import print_applied, print_diff, print_recovered, print_summary
 from mdplan.cli.session import Session, engine_command
@@ -15,8 +15,6 @@ from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.plan import ApplyReport
 
 _PLAN_ID: Final = re.compile(r"(?:sha256-)?[0-9a-fA-F]{12,64}")
-
-_PLAN_FIELDS: Final = {"planId", "plan_id", "mdplanPlan"}
 
 
 @click.command()
@@ -37,16 +35,22 @@ def apply(
     `mdplan plan --output` wrote; or a batch as a JSON file, or - for standard input, in which a base hash or
     other evidence pins each edit to the text that its author saw. Without PLAN it is standard input.
     """
+    from mdplan.engine.apply_request import read_apply_request, with_options
+    from mdplan.requests.batch import Batch
+
     data = {"planId": plan} if _PLAN_ID.fullmatch(plan) else read_json(plan)
     if isinstance(data, Diagnostic):
         return session.refuse(data)
     if check and rebase:
         raise click.UsageError("--check does not go with --rebase: a dry run is on the files as planned.")
-    if any(overrides.values()) and isinstance(data, dict) and data.keys() & _PLAN_FIELDS:
-        raise click.UsageError("--allow-outline-change and --allow-duplicate-headings are for batches.")
     engine = session.open_engine(require_approval=require_approval)
+    request = read_apply_request(data, engine.settings.batch)
+    if isinstance(request, tuple):
+        return session.refuse(*request)
+    if any(overrides.values()) and not isinstance(request, Batch):
+        raise click.UsageError("--allow-outline-change and --allow-duplicate-headings are for batches.")
     wishes = {**overrides, "dry_run": check, "on_stale": "rebase" if rebase else None}
-    report = engine.apply(with_overrides(data, wishes))
+    report = engine.apply(with_options(request, wishes))
     print_recovered(session, report)
     if not report.ok:
         return session.finish(report)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from mdplan.cli.json_input import batch_argument, override_options, read_json, with_overrides
+from mdplan.cli.json_input import batch_argument, override_options, read_json
 from mdplan.cli.plan_view import output_option, print_summary, write_diff, write_document
 from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Diagnostic, Exit
@@ -29,7 +29,7 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     if isinstance(data, Diagnostic):
         return session.refuse(data)
     engine = session.open_engine()
-    draft = engine.draft(with_overrides(data, overrides))
+    draft = engine.draft(data, overrides=overrides)
     report = draft.report
     if not report.ok:
         return session.finish(report)

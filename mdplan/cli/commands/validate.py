@@ -2,7 +2,7 @@
 
 import click
 
-from mdplan.cli.json_input import batch_argument, override_options, read_json, with_overrides
+from mdplan.cli.json_input import batch_argument, override_options, read_json
 from mdplan.cli.plan_view import print_sarif, print_warnings
 from mdplan.cli.report_view import plan_size
 from mdplan.cli.session import Session, engine_command
@@ -32,7 +32,7 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool) -> E
     data = read_json(batch)
     if isinstance(data, Diagnostic):
         return session.refuse(data)
-    report = session.open_engine().plan(with_overrides(data, overrides))
+    report = session.open_engine().draft(data, overrides=overrides).report
     if form == "sarif":
         print_sarif(session, report)
         return report.error.code.exit if report.error is not None else Exit.DONE

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mdplan.engine.engine import Engine
-from mdplan.field_names import fold_names
 from mdplan.mcp import history_tool
 from mdplan.mcp.arguments import catch_errors
 from mdplan.mcp.fitting import (
@@ -220,8 +219,7 @@ def _search(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
 
 
 def _apply(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
-    request = fold_names(arguments, {})
-    return plan_answer(engine.apply(request, report_progress), engine.settings.report_characters)
+    return plan_answer(engine.apply(arguments, report_progress), engine.settings.report_characters)
 
 
 def _validate(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
