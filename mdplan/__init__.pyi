@@ -1,8 +1,12 @@
 from mdplan.diagnostics import Code as Code
 from mdplan.diagnostics import Diagnostic as Diagnostic
+from mdplan.diagnostics import Refused as Refused
 from mdplan.diagnostics import Severity as Severity
 from mdplan.engine.approval import approved_only as approved_only
 from mdplan.engine.engine import Engine as Engine
+from mdplan.memory.document import Document as Document
+from mdplan.memory.document import DocumentReport as DocumentReport
+from mdplan.memory.section import DocumentSection as DocumentSection
 from mdplan.reports.base import Report as Report
 from mdplan.reports.base import to_wire as to_wire
 from mdplan.reports.history import DoctorReport as DoctorReport

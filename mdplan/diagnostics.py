@@ -219,6 +219,17 @@ class Diagnostic:
             file=path,
         )
 
+    def __str__(self) -> str:
+        """Code, place, message and hint, in one or two lines."""
+        lines = f":{self.place.line}:{self.place.col}" if self.place else ""
+        places = (
+            self.file + lines if self.file else "",
+            f"edit {self.edit_index}" if self.edit_index is not None else "",
+        )
+        place = ", ".join(filter(None, places))
+        text = f"{self.code}{f' ({place})' if place else ''}: {self.message}"
+        return f"{text}\n  hint: {self.hint}" if self.hint else text
+
     def at(self, *, file: str | None = None, edit_index: int | None = None) -> "Diagnostic":
         """The same diagnostic, tied to a file or edit where it is not tied to one yet."""
         return replace(
@@ -229,6 +240,28 @@ class Diagnostic:
 
 
 Problems = tuple[Diagnostic, ...]
+
+
+class Refused(Exception):  # noqa: N818 (it is no error of the program)
+    """What `Report.unwrap` raises for a report that is not `ok`; `diagnostics` has all problems.
+
+    The message has each of them with its code, place and hint, so that a traceback shows what to do.
+
+    >>> from mdplan import Refused
+    >>> try:
+    ...     engine.read({"file": "guide.md", "heading": "Descale"}).unwrap()
+    ... except Refused as refused:
+    ...     print(refused.diagnostics[0].code)
+    SECTION_NOT_FOUND
+    """
+
+    def __init__(self, diagnostics: Problems) -> None:
+        self.diagnostics = diagnostics
+        super().__init__(diagnostics)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.diagnostics))
+
 
 # More than these nobody reads, and the nearest names that each is answered with take their time.
 MOST_PROBLEMS: Final = 1_000

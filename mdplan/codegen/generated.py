@@ -5,6 +5,8 @@ from typing import Final
 
 from mdplan.codegen.command_page import command_page
 from mdplan.codegen.diagrams import diagrams
+from mdplan.codegen.edit_stubs import FILE as EDIT_STUBS
+from mdplan.codegen.edit_stubs import edit_stubs
 from mdplan.codegen.error_pages import error_pages
 from mdplan.codegen.golden import GoldenCases
 from mdplan.codegen.library_page import library_page
@@ -32,6 +34,7 @@ def generated_files(repository: Path = REPOSITORY) -> dict[str, str]:
         **tool_pages(),
         **tool_snapshots(),
         **diagrams(REPOSITORY),
+        EDIT_STUBS: edit_stubs(),
         f"{PAGES}/command-line.md": command_page(),
         f"{PAGES}/environment.md": variable_page(),
         f"{PAGES}/limits.md": limit_page(),

@@ -120,12 +120,19 @@ class Engine:
         deny: Sequence[str] = (),
         settings: Settings = DEFAULT_SETTINGS,
         approval: Approval = no_approval,
+        raise_on_refusal: bool = False,
     ) -> "Engine":
         """Engine over the folders `roots`, of which `allow` and `deny` (globs) say what may be touched.
 
-        Raises `StorageRefused` for a folder that cannot be opened.
+        With `raise_on_refusal` no verb returns a report that is not `ok`: it raises `Refused`. Raises
+        `StorageRefused` for a folder that cannot be opened.
         """
-        return cls(Workspace.open(roots, allow, deny), settings, approval=approval)
+        engine = cls(Workspace.open(roots, allow, deny), settings, approval=approval)
+        if raise_on_refusal:
+            from mdplan.engine.raising import raise_refusals
+
+            raise_refusals(engine)
+        return engine
 
     def close(self) -> None:
         """Close the roots, as the end of a `with` block does."""

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
-from mdplan.diagnostics import Diagnostic, Severity
+from mdplan.diagnostics import Diagnostic, Refused, Severity
 from mdplan.field_names import camel_case
 from mdplan.text.source import visible
 
@@ -30,6 +30,16 @@ class Report:
     error: Diagnostic | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     left_out: Mapping[str, int] | None = None
+
+    def unwrap(self) -> Self:
+        """The same report, if it is `ok`. Raises `Refused`, which has all diagnostics, if it is not."""
+        if not self.ok:
+            raise Refused(self.diagnostics)
+        return self
+
+    def __bool__(self) -> NoReturn:
+        """Raise `TypeError`: every report, also a refusal, would count as true."""
+        raise TypeError("a report is neither true nor false: look at `report.ok`, or call `report.unwrap()`")
 
 
 AnyReport = TypeVar("AnyReport", bound=Report)
@@ -72,4 +82,5 @@ def _names(shape: type) -> tuple[tuple[str, str], ...] | None:
     """Names of the fields of a dataclass, and what they are called on the wire; None for what is none."""
     if not is_dataclass(shape):
         return None
-    return tuple((each.name, camel_case(each.name)) for each in fields(shape))
+    on_wire = [each.name for each in fields(shape) if each.metadata.get("wire", True)]
+    return tuple((name, camel_case(name)) for name in on_wire)

@@ -2,10 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import EditResult
 from mdplan.reports.base import Report
+
+# How much of a report its `repr` shows: the prefix and 12 digits of the plan ID, and so many files.
+_ID_SHOWN: Final = len("sha256-") + 12
+_FILES_SHOWN: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +32,7 @@ class FileReport:
     references_updated: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PlanReport(Report):
     """Of `validate` and `plan`. Nothing was written.
 
@@ -60,6 +65,25 @@ class PlanReport(Report):
     edit_results: tuple[EditResult, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
     applied: bool = False
+
+    def __repr__(self) -> str:
+        """What a person at a prompt wants to know of it: the files with their lines, and the problems."""
+        if not self.ok:
+            return f"<{type(self).__name__}: refused, {self.error}>"
+        state = "applied" if self.applied else "no change" if self.no_op else "planned"
+        files = [f"{each.file} +{each.lines_added} -{each.lines_removed}" for each in self.files]
+        parts = [state, (self.plan_id or "")[:_ID_SHOWN], *files[:_FILES_SHOWN]]
+        parts += [f"{len(files) - _FILES_SHOWN} more files"] if len(files) > _FILES_SHOWN else []
+        parts += (
+            [f"{len(self.warnings)} warning{'s' if len(self.warnings) > 1 else ''}"] if self.warnings else []
+        )
+        return f"<{type(self).__name__}: {', '.join(filter(None, parts))}>"
+
+    def _repr_html_(self) -> str:
+        """The diff, in colors, as a notebook shows it."""
+        from mdplan.reports.notebook import report_html
+
+        return report_html(repr(self), self.diff or "", [str(each) for each in self.warnings])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +178,7 @@ class UndoneTransaction:
     committed_at: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ApplyReport(PlanReport):
     """Of `apply`. `applied` says whether the files now have their result; `receipt` is of the transaction.
 

@@ -6,6 +6,7 @@ options, and arrays or objects that came as JSON text. Unknown fields are refuse
 
 import difflib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
@@ -163,6 +164,14 @@ def _glob_problem(fields: Mapping[str, Any]) -> Diagnostic | None:
         f"glob goes with no {of_one_file}, which is of one file" if of_one_file else "glob is not a string",
         'send {"glob": "docs/**/*.md", "edits": […]}',
     )
+
+
+def read_edit(edit: object) -> Operation | Problems:
+    """One edit, which is decoded JSON; errors are those of `read_batch`, of this edit alone."""
+    operation = _read_edit(edit, 0, ReferenceWishes())
+    if isinstance(operation, Operation):
+        return operation
+    return tuple(replace(problem, edit_index=None) for problem in operation)
 
 
 def _read_edit(edit: object, index: int, wishes: ReferenceWishes) -> Operation | Problems:

@@ -18,6 +18,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 import mdplan
+from mdplan import edits
 from tests.conftest import REPOSITORY
 
 NAMES = [name for name in mdplan.__all__ if name != "__version__"]
@@ -122,9 +123,10 @@ def test_other_names_are_refused_as_of_any_module() -> None:
 
 @pytest.mark.parametrize("name", ["", *NAMES])
 def test_example_of_a_name_runs(name: str, samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = getattr(mdplan, name).__doc__ if name else mdplan.__doc__
-    names = {each: getattr(mdplan, each) for each in NAMES} | {"engine": mdplan.Engine.open(["."])}
-    example = doctest.DocTestParser().get_doctest(told, names, name or "mdplan", None, None)
+    shown = getattr(mdplan, name).__doc__ if name else mdplan.__doc__
+    names = {each: getattr(mdplan, each) for each in NAMES}
+    names |= {"engine": mdplan.Engine.open(["."]), "edits": edits}
+    example = doctest.DocTestParser().get_doctest(shown, names, name or "mdplan", None, None)
     runner = doctest.DocTestRunner(optionflags=OPTIONS)
     runner.run(example)
 

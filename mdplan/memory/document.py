@@ -1,0 +1,290 @@
+"""A document in memory: text in, edits, text out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, Literal
+
+from mdplan.diagnostics import Diagnostic, Refused
+from mdplan.edits import Edit
+from mdplan.markdown.format_detection import document_format
+from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.outline.outline import Outline
+from mdplan.memory.front_matter import FrontMatter
+from mdplan.memory.planning import RequestedFile, plan_in_memory
+from mdplan.memory.section import DocumentSection
+from mdplan.planning.replan.plan_result import Planned
+from mdplan.reading.open_document import decode_document
+from mdplan.reading.read import read_target
+from mdplan.reading.search import Window, search_document
+from mdplan.reading.stat import stat_report
+from mdplan.reports.base import refusal
+from mdplan.reports.plan import PlanReport
+from mdplan.reports.read import ReadReport, SearchReport
+from mdplan.reports.stat import StatReport
+from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
+from mdplan.text.source import Source
+
+Format = Literal["markdown", "ini", "text"]
+AnyEdit = Edit | Mapping[str, Any]
+_NAMES: Final = {"markdown": "document.md", "ini": "document.ini", "text": "document.txt"}
+_NO_LINE_LIMIT: Final = 1 << 62
+
+
+class Document:
+    r"""Text that is no file: its outline, places, and what edits make of it. Nothing is read or written.
+
+    The document itself never changes. Edits are given to `plan` and `apply`, or collected by `section` and
+    `front_matter`; `apply` returns a report with the new text, or with the problems. Threads may share a
+    document; edits that two of them collect at the same time end up in one list.
+
+    >>> from mdplan import Document, edits
+    >>> document = Document.from_text("# Guide\n\n## Install\n\nRun it.\n")
+    >>> [section.title for section in document.outline]
+    ['Guide', 'Install']
+    >>> print(document.apply([edits.RenameHeading(heading="Install", new_title="Setup")]).text)
+    # Guide
+    <BLANKLINE>
+    ## Setup
+    <BLANKLINE>
+    Run it.
+    <BLANKLINE>
+    >>> install = document.section("Install").append("Then stop it.").rename("Installation")
+    >>> document.front_matter["status"] = "final"
+    >>> print(document.apply().text)
+    ---
+    status: final
+    ---
+    <BLANKLINE>
+    # Guide
+    <BLANKLINE>
+    ## Installation
+    <BLANKLINE>
+    Run it.
+    <BLANKLINE>
+    Then stop it.
+    <BLANKLINE>
+    """
+
+    def __init__(self, source: Source, name: str, format: Format | None, encoding: str | None) -> None:  # noqa: A002
+        """`from_text` and `from_bytes` make one of `source`."""
+        self._outline = Outline(source, document_format(name, source.text, format))
+        self._requested = RequestedFile(name, format, encoding)
+        self._collected: list[Edit] = []
+
+    @classmethod
+    def from_text(cls, text: str, format: Format | None = None, *, name: str | None = None) -> "Document":  # noqa: A002
+        """A document of `text`; `format` says what it is, else the suffix of `name`, else it is Markdown.
+
+        `name` is what the document is called in diffs and diagnostics. Raises `Refused` (NOT_A_TEXT_FILE)
+        for text with NUL or with lone surrogates.
+        """
+        try:
+            data = text.encode()
+        except UnicodeEncodeError as error:
+            hint = "replace it, for example with text.encode(errors='replace').decode()"
+            problem = Diagnostic.invalid(f"the text has a lone surrogate at index {error.start}", hint)
+            raise Refused((problem,)) from None
+        return cls.from_bytes(data, format, name=name)
+
+    @classmethod
+    def from_bytes(
+        cls,
+        data: bytes,
+        format: Format | None = None,  # noqa: A002
+        *,
+        encoding: str | None = None,
+        name: str | None = None,
+    ) -> "Document":
+        """A document of the bytes of a file: UTF-8, what its byte order mark says, or `encoding`.
+
+        Raises `Refused`: NOT_A_TEXT_FILE, INVALID_ARGUMENT (unknown encoding), ENCODING_UNKNOWN.
+        """
+        called = name or _NAMES[format or "markdown"]
+        source = decode_document(called, data, encoding, _NO_LINE_LIMIT)
+        if isinstance(source, Diagnostic):
+            raise Refused((source,))
+        return cls(source, called, format, encoding)
+
+    @property
+    def name(self) -> str:
+        """What the document is called in diffs and diagnostics."""
+        return self._requested.name
+
+    @property
+    def text(self) -> str:
+        """Its text, without a byte order mark, with the line ends that it has."""
+        return self._outline.source.text
+
+    @property
+    def data(self) -> bytes:
+        """Its bytes."""
+        return self._outline.source.data
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of its bytes, in hex."""
+        return self._outline.source.sha256
+
+    @cached_property
+    def outline(self) -> tuple[DocumentSection, ...]:
+        """Its sections in document order, without the text before the first heading."""
+        return tuple(map(self._section, self._outline.headings))
+
+    def section(
+        self,
+        *headings: str,
+        id: str | None = None,  # noqa: A002
+        anchor: str | None = None,
+        occurrence: int | None = None,
+    ) -> DocumentSection:
+        """The section of these headings, from outer to inner, or of an ID or anchor.
+
+        `occurrence` (1-based) chooses among equal headings. Raises `Refused`: SECTION_NOT_FOUND,
+        AMBIGUOUS_HEADING, ANCHOR_NOT_FOUND.
+        """
+        if sum(map(bool, (headings, id, anchor))) != 1:
+            raise TypeError("section() takes headings, id or anchor, and one of them alone")
+        if id:
+            found = find_by_id(self._outline, id)
+        elif anchor:
+            found = find_by_anchor(self._outline, anchor)
+        else:
+            found = find_by_path(self._outline, headings, occurrence)
+        if isinstance(found, Diagnostic):
+            raise Refused((found.at(file=self.name),))
+        return self._section(found)
+
+    @cached_property
+    def front_matter(self) -> FrontMatter:
+        """Its front matter as a mapping; setting or deleting a key collects an edit."""
+        return FrontMatter(self._outline, self._collected)
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The edits that were collected so far, by `section` and `front_matter`."""
+        return tuple(self._collected)
+
+    def stat(self, **request: Any) -> StatReport:  # noqa: ANN401 (fields of a request)
+        """Structure, as `Engine.stat` gives it; arguments are the fields of its request, without `file`."""
+        asked = read_stat_request({"file": self.name, **request})
+        return (
+            refusal(StatReport, asked)
+            if isinstance(asked, tuple)
+            else stat_report(self.name, self._outline, asked)
+        )
+
+    def read(self, **request: Any) -> ReadReport:  # noqa: ANN401
+        """Content of one place, as `Engine.read` gives it; arguments are the fields of its request."""
+        asked = read_read_request({"file": self.name, **request})
+        if isinstance(asked, tuple):
+            return refusal(ReadReport, asked)
+        results = [
+            read_target(self.name, self._outline, target, asked.max_characters, asked.cursor)
+            for target in asked.targets
+        ]
+        problems = tuple(each.at(file=self.name) for each in results if isinstance(each, Diagnostic))
+        if problems:
+            return refusal(ReadReport, problems)
+        return ReadReport(
+            ok=True, results=tuple(each for each in results if not isinstance(each, Diagnostic))
+        )
+
+    def search(self, pattern: str, **request: Any) -> SearchReport:  # noqa: ANN401
+        """Matches of `pattern`, as `Engine.search` gives them; arguments are the fields of its request."""
+        asked = read_search_request({"file": self.name, "pattern": pattern, **request})
+        if isinstance(asked, tuple):
+            return refusal(SearchReport, asked)
+        found = search_document(self.name, self._outline, asked.to_pattern(), asked, Window(0, asked.limit))
+        if isinstance(found, Diagnostic):
+            return refusal(SearchReport, (found,))
+        listed = sum(len(group.hits) for group in found.groups)
+        return SearchReport(
+            ok=True,
+            pattern=asked.pattern,
+            total_matches=found.matches,
+            total_files=1 if found.matches else 0,
+            searched_files=1,
+            files=(found,) if found.groups else (),
+            truncated=True if listed < found.matches else None,
+        )
+
+    def plan(self, edits: Sequence[AnyEdit] = (), **options: Any) -> "DocumentReport":  # noqa: ANN401
+        """The plan of the collected edits and of `edits`; nothing changes.
+
+        `options` are those of a batch: `sequential`, `update_references`, `allow_outline_change`,
+        `allow_duplicate_headings`, `accept`. Errors: those of `Engine.plan`; INVALID_ARGUMENT for an
+        operation on files.
+        """
+        planned = self._plan(edits, options)
+        if not isinstance(planned, Planned):
+            return refusal(DocumentReport, planned)
+        return DocumentReport(ok=True, **planned.report_fields())
+
+    def apply(self, edits: Sequence[AnyEdit] = (), **options: Any) -> "DocumentReport":  # noqa: ANN401
+        """The same, with the result: `report.text`, and `report.document` to go on with."""
+        planned = self._plan(edits, options)
+        if not isinstance(planned, Planned):
+            return refusal(DocumentReport, planned)
+        result = Document.__new__(Document)
+        result._outline = planned.files[0].result  # noqa: SLF001 (its own class)
+        result._requested, result._collected = self._requested, []  # noqa: SLF001
+        return DocumentReport(ok=True, applied=True, result=result, **planned.report_fields())
+
+    def diff(self) -> str:
+        """The unified diff of the collected edits; empty without any. Raises `Refused`."""
+        return self.plan().unwrap().diff or "" if self._collected else ""
+
+    def __repr__(self) -> str:
+        count = len(self._outline.headings)
+        return f"<Document: {self.name}, {len(self.data)} bytes, {count} section{'s' if count != 1 else ''}>"
+
+    def _plan(self, edits: Sequence[AnyEdit], options: Mapping[str, Any]) -> Planned | tuple[Diagnostic, ...]:
+        # Whoever has the document has seen it: the edits are of this very text.
+        given = {
+            **self._requested.fields(),
+            "baseSha256": self.sha256,
+            "edits": [*self._collected, *edits],
+            **options,
+        }
+        batch = read_batch(given)
+        return batch if isinstance(batch, tuple) else plan_in_memory(batch, self._outline)
+
+    def _section(self, section: Any) -> DocumentSection:  # noqa: ANN401
+        return DocumentSection(self._outline, section, self._collected)
+
+    def __iter__(self) -> Iterator[DocumentSection]:
+        return iter(self.outline)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DocumentReport(PlanReport):
+    """Of `Document.plan` and `Document.apply`; of `apply`, with the `document` that came of it.
+
+    >>> document = Document.from_text("# A")
+    >>> document.apply([edits.RenameHeading(heading="A", new_title="B")]).text
+    '# B'
+    >>> document.apply([{"op": "delete_section", "heading": "C"}]).ok
+    False
+    """
+
+    result: Document | None = field(default=None, metadata={"wire": False})
+
+    @property
+    def document(self) -> Document:
+        """The document after the edits. Raises `Refused` for a refusal, `ValueError` for a mere plan."""
+        if self.unwrap().result is None:
+            raise ValueError("a plan has no result yet: call `apply`")
+        assert self.result is not None
+        return self.result
+
+    @property
+    def text(self) -> str:
+        """The text after the edits; raises as `document` does."""
+        return self.document.text
+
+    @property
+    def data(self) -> bytes:
+        """The bytes after the edits; raises as `document` does."""
+        return self.document.data

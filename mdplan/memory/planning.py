@@ -1,0 +1,80 @@
+"""Plans of batches on one document in memory."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.markdown.links.link_target import Held
+from mdplan.markdown.outline.outline import Outline
+from mdplan.planning.batch_build import build_files, plan_batch
+from mdplan.planning.build import Built, BuiltFile
+from mdplan.planning.links.derived_edits import derive
+from mdplan.planning.replan.plan_result import Planned
+from mdplan.planning.snapshot import SnapshotFile
+from mdplan.requests.batch import Batch
+
+
+@dataclass(frozen=True)
+class RequestedFile:
+    """What a batch says of a document: its name, its format and its encoding, where these were given."""
+
+    name: str
+    format: str | None
+    encoding: str | None
+
+    def fields(self) -> dict[str, Any]:
+        """The same as fields of a batch."""
+        given = {"file": self.name, "format": self.format, "encoding": self.encoding}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def plan_in_memory(batch: Batch, outline: Outline) -> Planned | Problems:
+    """The plan of `batch`, whose one file is the document `outline`.
+
+    Errors: those of planning; INVALID_ARGUMENT for edits that need files.
+    """
+    needs_files = tuple(
+        Diagnostic.invalid(
+            f"{edit.op} needs files, and a document in memory is none", "use an Engine", edit_index=index
+        )
+        for index, edit in enumerate(batch.files[0].edits)
+        if edit.file_effect != "edit" or edit.other_file is not None
+    )
+    return needs_files or plan_batch(batch, lambda part: _build(part, outline))
+
+
+def _build(batch: Batch, outline: Outline) -> Built | Problems:
+    requested = batch.files[0]
+    file = SnapshotFile(
+        path=requested.file, relative=requested.file, requested=requested, outline=outline, first_edit=0
+    )
+    built: list[BuiltFile] = []
+    problems: list[Diagnostic] = []
+    for each in build_files([file], batch):
+        if isinstance(each, BuiltFile):
+            built.append(each)
+        else:
+            problems += each
+    return tuple(problems) or derive(built, batch.update_references, _NoOtherFiles(requested.file))
+
+
+@dataclass(frozen=True)
+class _NoOtherFiles:
+    """The files that links of the document `name` lead to: nothing is known of them."""
+
+    name: str
+
+    def at(self, path: str) -> Held:
+        return Held.FILE if path == self.name else Held.OTHER
+
+    def pages(self, key: str) -> Sequence[str]:
+        del key
+        return ()
+
+    def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
+        del names
+        return iter(())
+
+    def refusal(self, file: SnapshotFile) -> None:
+        del file

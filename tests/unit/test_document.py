@@ -1,0 +1,234 @@
+"""Documents in memory do what the engine does on files, and need nothing of the shell."""
+
+import json
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mdplan import Code, Document, Engine, Refused, edits, to_wire
+from tests.golden_case import Case, find_cases
+
+GUIDE = """\
+---
+status: draft
+tags: [a]
+---
+# Guide
+
+## Install
+
+Run it.
+
+### Linux
+
+Use apt.
+
+## Use
+
+Go.
+"""
+OF_FILES = {"file", "path", "filePath", "edits", "baseSha256", "encoding", "format"}
+# What only files can be refused for: the base of a document in memory is the document itself.
+FILE_CODES = {
+    Code.PRECONDITION_REQUIRED,
+    Code.STALE_BASE,
+    Code.FILE_NOT_FOUND,
+    Code.FILE_TOO_LARGE,
+    Code.BATCH_TOO_LARGE,
+    Code.PATH_INVALID,
+}
+
+
+def batch_of(case: Case) -> dict[str, Any] | None:
+    """The batch of a case on one file and nothing else; None for other cases."""
+    batch = case.request("batch") if case.text.find("batch") and not case.settings else None
+    if not isinstance(batch, dict) or set(case.before) != {batch.get("file")} or "diff" in batch:
+        return None
+    if not isinstance(batch.get("edits"), list) or batch.get("updateReferences") == "workspace":
+        return None
+    return batch
+
+
+IN_MEMORY = [case for case in find_cases() if batch_of(case) is not None]
+
+
+@pytest.mark.parametrize("case", IN_MEMORY, ids=str)
+def test_golden_case_gives_the_same_in_memory(case: Case) -> None:
+    batch = batch_of(case)
+    assert batch is not None
+    name = batch["file"]
+    options = {key: value for key, value in batch.items() if key not in OF_FILES}
+    try:
+        document = Document.from_bytes(
+            case.before[name], batch.get("format"), encoding=batch.get("encoding"), name=name
+        )
+    except Refused as refused:
+        codes = [each.code for each in refused.diagnostics]
+        assert codes == [each["code"] for each in case.diagnostics or []]
+        return
+    report = document.apply(batch["edits"], **options)
+
+    codes = [each.code.value for each in report.diagnostics]
+    if "needs files" in (report.error.message if report.error else ""):
+        pytest.skip("it needs files")
+    if case.diagnostics is not None:
+        expected = [each["code"] for each in case.diagnostics]
+        if not FILE_CODES & set(expected):
+            assert codes == expected
+    else:
+        assert codes == []
+        assert report.data == case.after[name]
+
+
+def test_most_golden_cases_are_tried() -> None:
+    assert len(IN_MEMORY) > 1_000
+
+
+def test_collected_edits_are_the_typed_ones() -> None:
+    document = Document.from_text(GUIDE)
+    document.section("Install").append("Then stop it.").rename("Setup")
+    document.section("Linux").delete()
+    document.front_matter["status"] = "final"
+    typed = [
+        edits.AppendToSection(section=edits.Section("Guide", "Install"), markdown="Then stop it."),
+        edits.RenameHeading(section=edits.Section("Guide", "Install"), new_title="Setup"),
+        edits.DeleteSection(section=edits.Section("Guide", "Install", "Linux")),
+        edits.SetFrontMatter(key=["status"], value="final", create_if_missing=True),
+    ]
+
+    assert document.edits == tuple(typed)
+    assert document.apply().data == Document.from_text(GUIDE).apply(typed).data
+    assert document.text == GUIDE
+    assert document.diff() == document.plan().diff
+
+
+def test_front_matter_is_a_mapping_whose_changes_are_edits() -> None:
+    document = Document.from_text(GUIDE)
+    matter = document.front_matter
+    matter["status"] = "review"
+    matter["status"] = "final"
+    matter["owner"] = "ann"
+    del matter["tags"], matter["owner"]
+
+    assert dict(matter) == {"status": "final"}
+    assert [each["op"] for each in document.edits] == ["set_front_matter", "delete_front_matter"]
+    assert dict(document.apply().document.front_matter) == {"status": "final"}
+    with pytest.raises(KeyError):
+        _ = matter["tags"]
+
+
+def test_refusal_cannot_be_overlooked(tmp_path: Path) -> None:
+    document = Document.from_text(GUIDE)
+    report = document.apply([edits.DeleteSection(heading="Nowhere")])
+
+    assert not report.ok
+    with pytest.raises(Refused, match="SECTION_NOT_FOUND"):
+        _ = report.text
+    with pytest.raises(TypeError, match="neither true nor false"):
+        bool(report)
+    (tmp_path / "a.md").write_text(GUIDE)
+    with (
+        Engine.open([tmp_path], raise_on_refusal=True) as engine,
+        pytest.raises(Refused, match="SECTION_NOT_FOUND") as raised,
+    ):
+        engine.plan(edits.FileEdits("a.md", [edits.DeleteSection(heading="Nowhere")]))
+    assert [each.code for each in raised.value.diagnostics] == [Code.SECTION_NOT_FOUND]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: edits.RenameHeading(heading="A", title="B"), TypeError, "did you mean 'new_title'?"),
+        (lambda: edits.RenameHeading(heading="A"), TypeError, "needs 'new_title'"),
+        (lambda: edits.RenameHeading("A", new_title="B"), TypeError, "keyword arguments alone"),
+        (lambda: edits.RenameHeading(new_title="B"), Refused, "give a target"),
+        (lambda: edits.SetHeadingLevel(heading="A", level="two"), Refused, "level"),
+        (lambda: edits.Lines(4, 3), Refused, "end is before start"),
+        (edits.Section, TypeError, "one address"),
+        (lambda: edits.FileEdits("a.md", []), Refused, "`edits` is empty"),
+        (lambda: edits.Frobnicate, AttributeError, "has no attribute"),
+    ],
+)
+def test_wrong_edit_is_refused_where_it_is_made(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as raised:
+        make()
+    assert message in str(raised.value)
+
+
+def test_edit_is_immutable_json_that_can_be_copied() -> None:
+    edit = edits.ReplaceLines(lines=edits.Lines(1, 2), markdown="x", expected_text="y")
+
+    assert json.loads(json.dumps(edit)) == edit == pickle.loads(pickle.dumps(edit))
+    with pytest.raises(TypeError, match="cannot be changed"):
+        edit["op"] = "delete_lines"
+
+
+def test_report_goes_over_the_wire_without_the_document() -> None:
+    wire = to_wire(Document.from_text(GUIDE).apply([edits.DeleteSection(heading="Use")]))
+
+    assert json.loads(json.dumps(wire))["editsApplied"] == 1
+    assert "result" not in wire
+
+
+def test_notebook_shows_the_diff_escaped() -> None:
+    report = Document.from_text("# A\n\n<b>\n").plan([edits.RenameHeading(heading="A", new_title="<i>")])
+
+    shown = report._repr_html_()
+
+    assert "&lt;i&gt;" in shown
+    assert "<i>" not in shown
+    assert repr(report) in shown.replace("&lt;", "<").replace("&gt;", ">")
+
+
+def test_threads_share_a_document() -> None:
+    document = Document.from_text(GUIDE)
+    wanted = document.apply([edits.RenameHeading(heading="Use", new_title="Run")]).text
+    found: list[str] = []
+
+    def run() -> None:
+        found.append(document.apply([edits.RenameHeading(heading="Use", new_title="Run")]).text)
+
+    threads = [threading.Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [wanted] * 8
+
+
+BLOCKED = [
+    *("mdplan.storage", "mdplan.engine", "mdplan.documents", "mdplan.cli", "mdplan.mcp", "mdplan.web"),
+    *("click", "mcp", "anyio", "dulwich", "filelock", "platformdirs", "jinja2", "subprocess"),
+    *("multiprocessing", "asyncio", "fcntl", "sqlite3"),
+]
+PROGRAM = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if any(name == each or name.startswith(each + ".") for each in {blocked!r}):
+            raise ImportError(f"{{name}} is blocked")
+
+sys.meta_path.insert(0, Blocked())
+from mdplan import Document, edits
+document = Document.from_text({text!r})
+document.section("Install").append("More.")
+document.front_matter["status"] = "final"
+report = document.apply([edits.ReplaceMatch(pattern="apt", replacement="dnf")])
+assert "Use dnf." in report.text and "More." in report.text
+assert document.search("Go").total_matches == 1
+assert document.read(heading="Use").results[0].content
+assert document.stat().sections
+"""
+
+
+def test_document_needs_nothing_of_the_shell() -> None:
+    program = PROGRAM.format(blocked=BLOCKED, text=GUIDE)
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
+
+    assert run.returncode == 0, run.stderr
