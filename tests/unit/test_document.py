@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mdplan import Code, Document, Engine, Refused, edits, to_wire
+from tests.conftest import FULL
 from tests.golden_case import Case, find_cases
 
 GUIDE = """\
@@ -57,7 +58,7 @@ def batch_of(case: Case) -> dict[str, Any] | None:
 IN_MEMORY = [case for case in find_cases() if batch_of(case) is not None]
 
 
-@pytest.mark.parametrize("case", IN_MEMORY, ids=str)
+@pytest.mark.parametrize("case", IN_MEMORY if FULL else IN_MEMORY[::8], ids=str)
 def test_golden_case_gives_the_same_in_memory(case: Case) -> None:
     batch = batch_of(case)
     assert batch is not None
