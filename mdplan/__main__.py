@@ -7,7 +7,7 @@ from typing import Final, NoReturn
 
 from mdplan.cli.exit_codes import NAME, exit_code
 
-_NEW_OBJECTS: Final = 50_000
+_NEW_OBJECTS: Final = 100_000
 
 
 def _run() -> object:

@@ -10,11 +10,11 @@ from mdplan.cli.diff_view import diff_for_people
 from mdplan.cli.report_view import counted, file_list, plan_size, problem_texts
 from mdplan.cli.session import Session
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.reports.history import HistoryReport, RecoverReport
 from mdplan.reports.plan import ApplyReport, PlanReport
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
+    from mdplan.reports.history import HistoryReport, RecoverReport
 
 _SHORT_ID = len("sha256-") + 16
 
@@ -53,7 +53,7 @@ def write_diff(session: Session, exact: bytes) -> None:
         session.console.data(exact)
 
 
-def print_warnings(session: Session, report: PlanReport | HistoryReport | RecoverReport) -> None:
+def print_warnings(session: Session, report: "PlanReport | HistoryReport | RecoverReport") -> None:
     """Say what to look out for."""
     for text in problem_texts(report.warnings, session.console.err):
         session.console.note(text)
