@@ -50,10 +50,13 @@ def section_id_digits(reference: str) -> str | None:
 def canonical_heading(text: str) -> str:
     """Rendered heading `text` as people compare it.
 
-    Emoji are dropped, letters lower-cased, punctuation and symbols except hyphens stripped, white space
-    collapsed; where nothing is left, the exact text stands in (requirement 05, section 3).
+    Characters are composed (Unicode normal form C), emoji dropped, letters lower-cased, punctuation and
+    symbols except hyphens stripped, white space collapsed; where nothing is left, the exact text is the
+    canonical one (requirement 05, section 3).
     """
-    kept = "".join(character for character in text.lower() if _is_kept(character))
+    kept = "".join(
+        character for character in unicodedata.normalize("NFC", text.lower()) if _is_kept(character)
+    )
     return " ".join(kept.split()) or text
 
 

@@ -54,7 +54,7 @@ class DeleteSection(SectionTargeted):
             case "whole":
                 return Span(section.span.start, end_of_subtree(outline, section)), section.span
             case "heading":
-                whole = Span(section.span.start, section.heading.span.end)
+                whole = Span(section.span.start, section.body.start)
                 return whole, whole
             case "body":
                 return Span(section.body.start, end_of_body(outline, section)), section.body

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from mdplan.markdown.blocks.block import Block, BlockKind
-from mdplan.markdown.blocks.rendered_text import one_line, render_text
+from mdplan.markdown.blocks.heading_attributes import read_content
+from mdplan.markdown.blocks.rendered_text import heading_title, text_for_anchor
 from mdplan.markdown.section_id import folded
 from mdplan.text.span import Span
 
@@ -19,18 +20,20 @@ _CLOSING_MARKS: Final = re.compile(r"[ \t]#+\Z")
 class HeadingTexts:
     """What headings say, wherever they stand; each list has one entry for each of them.
 
-    `levels`, `depths`, `markups` and `contents` are those of the blocks. `rendered` is the text as
-    `render_text` gives it, `titles` the same in one line, and `folded` as section IDs compare it.
+    `levels`, `depths`, `markups` and `contents` are those of the blocks. `titles` are the texts as
+    `render_text` gives them, in one line and without the attributes that name an ID, and `folded` the same as
+    section IDs compare it. Anchors are made of `anchor_texts`, where `ids` has no other name.
     """
 
-    __slots__ = ("contents", "depths", "folded", "levels", "markups", "rendered", "titles")
+    __slots__ = ("anchor_texts", "contents", "depths", "folded", "ids", "levels", "markups", "titles")
 
     def __init__(self) -> None:
         self.levels: list[int] = []
         self.depths: list[int] = []
         self.markups: list[str] = []
         self.contents: list[str] = []
-        self.rendered: list[str] = []
+        self.anchor_texts: list[str] = []
+        self.ids: list[str] = []
         self.titles: list[str] = []
         self.folded: list[str] = []
 
@@ -48,20 +51,35 @@ class HeadingTexts:
 
     def add(self, level: int, depth: int, markup: str, content: str) -> None:
         """Add a heading with the raw inline text `content`."""
-        if _PLAIN_CONTENT.fullmatch(content):
-            rendered = title = content.replace("`", "")
+        own_id = ""
+        text = content
+        if content.endswith("}"):
+            read = read_content(content)
+            text, own_id = read.text, read.id
+        if _PLAIN_CONTENT.fullmatch(text):
+            rendered = title = text.replace("`", "")
             name = title.casefold()
         else:
-            rendered = render_text(content)
-            title = one_line(rendered)
+            title = heading_title(text)
+            rendered = text_for_anchor(text)
             name = folded(title)
         self.levels.append(level)
         self.depths.append(depth)
         self.markups.append(markup)
         self.contents.append(content)
-        self.rendered.append(rendered)
+        self.anchor_texts.append(rendered)
+        self.ids.append(own_id)
         self.titles.append(title)
         self.folded.append(name)
+
+    def add_titled(self, level: int, depth: int, title: str) -> None:
+        """Add a heading of which nothing but the rendered `title` counts."""
+        self.levels.append(level)
+        self.depths.append(depth)
+        self.titles.append(title)
+        self.anchor_texts.append("")
+        self.ids.append("")
+        self.folded.append(folded(title))
 
     def add_some(self, other: "HeadingTexts", rows: slice) -> None:
         """Add those `rows` of `other`."""
@@ -69,7 +87,8 @@ class HeadingTexts:
         self.depths += other.depths[rows]
         self.markups += other.markups[rows]
         self.contents += other.contents[rows]
-        self.rendered += other.rendered[rows]
+        self.anchor_texts += other.anchor_texts[rows]
+        self.ids += other.ids[rows]
         self.titles += other.titles[rows]
         self.folded += other.folded[rows]
 

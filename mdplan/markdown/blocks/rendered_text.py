@@ -33,13 +33,18 @@ def heading_title(content: str) -> str:
     return one_line(render_text(content))
 
 
+def text_for_anchor(content: str) -> str:
+    """The same without the alternative text of images, which GitHub leaves out of anchors."""
+    return _render(content, with_images=False) if "![" in content else render_text(content)
+
+
 def one_line(text: str) -> str:
     """Rendered `text` with its white space collapsed, as a browser shows it."""
     return " ".join(text.split())
 
 
 @lru_cache(maxsize=4096)
-def _render(content: str) -> str:
+def _render(content: str, *, with_images: bool = True) -> str:
     line = _LINE_END.sub(" ", _HARD_BREAK.sub(r"\1\n", content))
     has_invalid_bytes = not content.isascii() and any("\ud800" <= each <= "\udfff" for each in content)
     if has_invalid_bytes:
@@ -48,7 +53,8 @@ def _render(content: str) -> str:
     footnotes = "".join(f"\n\n[^{label}]: x" for label in _FOOTNOTE.findall(line))
     text = f"# {line} #{footnotes}"
     try:
-        rendered = "".join(_texts(event for batch in event_batches(text, _is_link) for event, _ in batch))
+        events = (event for batch in event_batches(text, _is_link) for event, _ in batch)
+        rendered = "".join(_texts(events if with_images else _without_images(events)))
     except ParserFailure:
         return content
     return rendered.translate(_FROM_PARSER) if has_invalid_bytes else rendered
@@ -56,6 +62,17 @@ def _render(content: str) -> str:
 
 def _is_link(label: str) -> bool:
     return bool(label.strip()) and not label.startswith("^")
+
+
+def _without_images(events: Iterator[Event]) -> Iterator[Event]:
+    depth = 0
+    for event in events:
+        if not isinstance(event, str) and "Start" in event and "Image" in event["Start"]:
+            depth += 1
+        elif not isinstance(event, str) and "End" in event and event["End"] == "Image":
+            depth -= 1
+        elif not depth:
+            yield event
 
 
 def _texts(events: Iterator[Event]) -> Iterator[str]:

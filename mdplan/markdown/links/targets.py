@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.blocks.block import Block, BlockKind
 from mdplan.markdown.inline.inline_node import InlineKind, InlineNode
+from mdplan.markdown.outline.anchor_lines import anchors_without_html
 from mdplan.markdown.outline.anchors import GITHUB_PREFIX, Anchor
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.span import Span
@@ -38,7 +39,7 @@ def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
 
 
 def explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
-    """Anchors that HTML names, in document order, each with the place of its name."""
+    """Anchors that HTML or a label above a heading names, in document order, each with its place."""
     if outline.explicit_anchors is None:
         text = outline.source.text
         mark = with_anchor() if "<" in text and _ANCHOR_SIGN.search(text) else None
@@ -48,6 +49,9 @@ def explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
             if attribute.value
             and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
         }
+        for lead in outline.lead_spans:
+            for anchor, place in anchors_without_html(outline.text_of(lead)):
+                found[Span(lead.start + place.start, lead.start + place.end)] = anchor
         outline.explicit_anchors = tuple((found[span], span) for span in sorted(found))
     return outline.explicit_anchors
 

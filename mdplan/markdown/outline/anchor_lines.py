@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from mdplan.text.span import Span
+
 # The last code points of such lines, and how far before a heading they mostly are.
 _ENDS: Final = (">", "=", "}")
 _NEAR: Final = 6
@@ -21,6 +23,9 @@ _HTML: Final = re.compile(
 _EMPTY_LINK: Final = re.compile(r"\[\](?:\(\))?\{:? ?#[\w:.-]++[ \t]*+\}")
 # MyST has one on a line of its own (MyST reference, "Labels").
 _MYST: Final = re.compile(r"\([^()\s]++\)=[ \t]*+\Z")
+_NAMES: Final = re.compile(
+    rf"(?i:[ \t](?:id|name)[ \t]*+=[ \t]*+({_VALUE}))|(?m:^[ ]{{0,3}}\(([^()\s]++)\)=)|\{{:? ?#([\w:.-]++)"
+)
 _LINES: Final = re.compile(r"[^\r\n]*+(?:\r\n?|\n)")
 _BLANK: Final = " \t\r\n"
 _MOST_INDENT: Final = 3
@@ -51,6 +56,20 @@ def _end_of_anchor(text: str, at: int) -> int | None:
         return None
     names = {attribute["name"].lower() for attribute in _ATTRIBUTE.finditer(tag["attributes"])}
     return tag.end() if names & {"id", "name"} else None
+
+
+def anchors_in(lines: str) -> list[str]:
+    """The anchors of anchor `lines`, in order."""
+    return [found[found.lastindex or 0].strip("\"'") for found in _NAMES.finditer(lines)]
+
+
+def anchors_without_html(lines: str) -> list[tuple[str, Span]]:
+    """Those of them that no HTML names, each with its place in `lines`."""
+    return [
+        (found[found.lastindex], Span(*found.span(found.lastindex)))
+        for found in _NAMES.finditer(lines)
+        if found.lastindex and found.lastindex > 1
+    ]
 
 
 def lead_starts(text: str, starts: Sequence[int], body_start: int) -> dict[int, int]:

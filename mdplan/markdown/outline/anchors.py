@@ -22,14 +22,18 @@ class Anchor:
     explicit: bool
 
 
-def heading_anchors(titles: Iterable[str]) -> Iterator[str]:
-    """GitHub's anchor of each heading, given all rendered titles of a document in order.
+def heading_anchors(titles: Iterable[str], ids: Iterable[str]) -> Iterator[str]:
+    """Anchor of each heading: its own one of `ids` where that is not empty, else that of GitHub.
 
-    A slug that was given before gets the suffix ``-1``, ``-2`` and so on, the first that is free.
+    `titles` are all rendered titles of a document in order. A slug that was given before gets the suffix
+    ``-1``, ``-2`` and so on, the first that is free; `ids` take none from it.
     """
     taken: set[str] = set()
     repeats: dict[str, int] = {}
-    for title in titles:
+    for title, own_id in zip(titles, ids, strict=True):
+        if own_id:
+            yield own_id
+            continue
         slug = heading_slug(title)
         anchor = slug
         while anchor in taken:

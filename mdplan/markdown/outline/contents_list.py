@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from mdplan.markdown.blocks.heading_attributes import without_attributes
 from mdplan.markdown.blocks.rendered_text import heading_title, render_text
 from mdplan.markdown.outline.section import Section
 
@@ -32,7 +33,8 @@ def _items(sections: Iterable[Section], bullet: str) -> Iterator[str]:
             open_levels.pop()
         depth = len(open_levels)
         open_levels.append(section.level)
-        yield f"{indent * depth}{bullet} [{_text(section.heading.content)}](#{section.anchor})"
+        text = _text(without_attributes(section.heading.content))
+        yield f"{indent * depth}{bullet} [{text}](#{section.anchor})"
 
 
 def _text(content: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic
+from mdplan.markdown.blocks.heading_attributes import without_attributes
 from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
@@ -58,6 +59,15 @@ def find_by_id(outline: Outline, reference: str) -> Section | Diagnostic:
         return found[0]
     if found:
         return _ambiguous(found, f"section ID prefix `{digits}`", "give more digits of the sectionId")
+    former = outline.formerly_with_digits(digits)
+    if len(former) == 1:
+        return Diagnostic(
+            code=Code.SECTION_NOT_FOUND,
+            message=f"no section has the ID `{digits}` any more",
+            hint="IDs such as {#id} do not belong to the text of headings since mdplan 0.2: the section ID "
+            f"is `{former[0].section_id}` now",
+            candidates=(candidate(former[0]),),
+        )
     return Diagnostic(
         code=Code.SECTION_NOT_FOUND,
         message=f"no section has the ID `{digits}`",
@@ -66,7 +76,9 @@ def find_by_id(outline: Outline, reference: str) -> Section | Diagnostic:
 
 
 def find_by_anchor(outline: Outline, anchor: str) -> Section | Diagnostic:
-    """Section whose heading generates the anchor `anchor` (a leading ``#`` is ignored).
+    """Section whose heading has the anchor `anchor`: its own, one that lines above it name, or GitHub's.
+
+    A leading ``#`` is ignored, and so is whether characters are composed.
 
     Errors: ANCHOR_NOT_FOUND.
     """
@@ -122,7 +134,7 @@ def _readings(element: str) -> tuple[_Reading, ...]:
     if qualified:
         forms.append((len(qualified[1]), " ".join(qualified[2].split())))
     for level, text in forms:
-        exact_texts = dict.fromkeys((text, heading_title(text)))
+        exact_texts = dict.fromkeys((text, heading_title(text), heading_title(without_attributes(text))))
         # A level that was given is no mere punctuation of the text.
         only_exactly = qualified is not None and level is None
         found += (_Reading(level, exact, canonical_heading(exact), only_exactly) for exact in exact_texts)

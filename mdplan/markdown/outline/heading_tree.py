@@ -2,12 +2,15 @@
 
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cached_property
 from itertools import chain
 from typing import Final
+from unicodedata import normalize
 
 from mdplan.markdown.blocks.heading_rows import HeadingTexts
 from mdplan.markdown.blocks.parse_time import look_at_time
+from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.outline.anchors import GITHUB_PREFIX, heading_anchors
 from mdplan.markdown.section_id import ID_PREFIX, SectionId, canonical_heading, id_of_name
 
@@ -25,17 +28,19 @@ class HeadingTree:
     `ordinals` (1-based) count the headings of equal paths.
     """
 
-    def __init__(self, texts: HeadingTexts) -> None:
-        """Go through `texts` once."""
+    def __init__(self, texts: HeadingTexts, ids: Mapping[int, str]) -> None:
+        """Go through `texts` once; `ids` are those that the lines below headings give them, by number."""
         count = len(texts)
         self.texts = texts
+        self.ids = ids
         self.tops: list[int] = []
         self.nested: list[int] = []
         self.indexes: list[int] = []
         self.parents: list[int | None] = []
         self.closers = [count] * count
         # GitHub keeps in an anchor the space that an HTML tag beside the text leaves.
-        self.anchors = list(heading_anchors(texts.rendered))
+        own_ids = [ids.get(number, own) for number, own in enumerate(texts.ids)] if ids else texts.ids
+        self.anchors = list(heading_anchors(texts.anchor_texts, own_ids))
         # Folded titles of the path, in one string, as section IDs compare them.
         self._names: list[str] = []
         self.ordinals: list[int] = []
@@ -135,7 +140,25 @@ class HeadingTree:
     @cached_property
     def by_anchor(self) -> dict[str, int]:
         """Headings by the anchor that they generate."""
-        return {anchor: number for number, anchor in enumerate(self.anchors) if anchor}
+        # Of equal ones, which headings give themselves, the first counts.
+        numbered = reversed(list(enumerate(self.anchors)))
+        return {anchor: number for number, anchor in numbered if anchor}
+
+    @cached_property
+    def by_composed_anchor(self) -> dict[str, int]:
+        """The same with each anchor in normal form C (Unicode Standard Annex 15)."""
+        return {normalize("NFC", anchor): number for anchor, number in reversed(self.by_anchor.items())}
+
+    def with_former_digits(self, prefix: str) -> list[int]:
+        """Headings whose section IDs began with `prefix` while attributes counted as text of headings."""
+        if not any(self.texts.ids):
+            return []
+        former = HeadingTexts()
+        for level, depth, content in zip(
+            self.texts.levels, self.texts.depths, self.texts.contents, strict=True
+        ):
+            former.add_titled(level, depth, heading_title(content))
+        return HeadingTree(former, {}).with_digits(prefix)
 
     @cached_property
     def with_prefix(self) -> list[int]:

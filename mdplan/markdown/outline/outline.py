@@ -5,9 +5,11 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from unicodedata import normalize
 
 from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree, edited_blocks, parse_blocks
 from mdplan.markdown.blocks.document_parts import ReferenceParts
+from mdplan.markdown.blocks.heading_attributes import attribute_lines, id_of_attributes
 from mdplan.markdown.blocks.parse_time import new_document, timed
 from mdplan.markdown.front_matter.block import FrontMatter, find_front_matter
 from mdplan.markdown.outline.heading_tree import HeadingTree
@@ -80,11 +82,16 @@ class Outline:
         self.explicit_anchors: tuple[tuple[str, Span], ...] | None = None
         body = Span(self.body_start, max(self.content_end, self.body_start))
         rows, known = self.tree.heading_rows, before[0].heading_tree if before else None
-        self.heading_tree: HeadingTree = (
-            known if known and known.texts.is_like(rows.texts) else HeadingTree(rows.texts)
-        )
+        tails = attribute_lines(rows.texts.depths, rows.ends, source.text)
+        ids = {
+            number: own_id
+            for number, end in tails.items()
+            if (own_id := id_of_attributes(source.text[rows.ends[number] : end]))
+        }
+        is_known = known is not None and known.texts.is_like(rows.texts) and known.ids == ids
+        self.heading_tree: HeadingTree = known if known and is_known else HeadingTree(rows.texts, ids)
         tree = self.heading_tree
-        self._table = SectionTable(rows, tree, source, body)
+        self._table = SectionTable(rows, tree, source, body, tails)
         self.sections = Sections(self._table, tree.tops, has_preamble=True)
         self.nested = Sections(self._table, tree.nested, has_preamble=False)
         self.headings = Sections(self._table, range(len(rows)), has_preamble=False)
@@ -206,9 +213,23 @@ class Outline:
         return (self._table.preamble, *found) if not leaf and parent is None else found
 
     def with_anchor(self, anchor: str) -> Section | None:
-        """Section whose heading generates `anchor`."""
-        number = self.heading_tree.by_anchor.get(anchor)
+        """Section whose heading has `anchor`, or whose anchor lines name it."""
+        tree = self.heading_tree
+        number = tree.by_anchor.get(anchor)
+        if number is None and not anchor.isascii():
+            number = tree.by_composed_anchor.get(normalize("NFC", anchor))
+        if number is None:
+            number = self._table.by_lead.get(anchor)
         return None if number is None else self._table.section(number)
+
+    @property
+    def lead_spans(self) -> list[Span]:
+        """The anchor lines above headings, in order."""
+        return self._table.lead_spans
+
+    def formerly_with_digits(self, prefix: str) -> list[Section]:
+        """Sections whose IDs began so while attributes such as `{#id}` were text of their headings."""
+        return [self._table.section(number) for number in self.heading_tree.with_former_digits(prefix)]
 
     @property
     def anchors(self) -> Sequence[str]:
@@ -285,7 +306,7 @@ class Outline:
 
     def heading_span(self, section: Section) -> Span:
         """The lines of the heading of `section` without the line end of the last."""
-        text, start, end = self.source.text, section.heading_start, section.body.start
+        text, start, end = self.source.text, section.heading_start, section.heading_end
         end -= text.endswith("\n", start, end)
         end -= text.endswith("\r", start, end)
         return Span(start, end)

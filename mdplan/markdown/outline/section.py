@@ -14,9 +14,9 @@ class Section:
     """A heading, its own body, and its subsections; or the preamble (level 0, empty path).
 
     `number` counts its heading among those in `rows`, from 0, and is None for the preamble. `span` is the
-    whole section, with the anchor lines above its heading; `body` is the text between the heading and the
-    first subsection. A nested section is a heading inside of a quote or a list: it has no body and delimits
-    nothing.
+    whole section, with the anchor lines above its heading; `body` is the text between the heading, with the
+    line of attributes below it, and the first subsection. A nested section is a heading inside of a quote or
+    a list: it has no body and delimits nothing.
 
     `path` holds rendered headings, outermost first. `ordinal` (1-based) counts the sections whose folded
     paths are equal, `repeats` says how many of them there are. `parent` is an index into
@@ -49,6 +49,11 @@ class Section:
     def heading_start(self) -> int:
         """Where its heading starts, behind the anchor lines above it; for the preamble, where that starts."""
         return self.span.start if self.number is None else self.rows.starts[self.number]
+
+    @property
+    def heading_end(self) -> int:
+        """Where its heading ends, before a line of attributes; for the preamble, where that starts."""
+        return self.span.start if self.number is None else self.rows.ends[self.number]
 
     @property
     def heading_line(self) -> int:

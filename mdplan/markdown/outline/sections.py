@@ -1,12 +1,12 @@
 """Sections, made of the headings of a document when somebody asks for them."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import overload
 
 from mdplan.markdown.blocks.heading_rows import HeadingRows
-from mdplan.markdown.outline.anchor_lines import lead_starts
+from mdplan.markdown.outline.anchor_lines import anchors_in, lead_starts
 from mdplan.markdown.outline.heading_tree import HeadingTree
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import section_id
@@ -21,13 +21,17 @@ class SectionTable:
     of their heading in `rows` and `tree`.
     """
 
-    def __init__(self, rows: HeadingRows, tree: HeadingTree, source: Source, body: Span) -> None:
+    def __init__(
+        self, rows: HeadingRows, tree: HeadingTree, source: Source, body: Span, tails: Mapping[int, int]
+    ) -> None:
         """Table of the headings in `rows`, of which `tree` is made, in `source`."""
         self.rows = rows
         self.tree = tree
         self._text = source.text
         self._lines = source.lines
         self._body = body
+        # By the number of a top-level heading, where the line of attributes below it ends.
+        self.tails = tails
         self._made: dict[int, Section] = {}
 
     @cached_property
@@ -68,8 +72,8 @@ class SectionTable:
                 yield made[number]
                 continue
             is_nested, index, parent = texts.depths[number] > 0, tree.indexes[number], tree.parents[number]
-            end = body_end = heading_end = rows.ends[number]
-            last_line = rows.last_lines[number]
+            end = body_end = heading_end = self.tails.get(number, rows.ends[number])
+            last_line = rows.last_lines[number] + (number in self.tails)
             # Definitions at the end of the text can follow on the last heading, and belong to no section.
             if not is_nested and bounds[closer := tree.closers[number]] > end:
                 end, last_line = bounds[closer], lines[closer] - 1
@@ -112,6 +116,20 @@ class SectionTable:
         leads = lead_starts(self._text, [starts[number] for number in tops], self._body.start)
         return {tops[place]: start for place, start in leads.items()}
 
+    @cached_property
+    def by_lead(self) -> dict[str, int]:
+        """By each anchor of the anchor lines above a heading the number of that heading."""
+        return {
+            anchor: number
+            for number, span in reversed(list(zip(self._leads, self.lead_spans, strict=True)))
+            for anchor in anchors_in(self._text[span.start : span.end])
+        }
+
+    @cached_property
+    def lead_spans(self) -> list[Span]:
+        """The anchor lines above headings, in order."""
+        return [Span(start, self.rows.starts[number]) for number, start in self._leads.items()]
+
     def _start_of(self, number: int) -> int:
         return self._leads.get(number, self.rows.starts[number])
 
@@ -130,7 +148,7 @@ class SectionTable:
     def body_end(self, number: int) -> int:
         """Where the own body of the section of a top-level heading ends."""
         bounds, _ = self._bounds
-        return max(bounds[self.tree.follower(number)], self.rows.ends[number])
+        return max(bounds[self.tree.follower(number)], self.tails.get(number, self.rows.ends[number]))
 
     def _first_line(self, start: int) -> int:
         return self._lines.line_at(start) if start else 1

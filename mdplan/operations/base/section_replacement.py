@@ -3,15 +3,20 @@
 from collections.abc import Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.blocks.blocks import Block
+from mdplan.markdown.blocks.heading_attributes import attribute_lines, read_content, without_attributes
+from mdplan.markdown.blocks.heading_source import with_title
 from mdplan.markdown.blocks.rendered_text import render_text
 from mdplan.markdown.edits.block_edits import replace_blocks
-from mdplan.markdown.edits.payload import Payload
+from mdplan.markdown.edits.payload import Payload, read_payload
 from mdplan.markdown.edits.spacing import end_of_body, end_of_subtree, start_of_body
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import folded
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.operations.base.payload import LevelFitting
+from mdplan.text.edit import EditList
+from mdplan.text.source import Source
 from mdplan.text.span import Span
 
 _Path = tuple[str, ...]
@@ -35,6 +40,8 @@ def replace_section(
     problems = tuple(problem for problem in (other, keeps) if isinstance(problem, Diagnostic))
     if problems:
         return problems
+    if has_heading:
+        payload = _with_id_of(outline, section, payload)
     fitted = operation.fitted(
         payload,
         _level_of_subsections(outline, section) if keeps else section.level + 1,
@@ -87,7 +94,7 @@ def _paths_in(payload: Payload, *, behind_own_heading: bool) -> list[_Path]:
     for block in payload.headings[int(behind_own_heading) :]:
         while above[-1][0] >= block.level:
             above.pop()
-        path = (*above[-1][1], folded(render_text(block.content)))
+        path = (*above[-1][1], folded(_title(block)))
         above.append((block.level, path))
         paths.append(path)
     return paths
@@ -106,13 +113,34 @@ def _start(outline: Outline, section: Section, payload: Payload, *, has_heading:
     return section.span.start if payload.starts_with_anchor else section.heading_start
 
 
+def _with_id_of(outline: Outline, section: Section, payload: Payload) -> Payload:
+    """`payload` whose heading has the attributes of that of `section`, unless it brings its own."""
+    heading, text = payload.headings[0], payload.text
+    assert section.heading is not None
+    attributes = read_content(section.heading.content).attributes
+    below = outline.source.text[section.heading_end : section.body.start]
+    if attribute_lines([0], [heading.span.end], text) or read_content(heading.content).attributes:
+        return payload
+    if attributes:
+        edit = with_title(Source.from_text(text), heading, f"{heading.content} {attributes}")
+        text = text if edit is None else EditList((edit,)).apply(text)
+    elif below:
+        head = text[: heading.span.end].removesuffix("\n")
+        text = f"{head}\n{below.rstrip()}\n{text[heading.span.end :]}"
+    return read_payload(text)
+
+
 def _has_heading_of(section: Section, payload: Payload) -> bool:
     """Whether `payload` begins with the heading of `section`, by its rendered text."""
     return (
         not section.is_root
         and payload.starts_with_heading
-        and folded(render_text(payload.headings[0].content)) == folded(section.title)
+        and folded(_title(payload.headings[0])) == folded(section.title)
     )
+
+
+def _title(heading: Block) -> str:
+    return render_text(without_attributes(heading.content))
 
 
 def _other_heading(section: Section, payload: Payload, *, has_heading: bool) -> Diagnostic | None:

@@ -65,7 +65,7 @@ def _same_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
     if followed is not None:
         return built.result.heading_at(followed) or built.result.heading_at(edits.map_offset(start))
     replaced, written = _replacement(edits, start)
-    is_whole_line = replaced.start <= start and section.body.start <= replaced.end
+    is_whole_line = replaced.start <= start and section.heading_end <= replaced.end
     return (
         (None if is_whole_line else built.result.heading_at(written.start))
         or _first_heading(built, written)
