@@ -44,6 +44,7 @@ __version__ = "0.1.0"
 # the command line does, loads nothing else.
 _HOMES: Final = {
     "ApplyReport": "mdplan.reports.plan",
+    "AsyncEngine": "mdplan.engine.async_engine",
     "Code": "mdplan.diagnostics",
     "Diagnostic": "mdplan.diagnostics",
     "DoctorReport": "mdplan.reports.history",
@@ -66,6 +67,7 @@ _HOMES: Final = {
     "StorageRefused": "mdplan.storage.fs.errors",
     "approved_only": "mdplan.engine.approval",
     "to_wire": "mdplan.reports.base",
+    "tools": "mdplan.mcp.functions",
 }
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (names of a mapping)

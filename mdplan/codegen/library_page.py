@@ -3,11 +3,15 @@
 import ast
 import inspect
 from collections.abc import Iterator
+from inspect import Parameter, Signature
 from textwrap import dedent
 from typing import Final
 
 import mdplan
+from mdplan import edits
 from mdplan.codegen.page import bullets, fenced, page, with_linked_codes
+from mdplan.edits.edit import PARTS, class_of, parameters
+from mdplan.operations import OPERATIONS
 
 _INTRODUCTION: Final = """\
 These are the public names of `mdplan`; all else may change with any version.
@@ -24,7 +28,34 @@ def library_page() -> str:
     names = [name for name in vars(mdplan)["__all__"] if not name.startswith("_")]
     listed = bullets(f"[`{name}`](#{name.lower()})" for name in names)
     blocks = [block for name in names for block in _name_blocks(name)]
-    return page("Python", *_docstring(mdplan.__doc__), _INTRODUCTION, listed, *blocks)
+    return page("Python", *_docstring(mdplan.__doc__), _INTRODUCTION, listed, *blocks, *_edit_blocks())
+
+
+def _edit_blocks() -> Iterator[str]:
+    """The part about `mdplan.edits`: its own classes, and those of the operations with their signatures."""
+    yield "## mdplan.edits"
+    yield from _docstring(edits.__doc__)
+    for kind in (edits.Section, edits.FileEdits, edits.Batch):
+        yield f"### edits.{kind.__name__}"
+        yield fenced(f"edits.{kind.__name__}{_constructor(kind)}", "py")
+        yield from _docstring(kind.__doc__)
+    yield "### Parts of edits"
+    yield bullets(f"`edits.{name}{_constructor(class_of(name))}`" for name in sorted(PARTS))
+    yield "### Edits"
+    yield bullets(
+        f"[`edits.{_class_name(op)}`](operations/{op}.md)" for op in sorted(OPERATIONS)
+    )
+
+
+def _class_name(op: str) -> str:
+    return "".join(word.capitalize() for word in op.split("_"))
+
+
+def _constructor(kind: type) -> str:
+    """The parameters of the constructor of `kind`, by their names."""
+    given = parameters(kind) if issubclass(kind, edits.Value) else inspect.signature(kind).parameters.values()
+    plain = [each.replace(annotation=Parameter.empty) for each in given]
+    return str(Signature(plain, return_annotation=Signature.empty))
 
 
 def _name_blocks(name: str) -> Iterator[str]:

@@ -176,6 +176,40 @@ def test_a_wrong_program_does_not_pass(tmp_path: Path) -> None:
     assert re.findall(r"wrong\.py:(\d).*\[(.*)\]", checked.stdout) == [("2", "index"), ("3", "arg-type")]
 
 
+WRONG_EDITS = """\
+from mdplan import Document, edits
+
+edits.RenameHeading(heading="A", title="B")
+edits.RenameHeading(heading="A")
+edits.SetHeadingLevel(heading="A", level="two")
+edits.MoveSection(section="A", to="B", position="besides")
+Document.from_text("# A").section("A").rename(2)
+Document.from_text("# A", format="html")
+"""
+WRONG_LINES = ["3", "4", "5", "6", "7", "8"]
+
+
+def test_type_checker_finds_every_wrong_edit(tmp_path: Path) -> None:
+    (tmp_path / "wrong_edits.py").write_text(WRONG_EDITS, encoding="utf-8")
+
+    checked = type_checked("wrong_edits.py", folder=tmp_path)
+
+    assert sorted(set(re.findall(r"wrong_edits\.py:(\d+): error", checked.stdout))) == WRONG_LINES
+
+
+@pytest.mark.slow
+def test_pyright_finds_every_wrong_edit(tmp_path: Path) -> None:
+    pyright = shutil.which("pyright")
+    if pyright is None:
+        pytest.skip("no pyright on this machine")
+    (tmp_path / "wrong_edits.py").write_text(WRONG_EDITS, encoding="utf-8")
+
+    command = [pyright, "--pythonpath", sys.executable, "wrong_edits.py"]
+    checked = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, text=True)
+
+    assert sorted(set(re.findall(r"wrong_edits\.py:(\d+):\d+ - error", checked.stdout))) == WRONG_LINES
+
+
 def type_checked(*files: str, folder: Path) -> subprocess.CompletedProcess[str]:
     cache = REPOSITORY / ".mypy_cache" / "user"
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={cache}"]

@@ -1,0 +1,85 @@
+"""The tools as plain functions, for agent frameworks that make tools of functions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import Any, Final, Literal, Optional
+
+from mdplan.engine.engine import Engine
+from mdplan.field_names import snake_case
+from mdplan.mcp.tool import ToolDefinition
+from mdplan.mcp.toolsets import chosen_tools
+
+_TYPES: Final[Mapping[str, type]] = {"string": str, "integer": int, "number": float, "boolean": bool}
+
+
+def tools(
+    root: str | Path | Engine,
+    *,
+    toolsets: Sequence[str] = ("md",),
+    names: Sequence[str] = (),
+    read_only: bool = False,
+) -> list[Callable[..., str]]:
+    """The tools of a server over the folder `root` (or an `Engine`), as functions with type hints.
+
+    Each has the name and description of its tool, takes its arguments by their names in snake_case, and
+    returns the text that a model reads; a refusal is such a text too. `toolsets`, `names` and `read_only`
+    choose as `mdplan serve` does. Frameworks that read signatures and docstrings take them as they are.
+    Raises `StorageRefused` for a folder that cannot be opened, `KeyError` for an unknown toolset.
+
+    >>> from mdplan import tools
+    >>> by_name = {tool.__name__: tool for tool in tools(".")}
+    >>> "md_apply" in by_name, "Kettle guide" in by_name["md_stat"](file="guide.md")
+    (True, True)
+    """
+    engine = root if isinstance(root, Engine) else Engine.open([root])
+    return [_function(tool) for tool in chosen_tools(engine, toolsets, names, read_only=read_only)]
+
+
+def _function(tool: ToolDefinition) -> Callable[..., str]:
+    properties: Mapping[str, Any] = tool.input_schema.get("properties", {})
+    required = frozenset(tool.input_schema.get("required", ()))
+    wire_names = {snake_case(name): name for name in properties}
+
+    def call(**arguments: Any) -> str:  # noqa: ANN401 (those of the schema)
+        """Call the tool with the arguments that were given."""
+        given = {wire_names.get(name, name): value for name, value in arguments.items()}
+        return tool.call({name: value for name, value in given.items() if value is not None}).text
+
+    parameters = [
+        Parameter(
+            snake_case(name),
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if name in required else None,
+            annotation=_type(schema) if name in required else Optional[_type(schema)],  # noqa: UP045 (a value)
+        )
+        for name, schema in sorted(properties.items(), key=lambda item: item[0] not in required)
+    ]
+    call.__name__ = call.__qualname__ = tool.name
+    call.__doc__ = _docstring(tool, properties)
+    call.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": str}
+    call.__signature__ = Signature(parameters, return_annotation=str)  # type: ignore[attr-defined]
+    return call
+
+
+def _type(schema: Mapping[str, Any]) -> Any:  # noqa: ANN401 (a type)
+    """The type hint of values that `schema` describes; `Any` where it allows several kinds."""
+    if "enum" in schema:
+        return Literal[tuple(schema["enum"])]
+    kind = schema.get("type")
+    if kind == "array":
+        item = _type(schema.get("items", {}))
+        return list[item]  # type: ignore[valid-type]
+    if kind == "object":
+        return dict[str, Any]
+    return _TYPES.get(kind, Any) if isinstance(kind, str) else Any
+
+
+def _docstring(tool: ToolDefinition, properties: Mapping[str, Any]) -> str:
+    """The description, then the arguments in Google's form, which frameworks know."""
+    arguments = [
+        f"    {snake_case(name)}: {' '.join(str(schema['description']).split())}"
+        for name, schema in properties.items()
+        if schema.get("description")
+    ]
+    return "\n".join([tool.description, *(["", "Args:", *arguments] if arguments else [])])
