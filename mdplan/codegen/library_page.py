@@ -42,9 +42,7 @@ def _edit_blocks() -> Iterator[str]:
     yield "### Parts of edits"
     yield bullets(f"`edits.{name}{_constructor(class_of(name))}`" for name in sorted(PARTS))
     yield "### Edits"
-    yield bullets(
-        f"[`edits.{_class_name(op)}`](operations/{op}.md)" for op in sorted(OPERATIONS)
-    )
+    yield bullets(f"[`edits.{_class_name(op)}`](operations/{op}.md)" for op in sorted(OPERATIONS))
 
 
 def _class_name(op: str) -> str:
