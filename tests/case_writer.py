@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
-from mdplan.codegen.case_file import REPEATED, Block, CaseText, read_cases
+from mdplan.codegen.case_file import REPEATED, CaseBlock, CaseText, read_cases
 
 _WIDTH: Final = 100
 # Shorter runs of numbered lines are easier to read in full.
@@ -28,7 +28,7 @@ _ESCAPES: Final = {"\\": r"\\", "\r": r"\r", "\t": r"\t"}
 _ODD: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
 
-def file_block(role: str, path: str, data: bytes, *, name: str = "", encoding: str = "utf-8") -> Block:
+def file_block(role: str, path: str, data: bytes, *, name: str = "", encoding: str = "utf-8") -> CaseBlock:
     """Return the block of a file with this `data`. `name` is empty where the block needs no path.
 
     `encoding` is used where the bytes are not UTF-8 and have no byte order mark.
@@ -48,12 +48,12 @@ def file_block(role: str, path: str, data: bytes, *, name: str = "", encoding: s
     if shortened != text:
         attributes["repeat"] = ""
     language = _LANGUAGES.get(PurePosixPath(path).suffix, "text")
-    return Block(language=language, role=role, path=name, attributes=attributes, text=shortened)
+    return CaseBlock(language=language, role=role, path=name, attributes=attributes, text=shortened)
 
 
-def json_block(role: str, value: object) -> Block:
+def json_block(role: str, value: object) -> CaseBlock:
     """Return the block of a request or of an expected value."""
-    return Block(language="json", role=role, text=compact_json(value) + "\n")
+    return CaseBlock(language="json", role=role, text=compact_json(value) + "\n")
 
 
 def compact_json(value: object, indent: str = "", width: int = _WIDTH) -> str:
@@ -72,7 +72,9 @@ def compact_json(value: object, indent: str = "", width: int = _WIDTH) -> str:
     return f"{opening}\n{body}\n{indent}{closing}"
 
 
-def replace_blocks(case: CaseText, new: Iterable[Block], *, is_stale: Callable[[Block], bool]) -> None:
+def replace_blocks(
+    case: CaseText, new: Iterable[CaseBlock], *, is_stale: Callable[[CaseBlock], bool]
+) -> None:
     """Write `new` blocks into the file of `case`, and remove the `is_stale` ones. No other line changes.
 
     A block takes the place of the one with its role and path; else it becomes the last of the case.
@@ -86,7 +88,9 @@ def replace_blocks(case: CaseText, new: Iterable[Block], *, is_stale: Callable[[
         file.truncate()
 
 
-def _with_blocks(text: str, case: CaseText, new: Iterable[Block], is_stale: Callable[[Block], bool]) -> str:
+def _with_blocks(
+    text: str, case: CaseText, new: Iterable[CaseBlock], is_stale: Callable[[CaseBlock], bool]
+) -> str:
     lines = text.split("\n")
     added = {(block.role, case.path_of(block)): block.markdown.removesuffix("\n") for block in new}
     replaced = [added.pop((block.role, case.path_of(block)), None) for block in case.blocks]

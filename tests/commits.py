@@ -8,8 +8,8 @@ from pathlib import Path
 from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.lock import locked
-from mdplan.storage.transaction.commit import CommitFacts, Durability, StagedFile, publish, stage
-from mdplan.storage.transaction.recovery import Keep, Recovered, recover
+from mdplan.storage.transaction.commit import CommitResult, Durability, StagedFile, publish, stage
+from mdplan.storage.transaction.recovery import Keep, RecoveryResult, recover
 
 LIMIT = 1 << 20
 
@@ -47,7 +47,7 @@ def commit(
     between: Callable[[], None] = lambda: None,
     transaction: str | None = None,
     removed_folders: tuple[str, ...] = (),
-) -> CommitFacts:
+) -> CommitResult:
     """Commit `files` below `folder` as the engine does; `between` happens when all is staged."""
     root = Root.open(folder, filesystem=disk)
     try:
@@ -75,7 +75,7 @@ def recovered(
     settles: bool = True,
     foreign: Collection[str] = (),
     keep: Keep | None = None,
-) -> Recovered:
+) -> RecoveryResult:
     """What `mdplan recover` does to `folder`, or with `settles=False` what a committing verb does first."""
     root = Root.open(folder, filesystem=disk)
     try:

@@ -18,9 +18,9 @@ import pytest
 from mdplan.diagnostics import Code, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
-from mdplan.planning.build import Built, BuiltFile, build_file
+from mdplan.planning.build import BuildResult, BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
-from mdplan.planning.links.derived_edits import derive
+from mdplan.planning.links.derived_edits import derive_link_edits
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
@@ -235,8 +235,8 @@ def check_warnings(
 
 def link_warnings(built: BuiltFile) -> Problems:
     """Warnings about links that the plan of this one file breaks."""
-    made = derive([built], "none", NoOtherFiles())
-    assert isinstance(made, Built)
+    made = derive_link_edits([built], "none", NoOtherFiles())
+    assert isinstance(made, BuildResult)
     return made.files[0].warnings
 
 

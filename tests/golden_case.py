@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mdplan.codegen.case_file import Block, CaseText, case_files, read_cases
+from mdplan.codegen.case_file import CaseBlock, CaseText, case_files, read_cases
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline.heading_path import find_by_path
 from mdplan.markdown.outline.outline import Outline
@@ -150,7 +150,7 @@ class Case:
             is_stale=lambda block: block.role in {"after", "report", "diff"},
         )
 
-    def _after_blocks(self, after: Tree) -> list[Block]:
+    def _after_blocks(self, after: Tree) -> list[CaseBlock]:
         before = {**self.before, **self.concurrent}
         paths = {path: None for path in (*after, *before) if after.get(path) != before.get(path)}
         if not paths:
@@ -160,7 +160,7 @@ class Case:
             for path in paths
         ]
 
-    def _after_block(self, path: str, data: bytes, *flags: str) -> Block:
+    def _after_block(self, path: str, data: bytes, *flags: str) -> CaseBlock:
         first, *others = self.text.find("before")
         name = path if others or path != self.text.path_of(first) else ""
         encodings = [

@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Sequence
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.links.link_target import Held
+from mdplan.markdown.links.link_target import TargetKind
 from mdplan.planning.snapshot import SnapshotFile
 
 
 class NoOtherFiles:
     """Links that lead to other files lead to nothing."""
 
-    def at(self, path: str) -> Held:
+    def at(self, path: str) -> TargetKind:
         """Nothing is at any `path`."""
         del path
-        return Held.NOTHING
+        return TargetKind.NOTHING
 
     def pages(self, key: str) -> Sequence[str]:
         """There is no page for any `key`."""

@@ -17,7 +17,7 @@ from cmarkgfm import cmark
 from markdown_it.token import Token
 
 from mdplan.markdown.blocks.block import Block, BlockKind
-from mdplan.markdown.blocks.block_pass import pass_blocks
+from mdplan.markdown.blocks.block_pass import parse_reference_blocks
 from mdplan.markdown.blocks.blocks import parse_blocks
 from mdplan.markdown.blocks.parser import html_parser
 from mdplan.markdown.front_matter.block import find_front_matter
@@ -119,7 +119,7 @@ def compare(text: str) -> Compared:
     # Footnotes are at the end of the page.
     page.blocks.sort(key=lambda block: block[1])
     ours = _block_facts(tree.blocks)
-    theirs = _block_facts(pass_blocks(text, lines).blocks)
+    theirs = _block_facts(parse_reference_blocks(text, lines).blocks)
     found, whole = InlineMap(text, lines, tree=tree), Span(0, len(text))
     return Compared(
         Comparison(ours, page.blocks, theirs),

@@ -75,8 +75,8 @@ def names_after(report: dict[str, Json], meanwhile: Iterable[str]) -> dict[str, 
     """
     names: dict[str, str | None] = {name: name for name in meanwhile}
     for file in report.get("files", []) if report["ok"] else []:
-        is_gone = "resultSha256" not in file
-        names[file["file"]] = None if is_gone else file.get("newFile", file["file"])
+        is_removed = "resultSha256" not in file
+        names[file["file"]] = None if is_removed else file.get("newFile", file["file"])
         backup = file["file"] + ".bak"
         names[backup] = backup
     return names

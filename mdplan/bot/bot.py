@@ -22,7 +22,7 @@ from mdplan.bot.spool import Spool, SpoolEntry
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES
 from mdplan.plan import Plan
-from mdplan.planning.replan.merge_plans import join_plans
+from mdplan.planning.replan.merge_plans import merge_plans
 
 # What happened, and facts about it, as JSON.
 EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]
@@ -189,7 +189,7 @@ class Bot:
         too_many = _too_many(self.job, plans)
         if too_many is not None:
             return _refused((too_many,), found)
-        plan = join_plans(plans, self._options()) if plans else None
+        plan = merge_plans(plans, self._options()) if plans else None
         if plan is not None and not isinstance(plan, Plan):
             return _refused((*problems, *plan), found)
         return BotResult(

@@ -17,7 +17,7 @@ from mdplan.markdown.links.link_path import page_key
 from mdplan.planning.links.link_changes import LinkChanges
 from mdplan.planning.links.link_names import linked_names, text_of_bytes
 from mdplan.planning.replan.merge_plans import to_join
-from mdplan.planning.replan.plan_result import Planned
+from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.requests.batch import Batch
 from mdplan.storage.fs.errors import StorageRefused
@@ -64,7 +64,7 @@ class FilePlanner:
             return selected
         return self._planned(selected).left
 
-    def plan_batch(self, together: Sequence[SelectedEdits]) -> Planned | Problems:
+    def plan_batch(self, together: Sequence[SelectedEdits]) -> PlannedBatch | Problems:
         """The plan of several files as one batch; what was read for them before is read anew."""
         self.workspace.forget()
         first = together[0].batch
@@ -85,7 +85,7 @@ class FilePlanner:
         planned, left, misses = found.planned, found.left, found.misses
         if left is None:
             return FileOutcome(path=path, verdict=FileStatus.HOLDS, misses=misses)
-        if not isinstance(planned, Planned):
+        if not isinstance(planned, PlannedBatch):
             problems = tuple(self._placed(problem, left) for problem in planned)
             return FileOutcome(path=path, verdict=FileStatus.REFUSED, problems=problems, misses=misses)
         if planned.plan.is_no_op:
@@ -102,7 +102,7 @@ class FilePlanner:
 
     def _planned(self, selected: SelectedEdits) -> "_Alone":
         planned = self._plan_alone(selected.batch)
-        if isinstance(planned, Planned):
+        if isinstance(planned, PlannedBatch):
             return _Alone(planned, selected)
         settled = self._settled(selected, planned)
         if not settled:
@@ -119,7 +119,7 @@ class FilePlanner:
             tuple(miss for miss in misses if miss is not None),
         )
 
-    def _plan_alone(self, batch: Batch) -> Planned | Problems:
+    def _plan_alone(self, batch: Batch) -> PlannedBatch | Problems:
         return self._planner.plan(batch.model_copy(update={"update_references": self._scope}))
 
     def _settled(self, selected: SelectedEdits, problems: Problems) -> dict[int, Diagnostic]:
@@ -144,7 +144,7 @@ class FilePlanner:
             return problem
         return self.selecting.of_manifest(problem, selected.paths[problem.edit_index])
 
-    def _changed_names(self, planned: Planned) -> frozenset[str]:
+    def _changed_names(self, planned: PlannedBatch) -> frozenset[str]:
         """Page keys of the files that links can name otherwise than before."""
         changes = LinkChanges.of(planned.files, self._linked_beside(planned.files[0].file))
         made = (
@@ -166,7 +166,7 @@ class FilePlanner:
 class _Alone:
     """The plan of one file, and what of it does not hold yet: None where all of it does."""
 
-    planned: Planned | Problems
+    planned: PlannedBatch | Problems
     left: SelectedEdits | None
     misses: tuple[SkippedNearMiss, ...] = ()
 

@@ -10,7 +10,7 @@ from mdplan.bot.selector import SelectedEdits
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.plan import Plan
 from mdplan.planning.replan.merge_plans import to_join
-from mdplan.planning.replan.plan_result import Planned
+from mdplan.planning.replan.plan_result import PlannedBatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ def plan_group(planner: FilePlanner, together: Sequence[CandidateFile], *, keep_
             refused[candidate.path] = found
     while selected:
         planned = planner.plan_batch(list(selected.values()))
-        if isinstance(planned, Planned):
+        if isinstance(planned, PlannedBatch):
             return _made(planned, selected, refused, len(together))
         by_file = _by_file(planner, planned, selected)
         refused |= by_file
@@ -47,7 +47,7 @@ def plan_group(planner: FilePlanner, together: Sequence[CandidateFile], *, keep_
 
 
 def _made(
-    planned: Planned, selected: Mapping[str, SelectedEdits], refused: Mapping[str, Problems], count: int
+    planned: PlannedBatch, selected: Mapping[str, SelectedEdits], refused: Mapping[str, Problems], count: int
 ) -> GroupPlan:
     changed = sum(not change.is_no_op for change in planned.plan.files if change.path in selected)
     return GroupPlan(

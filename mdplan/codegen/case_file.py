@@ -32,7 +32,7 @@ _MARKS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class CaseBlock:
     """One fenced block.
 
     `path` is empty where the block does not name its file. `text` has a newline after each line.
@@ -89,14 +89,14 @@ class CaseText:
     path: Path
     title: str
     line: int
-    blocks: tuple[Block, ...]
+    blocks: tuple[CaseBlock, ...]
 
     @property
     def slug(self) -> str:
         """The title in lower case, with hyphens in place of all else than letters, digits and underscores."""
         return re.sub(r"\W+", "-", self.title.lower(), flags=re.ASCII).strip("-")
 
-    def find(self, *roles: str) -> tuple[Block, ...]:
+    def find(self, *roles: str) -> tuple[CaseBlock, ...]:
         """Blocks with one of these roles."""
         return tuple(block for block in self.blocks if block.role in roles)
 
@@ -105,7 +105,7 @@ class CaseText:
         found = self.find(role)
         return found[0].json if found else None
 
-    def path_of(self, block: Block) -> str:
+    def path_of(self, block: CaseBlock) -> str:
         """Path of the file that `block` describes."""
         first = block if block.role == "manifest" else self.find("before")[0]
         return block.path or first.path or first.default_path
@@ -115,7 +115,7 @@ def read_cases(path: Path) -> list[CaseText]:
     """The cases of one file. ValueError names the line of a block that is not in the format."""
     lines = path.read_text(encoding="utf-8").split("\n")
     cases: list[CaseText] = []
-    title, start, blocks = "", 0, list[Block]()
+    title, start, blocks = "", 0, list[CaseBlock]()
     numbers = iter(range(len(lines)))
     for number in numbers:
         line = lines[number]
@@ -142,7 +142,7 @@ def case_files(folder: Path) -> Iterator[tuple[str, Path]]:
         yield relative.with_name(relative.name.partition(".")[0]).as_posix(), path
 
 
-def _block(info: str, text: str, first_line: int, last_line: int, path: Path) -> Block:
+def _block(info: str, text: str, first_line: int, last_line: int, path: Path) -> CaseBlock:
     try:
         language, role, *words = shlex.split(info)
         name = words.pop(0) if words and role in FILE_ROLES and not _ATTRIBUTE.fullmatch(words[0]) else ""
@@ -151,7 +151,7 @@ def _block(info: str, text: str, first_line: int, last_line: int, path: Path) ->
             raise ValueError(f"unknown role {role!r}")  # noqa: TRY301 - one message for all.
     except ValueError as error:
         raise ValueError(f"{path}:{first_line + 1}: {error}") from None
-    return Block(
+    return CaseBlock(
         language=language,
         role=role,
         path=name,

@@ -7,7 +7,7 @@ from functools import cached_property
 from mdplan.diagnostics import Diagnostic
 from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, folder_of, page_key
-from mdplan.markdown.links.link_target import Held
+from mdplan.markdown.links.link_target import TargetKind
 from mdplan.markdown.links.targets import resolvable_targets
 from mdplan.planning.links.link_names import may_link_to, text_of_bytes
 from mdplan.planning.snapshot import SnapshotFile
@@ -27,7 +27,7 @@ class LinkIndex:
         """Look at `root`, which is one of the workspace of `documents`."""
         self._documents = documents
         self._root = root
-        self._folders: dict[str, dict[str, Held] | None] = {}
+        self._folders: dict[str, dict[str, TargetKind] | None] = {}
         self._anchors: dict[str, frozenset[str] | None] = {}
 
     @classmethod
@@ -37,18 +37,18 @@ class LinkIndex:
         assert isinstance(name, FileName), "the files of a snapshot were located before"
         return cls(documents, documents.workspace.root_of(name))
 
-    def at(self, path: str) -> Held:
+    def at(self, path: str) -> TargetKind:
         """What is at `path`, from the root; links and what must not be looked at count as something."""
         if self._root.scope.is_limited and self._root.scope.refusal(path, path) is not None:
-            return Held.OTHER
+            return TargetKind.OTHER
         folder = folder_of(path)
         if folder not in self._folders:
             self._folders[folder] = self._listed(folder)
         names = self._folders[folder]
         if names is not None:
-            return names.get(path.rpartition("/")[2], Held.NOTHING)
+            return names.get(path.rpartition("/")[2], TargetKind.NOTHING)
         # A folder that is not there holds nothing; of one that cannot be opened nobody knows.
-        return Held.NOTHING if folder and self.at(folder) is not Held.OTHER else Held.OTHER
+        return TargetKind.NOTHING if folder and self.at(folder) is not TargetKind.OTHER else TargetKind.OTHER
 
     def pages(self, key: str) -> Sequence[str]:
         """Markdown files whose `page_key` is `key`, sorted."""
@@ -91,7 +91,7 @@ class LinkIndex:
         outline = self._documents.open(FileName(self._root.name, path), None, None)
         return None if isinstance(outline, Diagnostic) else resolvable_targets(outline)
 
-    def _listed(self, folder: str) -> dict[str, Held] | None:
+    def _listed(self, folder: str) -> dict[str, TargetKind] | None:
         """What the names in `folder` are; None where it cannot be opened."""
         opened = self._root.open_folder(folder)
         if isinstance(opened, Diagnostic):
@@ -102,7 +102,7 @@ class LinkIndex:
             return None
         finally:
             self._root.filesystem.release(opened)
-        return {entry.name: Held.FILE if entry.is_file else Held.OTHER for entry in entries}
+        return {entry.name: TargetKind.FILE if entry.is_file else TargetKind.OTHER for entry in entries}
 
     @cached_property
     def _markdown(self) -> list[str]:

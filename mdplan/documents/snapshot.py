@@ -8,12 +8,12 @@ from typing import Final, TypeVar
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.files import OutlinedFiles
 from mdplan.plan import Plan
-from mdplan.planning.build import Built, BuiltFile
-from mdplan.planning.replan.replay import HELD_BYTES, FoundFile, Replay, replay, stale_files
+from mdplan.planning.build import BuildResult, BuiltFile
+from mdplan.planning.replan.replay import CACHED_BYTES, FoundFile, Replay, replay, stale_files
 from mdplan.planning.replan.stale import stale_base
 from mdplan.planning.resolve import too_long
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.progress import Tick, unheard
+from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reading.open_document import decode_document
 from mdplan.requests.batch import Batch, FileEdits
 from mdplan.requests.limits import Limits
@@ -30,7 +30,9 @@ _Found = TypeVar("_Found")
 class Documents(OutlinedFiles):
     """The same files, as batches and plans need them."""
 
-    def snapshot(self, batch: Batch, tick: Tick = unheard) -> tuple[list[SnapshotFile], list[Diagnostic]]:
+    def snapshot(
+        self, batch: Batch, tick: ProgressCallback = no_progress
+    ) -> tuple[list[SnapshotFile], list[Diagnostic]]:
         """Every file of `batch`, parsed, and what is wrong with the others.
 
         Behind them stand the other files that edits write into. `tick` hears of each file. Errors: those of
@@ -65,7 +67,7 @@ class Documents(OutlinedFiles):
             problems.append(_SEVERAL_ROOTS)
         return files, problems
 
-    def within_limits(self, made: Built, limits: Limits) -> Built | Problems:
+    def within_limits(self, made: BuildResult, limits: Limits) -> BuildResult | Problems:
         """`made`, unless it has too many files, or results that nobody could read again.
 
         Errors: BATCH_TOO_LARGE, FILE_TOO_LARGE.
@@ -85,7 +87,7 @@ class Documents(OutlinedFiles):
         """The files of `plan` as they are now, in its order. Errors: those of reading."""
         found: list[FoundFile] = []
         problems: list[Diagnostic] = []
-        room = HELD_BYTES
+        room = CACHED_BYTES
         for change in plan.files:
             source = self._read_if_there(change.path, change.encoding)
             renamed = self._read_if_there(change.new_path, change.encoding) if change.new_path else None
@@ -269,8 +271,8 @@ class Documents(OutlinedFiles):
     def _read_if_there(self, path: str, encoding: str | None) -> Source | Diagnostic | None:
         name = self.workspace.locate(path)
         source = name if isinstance(name, Diagnostic) else self.read(name, encoding)
-        is_gone = isinstance(source, Diagnostic) and source.code is Code.FILE_NOT_FOUND
-        return None if is_gone else source
+        is_removed = isinstance(source, Diagnostic) and source.code is Code.FILE_NOT_FOUND
+        return None if is_removed else source
 
     def _is_base(self, built: BuiltFile) -> bool:
         file, name = built.file, self.workspace.locate(built.file.path)

@@ -17,7 +17,7 @@ from mdplan.operations.base.operation import (
     LinesField,
     PositionField,
     RangeField,
-    Wire,
+    WireModel,
 )
 from mdplan.operations.base.table import TableField
 from mdplan.requests import batch
@@ -26,7 +26,7 @@ from mdplan.requests.limits import Limits
 from mdplan.requests.model_reader import validated
 
 # Objects that edits are made of, by the names of their classes here; their arguments may be positional.
-PARTS: Final[Mapping[str, type[Wire]]] = {
+PARTS: Final[Mapping[str, type[WireModel]]] = {
     "CodeBlock": CodeBlockField,
     "Lines": LinesField,
     "List": ListField,
@@ -42,7 +42,7 @@ _SECTIONS: Final = {"section": "", "to": "to"}
 class Value(dict[str, Any]):
     """A JSON object that was checked when it was made, and cannot be changed."""
 
-    model: ClassVar[type[Wire]]
+    model: ClassVar[type[WireModel]]
     __signature__: ClassVar[Signature]
 
     def __init__(self, *positional: object, **named: object) -> None:
@@ -79,7 +79,7 @@ class FileEdits(Value):
     True
     """
 
-    model: ClassVar[type[Wire]] = batch.FileEdits
+    model: ClassVar[type[WireModel]] = batch.FileEdits
 
 
 class Batch(Value):
@@ -91,7 +91,7 @@ class Batch(Value):
     True
     """
 
-    model: ClassVar[type[Wire]] = batch.Batch
+    model: ClassVar[type[WireModel]] = batch.Batch
 
 
 @cache
@@ -104,7 +104,7 @@ def class_names() -> tuple[str, ...]:
 def class_of(name: str) -> type[Value]:
     """The class `name`, one of `class_names`."""
     if name in PARTS:
-        model: type[Wire] = PARTS[name]
+        model: type[WireModel] = PARTS[name]
         base: type[Value] = Value
     else:
         model = OPERATIONS[snake_case(name[0].lower() + name[1:])]

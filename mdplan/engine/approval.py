@@ -9,7 +9,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.plan import PREFIX, Plan
 from mdplan.reports.plan import Approved
 from mdplan.storage.fs.root import Root
-from mdplan.storage.user.decisions import Decision, DecisionStore, Outcome, Standing, Used
+from mdplan.storage.user.decisions import AddOutcome, Decision, DecisionHistory, DecisionStore, PlanUsed
 from mdplan.storage.user.origins import Origins
 
 REQUIRE_APPROVAL_VARIABLE: Final = "MDPLAN_REQUIRE_APPROVAL"
@@ -119,12 +119,12 @@ class ApprovalGate:
         """
         if clearance.approved is None or clearance.version is None:
             return ()
-        event = Used(transaction=transaction, at=now)
+        event = PlanUsed(transaction=transaction, at=now)
         outcome = DecisionStore(root.path).add(plan_id, event, clearance.version)
         return decision_problems(outcome)
 
 
-def rejection_of(root_path: str, plan_id: str, standing: Standing) -> Decision | None:
+def rejection_of(root_path: str, plan_id: str, standing: DecisionHistory) -> Decision | None:
     """The decision that keeps the plan from being committed; None where there is none.
 
     It is on the plan itself, or on one that it was derived from; an approval of the plan itself comes first.
@@ -139,14 +139,14 @@ def rejection_of(root_path: str, plan_id: str, standing: Standing) -> Decision |
     return next((each for each in decisions if each is not None and not each.approves), None)
 
 
-def decision_problems(outcome: Outcome) -> Problems:
+def decision_problems(outcome: AddOutcome) -> Problems:
     """What is wrong when a decision was not added. Errors: STALE_DECISION, IO_ERROR."""
-    if outcome is Outcome.STALE:
+    if outcome is AddOutcome.STALE:
         return (STALE_DECISION,)
-    return (_NOT_STORED,) if outcome is Outcome.FAILED else ()
+    return (_NOT_STORED,) if outcome is AddOutcome.FAILED else ()
 
 
-def _required(plan_id: str, standing: Standing) -> Diagnostic:
+def _required(plan_id: str, standing: DecisionHistory) -> Diagnostic:
     used = standing.used_by
     again = f"; the transaction {used} used its approval" if used is not None else ""
     return Diagnostic(

@@ -12,7 +12,7 @@ from mdplan.engine.recovery import with_recovered
 from mdplan.engine.staging import files_to_stage
 from mdplan.engine.undo import UndoService
 from mdplan.plan import Plan
-from mdplan.planning.replan.plan_result import Planned
+from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.replay import Replay
 from mdplan.planning.results.after_write import written_files
 from mdplan.planning.results.summary import file_report, report_fields
@@ -68,7 +68,7 @@ class Committer:
             ok=True, applied=True, already_applied=True, receipt=receipt, **report_fields(plan, None)
         )
 
-    def commit_planned(self, lock: RootLock, planned: Planned, *, rebased: bool | None) -> ApplyReport:
+    def commit_planned(self, lock: RootLock, planned: PlannedBatch, *, rebased: bool | None) -> ApplyReport:
         """Commit what was just planned, as `commit` does; its results are not made again."""
         made = planned.replayed()
         return self.commit(lock, planned.plan, planned.bases, made=made, rebased=rebased)

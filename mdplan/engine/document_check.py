@@ -17,7 +17,7 @@ from mdplan.plan import Plan
 from mdplan.planning.document import read_document
 from mdplan.planning.replan.guards import other_base
 from mdplan.planning.replan.merge_plans import to_join
-from mdplan.planning.replan.plan_result import Planned
+from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.rebase import request_of
 from mdplan.planning.replan.replay import is_applied
 from mdplan.planning.replan.undo import undone_transaction
@@ -26,7 +26,7 @@ from mdplan.requests.batch_reader import read_batch
 from mdplan.requests.limits import Limits
 from mdplan.storage.fs.root import Root
 
-Planner: TypeAlias = Callable[[Batch], Planned | Problems]
+Planner: TypeAlias = Callable[[Batch], PlannedBatch | Problems]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class DocumentCheck:
     def _planned_again(self, plan: Plan, batch: Batch) -> Plan | None:
         """The plan of the same edits, if it has the same ID."""
         planned = self.planner(batch)
-        if not isinstance(planned, Planned):
+        if not isinstance(planned, PlannedBatch):
             return None
         again = planned.plan
         # The plan of a manifest leaves out files that stay as they are. It plans each file alone, so it may

@@ -35,11 +35,11 @@ from mdplan.engine.stored_plans import StoredPlans
 from mdplan.engine.undo import PlannedUndo, UndoService
 from mdplan.plan import Plan
 from mdplan.planning.document import write_document
-from mdplan.planning.replan.plan_result import Chosen, Draft, Planned
-from mdplan.planning.replan.replanning import plan_on_new_base, plan_part, plan_pinned
+from mdplan.planning.replan.plan_result import PlannedBatch, PlanResult, PlanSelection
+from mdplan.planning.replan.replanning import plan_on_new_base, plan_part, replan_with_preconditions
 from mdplan.planning.replan.replay import bases_of, is_applied
 from mdplan.planning.replan.undo import UNDO_IS_WHOLE, undone_transaction
-from mdplan.progress import Tick, unheard
+from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
 from mdplan.requests.batch import Batch
@@ -161,13 +161,15 @@ class Engine:
         name = self.workspace.locate(file)
         return name if isinstance(name, Diagnostic) else self.documents.read(name, encoding)
 
-    def search(self, request: "SearchRequest | Mapping[str, Any]", tick: Tick = unheard) -> "SearchReport":
+    def search(
+        self, request: "SearchRequest | Mapping[str, Any]", tick: ProgressCallback = no_progress
+    ) -> "SearchReport":
         """Matches of a pattern in files, by section; the totals are exact. `tick` hears of each file."""
         from mdplan.engine.search_files import search_files
 
         return search_files(self.documents, request, tick)
 
-    def plan(self, data: object, tick: Tick = unheard) -> PlanReport:
+    def plan(self, data: object, tick: ProgressCallback = no_progress) -> PlanReport:
         """Plan of a batch (decoded JSON), stored under its ID. Nothing is written to its files.
 
         `tick` hears of each file that is read, and then of each that is planned.
@@ -175,12 +177,15 @@ class Engine:
         return self.draft(data, tick).report
 
     def draft(
-        self, data: object, tick: Tick = unheard, overrides: Mapping[str, bool] = MappingProxyType({})
-    ) -> Draft:
+        self,
+        data: object,
+        tick: ProgressCallback = no_progress,
+        overrides: Mapping[str, bool] = MappingProxyType({}),
+    ) -> PlanResult:
         """The same, with the exact diff and the plan document; `overrides` are fields of the batch."""
         batch = self._read_batch(data)
         if not isinstance(batch, Batch):
-            return Draft(self.recovery.beside(refusal(PlanReport, batch)))
+            return PlanResult(self.recovery.beside(refusal(PlanReport, batch)))
         return self._draft(with_options(batch, overrides), tick)
 
     def show(self, plan_id: str) -> PlanReport:
@@ -205,7 +210,7 @@ class Engine:
             self.library.derive(report.plan_id, *loaded)
             return report
         planned = plan_on_new_base(self.planner.plan, loaded[0], self.settings.batch)
-        if not isinstance(planned, Planned):
+        if not isinstance(planned, PlannedBatch):
             return refusal(PlanReport, planned)
         stored = self._save(planned.plan, origin=loaded[0])
         return PlanReport(ok=True, stored=stored, **planned.report_fields())
@@ -220,7 +225,7 @@ class Engine:
         past = None if isinstance(diff, bytes) else self.past.of_plan(plan_id)
         return diff if past is None else self.undoing.diff(past)
 
-    def apply(self, data: object, tick: Tick = unheard) -> ApplyReport:
+    def apply(self, data: object, tick: ProgressCallback = no_progress) -> ApplyReport:
         """Commit a plan (``{planId}``, or its document) or a batch that is pinned; decoded JSON, or read.
 
         `tick` hears of the planning of a batch. Beside a plan `baseSha256`, `dryRun`, `accept` and `onStale`
@@ -305,25 +310,27 @@ class Engine:
         batch = read_batch(data, self.settings.batch)
         return expand_globs(batch, self.workspace, self.settings.batch) if isinstance(batch, Batch) else batch
 
-    def _draft(self, batch: Batch, tick: Tick) -> Draft:
+    def _draft(self, batch: Batch, tick: ProgressCallback) -> PlanResult:
         planned = self.planner.plan(batch, tick)
-        if not isinstance(planned, Planned):
-            return Draft(self.recovery.beside(refusal(PlanReport, planned)))
+        if not isinstance(planned, PlannedBatch):
+            return PlanResult(self.recovery.beside(refusal(PlanReport, planned)))
         document = write_document(planned.plan)
         stored = self._save(planned.plan, document)
         report = PlanReport(ok=True, stored=stored, **planned.report_fields())
-        return Draft(self.recovery.beside(report), planned.diff, document)
+        return PlanResult(self.recovery.beside(report), planned.diff, document)
 
-    def _apply_batch(self, request: Batch, tick: Tick) -> ApplyReport:
+    def _apply_batch(self, request: Batch, tick: ProgressCallback) -> ApplyReport:
         batch = expand_globs(request, self.workspace, self.settings.batch)
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         if batch.dry_run:
             return as_apply_report(self._draft(batch, tick).report)
         plan = partial(self.planner.plan, tick=tick)
-        return self._commit_batch(lambda: self.stored.repeated(batch) or plan_pinned(plan, batch))
+        return self._commit_batch(
+            lambda: self.stored.repeated(batch) or replan_with_preconditions(plan, batch)
+        )
 
-    def _commit_batch(self, plan_it: Callable[[], Planned | Plan | Problems]) -> ApplyReport:
+    def _commit_batch(self, plan_it: Callable[[], PlannedBatch | Plan | Problems]) -> ApplyReport:
         """Commit what `plan_it` plans, before the lock so that a refusal leaves no trace.
 
         A plan alone is one that was committed before, and whose result stands.
@@ -331,21 +338,23 @@ class Engine:
         # What a commit left half done is no base to plan on.
         recovered = self.recovery.recover_pending()
         planned = plan_it()
-        if not isinstance(planned, Planned | Plan):
+        if not isinstance(planned, PlannedBatch | Plan):
             report = refusal(ApplyReport, planned)
         else:
-            root = self._root_of(planned.plan if isinstance(planned, Planned) else planned)
+            root = self._root_of(planned.plan if isinstance(planned, PlannedBatch) else planned)
             report = self.committing.locked(root, lambda lock: self._commit_planned(lock, planned, plan_it))
         return with_recovered(report, recovered)
 
     def _commit_planned(
-        self, lock: RootLock, seen: Planned | Plan, plan_it: Callable[[], Planned | Plan | Problems]
+        self, lock: RootLock, seen: PlannedBatch | Plan, plan_it: Callable[[], PlannedBatch | Plan | Problems]
     ) -> ApplyReport:
         """Commit what was planned as `seen`; where another writer was faster, what `plan_it` plans now."""
-        planned = seen if isinstance(seen, Planned) and self.documents.are_bases(seen.files) else plan_it()
+        planned = (
+            seen if isinstance(seen, PlannedBatch) and self.documents.are_bases(seen.files) else plan_it()
+        )
         if isinstance(planned, Plan):
             return self.committing.report_already_applied(lock, planned)
-        if not isinstance(planned, Planned):
+        if not isinstance(planned, PlannedBatch):
             return refusal(ApplyReport, planned)
         return self.committing.commit_planned(lock, planned, rebased=planned.rebased)
 
@@ -356,7 +365,7 @@ class Engine:
         # A part, or the same edits on other files, would be another plan.
         rejected = () if request.dry_run else self.gate.rejection(*loaded)
         chosen = rejected or self._chosen(loaded[0], request)
-        if not isinstance(chosen, Chosen):
+        if not isinstance(chosen, PlanSelection):
             return refusal(ApplyReport, chosen)
         if request.dry_run:
             report = as_apply_report(self.stored.report(chosen.plan))
@@ -381,7 +390,7 @@ class Engine:
         if rebases and undone is not None:
             return self._undo_locked(lock, undone, rebases=True)
         rebased = plan_on_new_base(self.planner.plan, plan, self.settings.batch) if rebases else ()
-        if not isinstance(rebased, Planned):
+        if not isinstance(rebased, PlannedBatch):
             return refusal(ApplyReport, (*stale, *rebased))
         self._save(rebased.plan, origin=plan)
         return self.committing.commit_planned(lock, rebased, rebased=True)
@@ -404,14 +413,14 @@ class Engine:
         self.library.save(planned.plan, past.root, self._clock())
         return replace(as_apply_report(self.stored.report(planned.plan)), rebased=planned.rebased)
 
-    def _chosen(self, plan: Plan, request: PlanRef | PlanDocument) -> Chosen | Problems:
+    def _chosen(self, plan: Plan, request: PlanRef | PlanDocument) -> PlanSelection | Problems:
         """`plan`, or the plan of the edits of it that were accepted."""
         if request.accept is None:
-            return Chosen(plan)
+            return PlanSelection(plan)
         if undone_transaction(plan) is not None:
             return (UNDO_IS_WHOLE,)
         planned = plan_part(self.planner.plan, plan, request.accept, self.settings.batch)
-        if not isinstance(planned, Planned):
+        if not isinstance(planned, PlannedBatch):
             return planned
         self._save(planned.plan, origin=plan)
         return planned.chosen

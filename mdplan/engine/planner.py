@@ -6,11 +6,11 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.links import LinkIndex
 from mdplan.documents.snapshot import Documents
 from mdplan.planning.batch_build import build_files, plan_batch
-from mdplan.planning.build import Built, BuiltFile
-from mdplan.planning.links.derived_edits import derive
-from mdplan.planning.replan.plan_result import Planned
+from mdplan.planning.build import BuildResult, BuiltFile
+from mdplan.planning.links.derived_edits import derive_link_edits
+from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.progress import Tick, unheard
+from mdplan.progress import ProgressCallback, no_progress
 from mdplan.requests.batch import Batch
 from mdplan.requests.limits import Limits
 
@@ -33,7 +33,7 @@ class Planner:
         self._limits = limits
         self._linked_beside = linked_beside or (lambda file: LinkIndex.beside(file, documents))
 
-    def plan(self, batch: Batch, tick: Tick = unheard) -> Planned | Problems:
+    def plan(self, batch: Batch, tick: ProgressCallback = no_progress) -> PlannedBatch | Problems:
         """The plan of `batch`, or of the edits of it that are accepted; or all problems.
 
         `tick` hears of each file that was read, and then of each that was planned.
@@ -41,12 +41,12 @@ class Planner:
         file, count = batch.files[0].file, len(batch.files)
         planned = self._documents.with_timeout(
             file,
-            lambda: plan_batch(batch, lambda part: self._build(part, tick if part is batch else unheard)),
+            lambda: plan_batch(batch, lambda part: self._build(part, tick if part is batch else no_progress)),
             count,
         )
         return (planned,) if isinstance(planned, Diagnostic) else planned
 
-    def _build(self, batch: Batch, tick: Tick = unheard) -> Built | Problems:
+    def _build(self, batch: Batch, tick: ProgressCallback = no_progress) -> BuildResult | Problems:
         """Every file of `batch` decoded, parsed, resolved, checked, built and verified, and links derived."""
         total = 2 * len(batch.files)
         snapshot, problems = self._documents.snapshot(batch, lambda done, _: tick(done, total))
@@ -60,9 +60,9 @@ class Planner:
         if problems:
             return tuple(problems)
         linked = self._linked_beside(built_files[0].file)
-        made = derive(built_files, batch.update_references, linked)
-        made = self._documents.within_limits(made, self._limits) if isinstance(made, Built) else made
-        if isinstance(made, Built):
+        made = derive_link_edits(built_files, batch.update_references, linked)
+        made = self._documents.within_limits(made, self._limits) if isinstance(made, BuildResult) else made
+        if isinstance(made, BuildResult):
             self._prime_cache(made.files)
         return made
 

@@ -13,8 +13,8 @@ from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.lock import locked
 from mdplan.storage.journal.state_folder import has_journal
-from mdplan.storage.transaction.foreign import ForeignCommit, foreign_commits
-from mdplan.storage.transaction.recovery import Recovered, pending, recover
+from mdplan.storage.transaction.foreign import ForeignTransactionState, foreign_commits
+from mdplan.storage.transaction.recovery import RecoveryResult, pending, recover
 from mdplan.storage.workspace import Workspace
 
 FirstArgument = TypeVar("FirstArgument", bound=PlanReport | HistoryReport)
@@ -34,7 +34,7 @@ class Recovery:
         warnings = pending_transactions(self._workspace)
         return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
 
-    def recover_pending(self) -> list[Recovered]:
+    def recover_pending(self) -> list[RecoveryResult]:
         """Recover the roots in which a commit was cut off, as far as that needs no person.
 
         Raises `StorageRefused`, as `locked` does.
@@ -54,7 +54,7 @@ class Recovery:
         `keep` settles conflicts: the files as they are, or as they were before. Errors: those of recovery,
         RECOVERY_CONFLICT among them; those of locking.
         """
-        recovered: list[Recovered] = []
+        recovered: list[RecoveryResult] = []
         problems: list[Diagnostic] = []
         for root in self._workspace.roots:
             try:
@@ -87,7 +87,7 @@ class Recovery:
                 found += (_foreign_of(root, commit) for commit in foreign_commits(root))
         return tuple(found)
 
-    def _shown(self, recovered: Recovered) -> Recovered:
+    def _shown(self, recovered: RecoveryResult) -> RecoveryResult:
         """`recovered` without the names of files that `--allow` or `--deny` excludes."""
         return replace(
             recovered,
@@ -96,7 +96,7 @@ class Recovery:
         )
 
 
-def _foreign_of(root: Root, commit: ForeignCommit) -> ForeignTransaction:
+def _foreign_of(root: Root, commit: ForeignTransactionState) -> ForeignTransaction:
     files = (file for file in commit.files if root.scope.refusal(file.path, file.path) is None)
     return ForeignTransaction(
         transaction=commit.transaction,
@@ -105,7 +105,7 @@ def _foreign_of(root: Root, commit: ForeignCommit) -> ForeignTransaction:
     )
 
 
-def with_recovered(report: AnyApplied, recovered: Iterable[Recovered]) -> AnyApplied:
+def with_recovered(report: AnyApplied, recovered: Iterable[RecoveryResult]) -> AnyApplied:
     """`report` of a commit, with what recovery did before it."""
     did = [each for each in recovered if _did(each)]
     if not did:
@@ -126,12 +126,12 @@ def with_recovered(report: AnyApplied, recovered: Iterable[Recovered]) -> AnyApp
     )
 
 
-def _did(recovered: Recovered) -> bool:
+def _did(recovered: RecoveryResult) -> bool:
     """Whether anything was done."""
     return bool(recovered.rolled_back or recovered.finished or recovered.files)
 
 
-def _merged(recovered: Iterable[Recovered]) -> RecoveredTransactions:
+def _merged(recovered: Iterable[RecoveryResult]) -> RecoveredTransactions:
     each = list(recovered)
     return RecoveredTransactions(
         rolled_back=tuple(transaction for one in each for transaction in one.rolled_back),

@@ -27,9 +27,9 @@ from mdplan.storage.user.decisions import (
     UNDECIDED,
     Channel,
     Decision,
+    DecisionHistory,
+    DecisionRevoked,
     DecisionStore,
-    Revoked,
-    Standing,
     Verdict,
 )
 from mdplan.storage.user.origins import Origins
@@ -85,7 +85,7 @@ class OpenPlan:
     review: PlanReview
     state: ReviewState
     decision: Decision | None
-    standing: Standing
+    standing: DecisionHistory
     stale: Problems
     bases: Sequence[Source] | None
     without_text: Problems
@@ -306,7 +306,9 @@ class ReviewService:
             standing = store.standing(plan_id)
             if not standing.is_approved and (not decision.is_rejection or standing.used_by is None):
                 continue
-            event = Revoked(by=decision.decided_by, at=decision.decided_at, because_of=decision.plan_id)
+            event = DecisionRevoked(
+                by=decision.decided_by, at=decision.decided_at, because_of=decision.plan_id
+            )
             problems = decision_problems(store.add(plan_id, event, standing.version))
             if problems:
                 return problems
@@ -326,7 +328,7 @@ class ReviewService:
 class _DecisionState:
     """Decisions on one plan: its own `standing`, the `decision` in force, and whether it can be applied."""
 
-    standing: Standing
+    standing: DecisionHistory
     decision: Decision | None
     is_approved: bool
     is_rejected: bool
@@ -365,7 +367,7 @@ def _state(
     return ReviewState.APPROVED if decided.is_approved else ReviewState.PENDING
 
 
-def _approval_problem(standing: Standing, terms: DecisionTerms) -> Problems:
+def _approval_problem(standing: DecisionHistory, terms: DecisionTerms) -> Problems:
     """What keeps a plan from being approved. Errors: STALE_DECISION, PLAN_REJECTED."""
     if standing.version != terms.saw:
         return (STALE_DECISION,)

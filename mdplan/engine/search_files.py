@@ -8,7 +8,7 @@ from typing import Any, Final
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.pattern_problem import pattern_problem
-from mdplan.progress import Tick, unheard
+from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reading.search import Window, search_document
 from mdplan.reports.base import refusal
 from mdplan.reports.read import SearchedFile, SearchReport
@@ -23,7 +23,7 @@ _BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def search_files(
-    files: OutlinedFiles, request: SearchRequest | Mapping[str, Any], tick: Tick = unheard
+    files: OutlinedFiles, request: SearchRequest | Mapping[str, Any], tick: ProgressCallback = no_progress
 ) -> SearchReport:
     """Matches of a pattern in one file, or in those of a folder or glob; the totals are exact.
 
@@ -42,7 +42,7 @@ def _asked(data: Mapping[str, Any]) -> SearchRequest | Problems:
     return read_search_request(data)
 
 
-def _search(files: OutlinedFiles, request: SearchRequest, tick: Tick) -> SearchReport:
+def _search(files: OutlinedFiles, request: SearchRequest, tick: ProgressCallback) -> SearchReport:
     names = _searched(files, request)
     cursor = request.cursor or "0"
     skipped = int(cursor) if cursor.isascii() and cursor.isdecimal() else None

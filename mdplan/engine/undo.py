@@ -19,8 +19,8 @@ from mdplan.planning.replan.replay import (
 )
 from mdplan.planning.replan.undo import (
     UndoneFile,
-    carry_undone,
     not_undoable,
+    rebase_undone,
     undo_file,
     undo_plan,
     undone_transaction,
@@ -197,7 +197,7 @@ def _carried(undone: UndoneFile | Problems, now: FoundFile) -> UndoneFile | Prob
         return undone
     source = now.read()
     if source is not None and change.base_sha256 is not None and now.renamed_sha256 is None:
-        return carry_undone(undone, source)
+        return rebase_undone(undone, source)
     problem = stale_file(change, now)
     assert problem is not None, "it is not the base"
     return (problem,)

@@ -14,7 +14,7 @@ from mdplan.mcp.report_text import diff_uri
 from mdplan.mcp.requests import read_arguments
 from mdplan.mcp.result import answer, plan_answer, with_short_diff
 from mdplan.mcp.tool import ToolDefinition, ToolResult
-from mdplan.operations.base.operation import Wire
+from mdplan.operations.base.operation import WireModel
 from mdplan.reference.schema import Schema
 from mdplan.reports.base import refusal
 from mdplan.reports.history import HistoryReport, TransactionEntry
@@ -34,7 +34,7 @@ since; undo the undo to redo."""
 _FIELDS: Final = {"transaction": "ID, or its beginning.", "onStale": "rebase: go on if other lines changed."}
 
 
-class HistoryRequest(Wire):
+class HistoryRequest(WireModel):
     """Arguments of `md_history`."""
 
     action: Literal["list", "undo"] = Field(default="list", description="list or undo.")

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-from mdplan.progress import Tick, unheard
+from mdplan.progress import ProgressCallback, no_progress
 
-_LISTENER: Final[ContextVar[Tick]] = ContextVar("listener", default=unheard)
+_LISTENER: Final[ContextVar[ProgressCallback]] = ContextVar("listener", default=no_progress)
 
 
 def report_progress(done: int, total: int | None) -> None:
@@ -16,7 +16,7 @@ def report_progress(done: int, total: int | None) -> None:
 
 
 @contextmanager
-def progress_listener(listener: Tick) -> Iterator[None]:
+def progress_listener(listener: ProgressCallback) -> Iterator[None]:
     """Within the block, what this thread says is told to `listener`."""
     token = _LISTENER.set(listener)
     try:

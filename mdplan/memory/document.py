@@ -13,7 +13,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.memory.front_matter import FrontMatter
 from mdplan.memory.planning import RequestedFile, plan_in_memory
 from mdplan.memory.section import DocumentSection
-from mdplan.planning.replan.plan_result import Planned
+from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.reading.open_document import decode_document
 from mdplan.reading.read import read_target
 from mdplan.reading.search import Window, search_document
@@ -218,14 +218,14 @@ class Document:
         operation on files.
         """
         planned = self._plan(edits, options)
-        if not isinstance(planned, Planned):
+        if not isinstance(planned, PlannedBatch):
             return refusal(DocumentReport, planned)
         return DocumentReport(ok=True, **planned.report_fields())
 
     def apply(self, edits: Sequence[AnyEdit] = (), **options: Any) -> "DocumentReport":  # noqa: ANN401
         """The same, with the result: `report.text`, and `report.document` to go on with."""
         planned = self._plan(edits, options)
-        if not isinstance(planned, Planned):
+        if not isinstance(planned, PlannedBatch):
             return refusal(DocumentReport, planned)
         result = Document.__new__(Document)
         result._outline = planned.files[0].result  # noqa: SLF001 (its own class)
@@ -240,7 +240,9 @@ class Document:
         count = len(self._outline.headings)
         return f"<Document: {self.name}, {len(self.data)} bytes, {count} section{'s' if count != 1 else ''}>"
 
-    def _plan(self, edits: Sequence[AnyEdit], options: Mapping[str, Any]) -> Planned | tuple[Diagnostic, ...]:
+    def _plan(
+        self, edits: Sequence[AnyEdit], options: Mapping[str, Any]
+    ) -> PlannedBatch | tuple[Diagnostic, ...]:
         # Whoever has the document has seen it: the edits are of this very text.
         given = {
             **self._requested.fields(),

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.links.link_target import Held
+from mdplan.markdown.links.link_target import TargetKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.batch_build import build_files, plan_batch
-from mdplan.planning.build import Built, BuiltFile
-from mdplan.planning.links.derived_edits import derive
-from mdplan.planning.replan.plan_result import Planned
+from mdplan.planning.build import BuildResult, BuiltFile
+from mdplan.planning.links.derived_edits import derive_link_edits
+from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.requests.batch import Batch
 
@@ -29,7 +29,7 @@ class RequestedFile:
         return {name: value for name, value in given.items() if value is not None}
 
 
-def plan_in_memory(batch: Batch, outline: Outline) -> Planned | Problems:
+def plan_in_memory(batch: Batch, outline: Outline) -> PlannedBatch | Problems:
     """The plan of `batch`, whose one file is the document `outline`.
 
     Errors: those of planning; INVALID_ARGUMENT for edits that need files.
@@ -44,7 +44,7 @@ def plan_in_memory(batch: Batch, outline: Outline) -> Planned | Problems:
     return needs_files or plan_batch(batch, lambda part: _build(part, outline))
 
 
-def _build(batch: Batch, outline: Outline) -> Built | Problems:
+def _build(batch: Batch, outline: Outline) -> BuildResult | Problems:
     requested = batch.files[0]
     file = SnapshotFile(
         path=requested.file, relative=requested.file, requested=requested, outline=outline, first_edit=0
@@ -56,7 +56,7 @@ def _build(batch: Batch, outline: Outline) -> Built | Problems:
             built.append(each)
         else:
             problems += each
-    return tuple(problems) or derive(built, batch.update_references, _NoOtherFiles(requested.file))
+    return tuple(problems) or derive_link_edits(built, batch.update_references, _NoOtherFiles(requested.file))
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class _NoOtherFiles:
 
     name: str
 
-    def at(self, path: str) -> Held:
-        return Held.FILE if path == self.name else Held.OTHER
+    def at(self, path: str) -> TargetKind:
+        return TargetKind.FILE if path == self.name else TargetKind.OTHER
 
     def pages(self, key: str) -> Sequence[str]:
         del key

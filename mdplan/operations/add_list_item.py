@@ -10,7 +10,7 @@ from mdplan.markdown.edits.item_text import ItemText, read_item
 from mdplan.markdown.edits.list_edits import ItemInsertion, insert_item, nest_item
 from mdplan.markdown.elements.lists import MarkdownList, PlacedItem
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.list import ItemOperation, Scope
+from mdplan.operations.base.list import ItemOperation, ListScope
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.span import Span
 
@@ -91,7 +91,7 @@ class AddListItem(ItemOperation):
         part = ("list item", place.listing.block.span.start, place.listing.block.depth, item.rendered)
         return self._resolution(outline, scope, inserted, part if self.unique and item.text else ())
 
-    def _place(self, outline: Outline, scope: Scope) -> "_Place | PlacedItem | Diagnostic":
+    def _place(self, outline: Outline, scope: ListScope) -> "_Place | PlacedItem | Diagnostic":
         """Where the item goes; the item that gets a list of its own, if it has none."""
         for where, text in (("after", self.after), ("before", self.before), ("under", self.under)):
             if text is None:
@@ -120,7 +120,7 @@ class AddListItem(ItemOperation):
     def _resolution(
         self,
         outline: Outline,
-        scope: Scope,
+        scope: ListScope,
         inserted: ItemInsertion | Diagnostic,
         part: tuple[int | str, ...],
     ) -> Resolution | Problems:

@@ -7,9 +7,9 @@ from pydantic import Field
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.edits.front_matter_problems import null_in_toml
-from mdplan.markdown.front_matter.change import GONE, Key, KeyChange, value_at
+from mdplan.markdown.front_matter.change import REMOVED, Key, KeyChange, value_at
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.front_matter import Block, FrontMatterCreator
+from mdplan.operations.base.front_matter import FrontMatterBlock, FrontMatterCreator
 from mdplan.operations.base.front_matter_list import FrontMatterListOperation, holds
 from mdplan.operations.base.operation import Resolution
 
@@ -57,9 +57,9 @@ class AddToFrontMatterList(FrontMatterCreator, FrontMatterListOperation):
         changes = [KeyChange(key, items)] if len(items) > len(found) else []
         return self.resolution(outline, block, [key], changes)
 
-    def _list_of(self, outline: Outline, block: Block, key: Key) -> list[Any] | Diagnostic:
+    def _list_of(self, outline: Outline, block: FrontMatterBlock, key: Key) -> list[Any] | Diagnostic:
         """The list; an empty one where it may be created."""
-        is_missing = value_at(block.content.values, key) in (None, GONE)
+        is_missing = value_at(block.content.values, key) in (None, REMOVED)
         found = [] if is_missing and self.create_if_missing else self.list_at(outline, block, key)
         if isinstance(found, Diagnostic) and is_missing:
             return replace(found, hint=f'`"createIfMissing": true` would make the list; {found.hint}')

@@ -12,7 +12,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.expected_text import with_nearest_lines
 from mdplan.operations.base.operation import Claim, Operation, Resolution
-from mdplan.text.diff.hunk_places import HunkPlaces, Misplaced, PlacedHunk
+from mdplan.text.diff.hunk_places import HunkPlaces, MisplacedHunk, PlacedHunk
 from mdplan.text.diff.unified_diff import DiffHunk, DiffLine, FileDiff, NotADiff, read_diff
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
@@ -57,7 +57,7 @@ class ApplyDiff(Operation):
             return (file,)
         hunks = [_without_bom(hunk) if outline.source.bom else hunk for hunk in file.hunks]
         found = HunkPlaces(outline.source.text, outline.source.lines, outline.view).place(hunks)
-        misplaced = [each for each in found if isinstance(each, Misplaced)]
+        misplaced = [each for each in found if isinstance(each, MisplacedHunk)]
         if misplaced:
             problems = tuple(_problem(outline, each) for each in misplaced[:MOST_PROBLEMS])
             return problems if len(misplaced) <= MOST_PROBLEMS else (*problems, AND_MORE)
@@ -165,7 +165,7 @@ def _claim(outline: Outline, span: Span) -> Claim:
     return Claim(span=span, owner=_section(outline, span).index)
 
 
-def _problem(outline: Outline, found: Misplaced) -> Diagnostic:
+def _problem(outline: Outline, found: MisplacedHunk) -> Diagnostic:
     """DIFF_DOES_NOT_APPLY for one hunk."""
     view, lines, hunk = outline.view, outline.source.lines, found.hunk
     stated = None
@@ -182,7 +182,7 @@ def _problem(outline: Outline, found: Misplaced) -> Diagnostic:
     return problem if why or not hunk.old.strip() else with_nearest_lines(outline, problem, hunk.old, stated)
 
 
-def _why(outline: Outline, found: Misplaced) -> tuple[str, str] | None:
+def _why(outline: Outline, found: MisplacedHunk) -> tuple[str, str] | None:
     """What is known of a hunk that does not apply, and what to do about it; None where lines differ."""
     view, lines = outline.view, outline.source.lines
     at = [found.applied_at] if found.applied_at is not None else found.places

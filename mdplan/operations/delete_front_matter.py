@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.front_matter_problems import key_not_found, no_block
-from mdplan.markdown.front_matter.change import GONE, KeyChange, value_at
+from mdplan.markdown.front_matter.change import REMOVED, KeyChange, value_at
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.front_matter import PART, FrontMatterOperation
 from mdplan.operations.base.operation import Claim, FrontMatterChanges, Resolution
@@ -50,9 +50,9 @@ class DeleteFrontMatter(FrontMatterOperation):
         key = self.find(outline, block, self.key)
         if isinstance(key, Diagnostic):
             return (key,)
-        if value_at(block.content.values, key) is GONE:
+        if value_at(block.content.values, key) is REMOVED:
             return (key_not_found(block.content, key),)
-        return self.resolution(outline, block, [key], [KeyChange(key, GONE)])
+        return self.resolution(outline, block, [key], [KeyChange(key, REMOVED)])
 
     def _without_block(self, outline: Outline) -> Resolution | Problems:
         if outline.front_matter is None:

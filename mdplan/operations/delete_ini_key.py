@@ -31,12 +31,12 @@ class DeleteIniKey(IniKeyOperation):
         key = self.find_key(ini)
         if isinstance(key, Diagnostic):
             return (key,)
-        problems = tuple(self.if_other(ini, key))
+        problems = tuple(self.other_value_problem(ini, key))
         if problems:
             return problems
         span = ini.source.lines.span(key.first_line, key.last_line)
         return Resolution(
             claims=(Claim(span=span, owner=0, part=(key.section, key.index)),),
             edits=delete_key(ini, key),
-            is_evidence=self.is_pinned(ini, key, takes_lines=True),
+            is_evidence=self.has_precondition(ini, key, takes_lines=True),
         )

@@ -8,7 +8,7 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.operation import Resolution
-from mdplan.operations.base.payload import PayloadOperation, SectionPosition, place_beside
+from mdplan.operations.base.payload import PayloadOperation, SectionPosition, place_next_to
 
 
 class InsertSection(PayloadOperation):
@@ -45,7 +45,7 @@ class InsertSection(PayloadOperation):
             problems.append(_BESIDE_ROOT)
         if problems or isinstance(section, Diagnostic) or isinstance(payload, Diagnostic):
             return tuple(problems)
-        place = place_beside(outline, section, self.position)
+        place = place_next_to(outline, section, self.position)
         fitted = self.fitted(payload, place.level)
         return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, section)
 

@@ -12,7 +12,7 @@ from mdplan.markdown.outline.heading_path import find_by_id, find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.operation import BlockInsertion, Claim, Resolution, SectionHash
-from mdplan.operations.base.payload import LevelFitting, SectionPosition, place_beside
+from mdplan.operations.base.payload import LevelFitting, SectionPosition, place_next_to
 from mdplan.text.span import Span
 
 
@@ -88,7 +88,7 @@ class MoveSection(LevelFitting):
         wrong = self._wrong_place(outline, section, to)
         if wrong:
             return (wrong,)
-        place = place_beside(outline, to, self._position)
+        place = place_next_to(outline, to, self._position)
         text = Span(section.span.start, end_of_subtree(outline, section))
         fitted = self.fitted(read_payload(outline.text_of(text)), place.level)
         if not isinstance(fitted, Payload):
@@ -132,7 +132,7 @@ class MoveSection(LevelFitting):
         if isinstance(to, Diagnostic):
             return (to,)
         wrong = _no_section_there(to, self._position)
-        place = place_beside(outline, to, self._position)
+        place = place_next_to(outline, to, self._position)
         fitted = self.fitted(exported, place.level)
         if wrong is not None or not isinstance(fitted, Payload):
             return tuple(each for each in (wrong, fitted) if isinstance(each, Diagnostic))
@@ -151,7 +151,7 @@ class MoveSection(LevelFitting):
         """The same of the destination."""
         to = resolution.destination
         is_counted = self.to_section_id is not None and to is not None and to.repeats > 1
-        return is_counted or super().needs_pin(resolution)
+        return is_counted or super().needs_precondition(resolution)
 
     def _find_destination(self, outline: Outline) -> Section | Diagnostic:
         if self.to_section_id is not None:

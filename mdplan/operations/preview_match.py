@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from mdplan.diagnostics import Problems
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.match import MatchOperation, Selection
+from mdplan.operations.base.match import MatchOperation, MatchSelection
 from mdplan.operations.base.operation import Resolution
 
 
@@ -23,7 +23,7 @@ class PreviewMatch(MatchOperation):
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """No edit. Errors: those of `replace_match` but for its replacement."""
         selection = self.find(outline)
-        if not isinstance(selection, Selection):
+        if not isinstance(selection, MatchSelection):
             return selection
         return Resolution(
             claims=(),

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.ini import IniOperation, if_fault, ini_of
+from mdplan.operations.base.ini import IniOperation, fault_problem, ini_of
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.plaintext.ini_edits import add_section, replace_body
 from mdplan.plaintext.ini_names import section_fault
@@ -79,10 +79,10 @@ class ReplaceIniSection(IniOperation):
     ) -> Iterator[Diagnostic]:
         match place:
             case IniSection():
-                yield from self.if_changed(ini, place)
+                yield from self.changed_problem(ini, place)
                 yield from _if_swallows(ini, place, payload)
             case str():
-                yield from if_fault("section", section_fault(place))
+                yield from fault_problem("section", section_fault(place))
             case Diagnostic():
                 yield place
 

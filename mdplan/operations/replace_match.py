@@ -7,7 +7,7 @@ from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.match import MatchOperation, Selection
+from mdplan.operations.base.match import MatchOperation, MatchSelection
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import to_lf, with_line_ends
@@ -63,10 +63,10 @@ class ReplaceMatch(MatchOperation):
         """
         selection = self.find(outline)
         group = self.compiled().unknown_group(self.replacement)
-        problems = selection if not isinstance(selection, Selection) else ()
+        problems = selection if not isinstance(selection, MatchSelection) else ()
         if group is not None:
             problems += (_unknown_group(group),)
-        if problems or not isinstance(selection, Selection):
+        if problems or not isinstance(selection, MatchSelection):
             return problems
         edits = self._edits(outline, selection)
         if isinstance(edits, Diagnostic):
@@ -83,7 +83,7 @@ class ReplaceMatch(MatchOperation):
             is_evidence=self.is_evidence,
         )
 
-    def _edits(self, outline: Outline, selection: Selection) -> tuple[TextEdit, ...] | Diagnostic:
+    def _edits(self, outline: Outline, selection: MatchSelection) -> tuple[TextEdit, ...] | Diagnostic:
         expand = self.compiled().expander(to_lf(self.replacement))
         edits: list[TextEdit] = []
         # A short pattern and replacement can stand for any amount of text.

@@ -10,7 +10,7 @@ from mdplan.markdown.edits.front_matter_problems import null_in_toml
 from mdplan.markdown.front_matter.change import Key, KeyChange, is_same, value_at
 from mdplan.markdown.front_matter.values import dated
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.front_matter import Block, FrontMatterCreator, checked
+from mdplan.operations.base.front_matter import FrontMatterBlock, FrontMatterCreator, checked
 from mdplan.operations.base.operation import Resolution
 
 
@@ -102,11 +102,11 @@ class SetFrontMatter(FrontMatterCreator):
         return self.resolution(outline, block, keys, changes)
 
 
-def _in_place_of(block: Block, key: Key, value: object) -> object:
+def _in_place_of(block: FrontMatterBlock, key: Key, value: object) -> object:
     """`value`, or the date that it reads as, where it takes the place of one."""
     return dated(block.content.format, value, value_at(block.content.values, key))
 
 
-def _says_already(block: Block, key: Key, value: object) -> bool:
+def _says_already(block: FrontMatterBlock, key: Key, value: object) -> bool:
     old, new = value_at(block.content.values, key), _in_place_of(block, key, value)
     return is_same(old, getattr(new, "value", new))

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.ini import IniKeyOperation, if_fault, ini_of
+from mdplan.operations.base.ini import IniKeyOperation, fault_problem, ini_of
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.plaintext.ini_edits import add_key, add_section, new_key_line, set_value
 from mdplan.plaintext.ini_names import key_fault, section_fault, value_fault
@@ -44,7 +44,7 @@ class SetIniKey(IniKeyOperation):
         """
         ini = ini_of(outline)
         place = self._place(ini)
-        problems = (*if_fault("value", value_fault(self.value)), *self._problems(ini, place))
+        problems = (*fault_problem("value", value_fault(self.value)), *self._problems(ini, place))
         if isinstance(place, Diagnostic) or problems:
             return problems
         return self._resolution(ini, place)
@@ -60,15 +60,15 @@ class SetIniKey(IniKeyOperation):
     ) -> Iterator[Diagnostic]:
         match place:
             case IniKey():
-                yield from self.if_other(ini, place)
-                yield from if_fault("key", key_fault(place.name) if place.name[0] == "[" else None)
+                yield from self.other_value_problem(ini, place)
+                yield from fault_problem("key", key_fault(place.name) if place.name[0] == "[" else None)
                 yield from _if_unclear(ini, place, self.value)
             case IniSection():
-                yield from if_fault("key", key_fault(self.key))
-                yield from self.if_changed(ini, place)
+                yield from fault_problem("key", key_fault(self.key))
+                yield from self.changed_problem(ini, place)
             case str():
-                yield from if_fault("key", key_fault(self.key))
-                yield from if_fault("section", section_fault(place))
+                yield from fault_problem("key", key_fault(self.key))
+                yield from fault_problem("section", section_fault(place))
             case Diagnostic():
                 yield place
 
@@ -79,7 +79,7 @@ class SetIniKey(IniKeyOperation):
                 return Resolution(
                     claims=(Claim(span=span, owner=0, part=(place.section, place.index)),),
                     edits=() if place.value == self.value else set_value(ini, place, self.value),
-                    is_evidence=self.is_pinned(ini, place, takes_lines=len(place.lines) > 1),
+                    is_evidence=self.has_precondition(ini, place, takes_lines=len(place.lines) > 1),
                 )
             case IniSection():
                 edit = add_key(ini, place, self.key, self.value)

@@ -30,7 +30,7 @@ class UpdateToc(Operation):
     """
 
     example: ClassVar[dict[str, object]] = {"op": "update_toc", "maxLevel": 3}
-    is_late: ClassVar = True
+    has_second_pass: ClassVar = True
 
     op: Literal["update_toc"]
     region: str = Field(default="toc", description="NAME of the marker comments.")

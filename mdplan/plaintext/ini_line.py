@@ -39,7 +39,7 @@ class IniLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
+class IniAssignment:
     """A key and its value. `separator` is the sign with the white space around it; None without one."""
 
     name: Span
@@ -67,18 +67,18 @@ def header_name(text: str) -> str | None:
     return header[1] if header else None
 
 
-def read_assignment(text: str, start: int) -> Assignment | None:
+def read_assignment(text: str, start: int) -> IniAssignment | None:
     """The key and value in `text`, which starts at the offset `start`; None where the name is missing."""
     sign = _SEPARATOR.search(text)
     if sign is None:
         end = start + len(text)
-        return Assignment(name=Span(start, end), separator=None, value=Span(end, end))
+        return IniAssignment(name=Span(start, end), separator=None, value=Span(end, end))
     name = text[: sign.start()].rstrip()
     if not name:
         return None
     value = text[sign.end() :].lstrip()
     value_start = start + len(text) - len(value)
-    return Assignment(
+    return IniAssignment(
         name=Span(start, start + len(name)),
         separator=Span(start + len(name), value_start),
         value=Span(value_start, start + len(text)),

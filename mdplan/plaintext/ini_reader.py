@@ -7,7 +7,7 @@ indented deeper than the key before it continues the value, behind blank lines a
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from mdplan.plaintext.ini_line import Assignment, IniLine, header_name, read_assignment, read_line
+from mdplan.plaintext.ini_line import IniAssignment, IniLine, header_name, read_assignment, read_line
 from mdplan.plaintext.ini_section import IniKey, IniSection
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
@@ -48,7 +48,7 @@ class _KeyDraft:
     """A key whose last line is not known yet. `blanks` are blank lines that may turn out to be its own."""
 
     name: str
-    assignment: Assignment
+    assignment: IniAssignment
     line: IniLine
     lines: list[int]
     parts: list[str]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mdplan.plaintext.ini_line import Assignment
+from mdplan.plaintext.ini_line import IniAssignment
 from mdplan.text.span import Span
 
 
@@ -19,7 +19,7 @@ class IniKey:
     index: int
     section: int
     name: str
-    assignment: Assignment
+    assignment: IniAssignment
     indent: int
     lines: tuple[int, ...]
     value: str | None

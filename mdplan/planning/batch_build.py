@@ -3,39 +3,39 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.planning.build import Built, BuiltFile, build_file
+from mdplan.planning.build import BuildResult, BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
-from mdplan.planning.cross_file_moves import find_arrivals, refuse_in_sequence
-from mdplan.planning.replan.plan_result import Chosen, Planned
+from mdplan.planning.cross_file_moves import find_cross_file_moves, refuse_in_sequence
+from mdplan.planning.replan.plan_result import PlannedBatch, PlanSelection
 from mdplan.planning.replan.subset import accepted_batch, needs_rejected
 from mdplan.planning.resolve import ResolvedEdit, has_run_long, resolve_edits
 from mdplan.planning.results.summary import plan_of
-from mdplan.planning.sequence.second_pass import with_late_edits
+from mdplan.planning.sequence.second_pass import with_second_pass
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify, verify_paths
 from mdplan.requests.batch import Batch
 
 
-def plan_batch(batch: Batch, build: Callable[[Batch], Built | Problems]) -> Planned | Problems:
+def plan_batch(batch: Batch, build: Callable[[Batch], BuildResult | Problems]) -> PlannedBatch | Problems:
     """The plan of `batch`, or of the edits of it that are accepted; or all problems of either.
 
     `build` makes the files of a batch.
     """
     built = build(batch)
-    if not isinstance(built, Built):
+    if not isinstance(built, BuildResult):
         return built
     if batch.accept is None:
-        return Planned(Chosen(plan_of(built, batch)), built.files)
+        return PlannedBatch(PlanSelection(plan_of(built, batch)), built.files)
     chosen_batch = accepted_batch(batch)
     if isinstance(chosen_batch, Diagnostic):
         return (chosen_batch,)
     chosen = build(chosen_batch)
     problems = needs_rejected(batch, built, chosen)
-    if problems or not isinstance(chosen, Built):
+    if problems or not isinstance(chosen, BuildResult):
         return problems
     accepted = tuple(sorted(set(batch.accept)))
     rejected = tuple(sorted(set(range(batch.edit_count)) - set(accepted)))
-    return Planned(Chosen(plan_of(chosen, chosen_batch), accepted, rejected), chosen.files)
+    return PlannedBatch(PlanSelection(plan_of(chosen, chosen_batch), accepted, rejected), chosen.files)
 
 
 def build_files(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[BuiltFile | Problems]:
@@ -51,14 +51,14 @@ def _at_once(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[BuiltFi
         if has_run_long(resolved[file.path][1]):
             yield resolved[file.path][1]
             return
-    arrivals = find_arrivals(snapshot, {path: edits for path, (edits, _) in resolved.items()})
+    arrivals = find_cross_file_moves(snapshot, {path: edits for path, (edits, _) in resolved.items()})
     yield arrivals.problems
     for file in snapshot:
         edits, problems = resolved[file.path]
         arriving = arrivals.by_file.get(file.path, ())
         problems += find_conflicts(file, [*edits, *arriving])
         built = problems or build_file(file, edits, arriving)
-        built = with_late_edits(built) if isinstance(built, BuiltFile) else built
+        built = with_second_pass(built) if isinstance(built, BuiltFile) else built
         yield (verify(built, batch) or built) if isinstance(built, BuiltFile) else built
 
 
@@ -68,5 +68,5 @@ def _in_sequence(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[Bui
 
     for file in snapshot:
         built = refuse_in_sequence(file) or build_in_sequence(file, batch)
-        built = with_late_edits(built) if isinstance(built, BuiltFile) else built
+        built = with_second_pass(built) if isinstance(built, BuiltFile) else built
         yield (verify_paths(built, batch) or built) if isinstance(built, BuiltFile) else built

@@ -71,7 +71,7 @@ class BuiltFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuildResult:
     """The files of a batch, then those that the engine changes besides; and warnings about other files."""
 
     files: Sequence[BuiltFile]

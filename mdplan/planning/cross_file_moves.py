@@ -17,16 +17,16 @@ from mdplan.text.document_format import DocumentFormat
 
 
 @dataclass(frozen=True, slots=True)
-class Arrivals:
+class CrossFileMoves:
     """By the path of a file, the edits of other files that write into it; and what is wrong with some."""
 
     by_file: Mapping[str, Sequence[ResolvedEdit]] = field(default_factory=dict)
     problems: Problems = ()
 
 
-def find_arrivals(
+def find_cross_file_moves(
     snapshot: Sequence[SnapshotFile], resolved: Mapping[str, Sequence[ResolvedEdit]]
-) -> Arrivals:
+) -> CrossFileMoves:
     """What the edits `resolved`, by the path of their file, do in other files of `snapshot`.
 
     Errors: INVALID_ARGUMENT for a file that no section can move to, STALE_BASE, PRECONDITION_REQUIRED, those
@@ -46,7 +46,7 @@ def find_arrivals(
                 by_file.setdefault(there.path, []).append(outcome)
             else:
                 problems += (problem.at(file=there.path, edit_index=item.index) for problem in outcome)
-    return Arrivals(by_file, tuple(problems))
+    return CrossFileMoves(by_file, tuple(problems))
 
 
 def refuse_in_sequence(file: SnapshotFile) -> Problems:
@@ -92,11 +92,15 @@ def _arrival(
     had = known.of(there) if used else {}
     missing = [found for label, found in used.items() if label not in had and not _moves(found, item)]
     text = "\n".join([exported.text, *([""] if missing else []), *(found.text for found in missing)])
-    outcome = item.operation.resolve_there(there.outline, read_payload(text) if missing else exported)
+    outcome = item.operation.resolve_in_target(there.outline, read_payload(text) if missing else exported)
     if not isinstance(outcome, Resolution):
         return outcome
-    is_pinned = there.requested.base_sha256 is not None or item.operation.other_base_sha256 is not None
-    if not is_pinned and isinstance(item.operation, SectionTargeted) and item.operation.needs_pin(outcome):
+    has_precondition = there.requested.base_sha256 is not None or item.operation.other_base_sha256 is not None
+    if (
+        not has_precondition
+        and isinstance(item.operation, SectionTargeted)
+        and item.operation.needs_precondition(outcome)
+    ):
         return (
             Diagnostic(
                 code=Code.PRECONDITION_REQUIRED,

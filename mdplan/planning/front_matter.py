@@ -71,7 +71,7 @@ def _fails(outline: Outline, asked: Sequence[ResolvedEdit]) -> int:
 def _parts(outline: Outline, asked: Sequence[ResolvedEdit]) -> list[Part]:
     """Raises `FrontMatterError` where the changes cannot be made, or not be proven."""
     # They load YAML, and few batches change front matter.
-    from mdplan.markdown.front_matter.edits import block_edits, new_block, prove
+    from mdplan.markdown.front_matter.edits import block_edits, new_block, verify_round_trip
     from mdplan.markdown.front_matter.values import FrontMatterContent
 
     changes = [change for item in asked for change in _changes_of(item)]
@@ -91,7 +91,7 @@ def _parts(outline: Outline, asked: Sequence[ResolvedEdit]) -> list[Part]:
     edits = EditList.of(splice.edit for splice in splices)
     if not isinstance(edits, EditList):
         raise FrontMatterError("two of the changes want the same text")
-    prove(outline.source.text, outline.front_matter, content, edits, changes)
+    verify_round_trip(outline.source.text, outline.front_matter, content, edits, changes)
     return [_part(splice, owners) for splice in splices]
 
 

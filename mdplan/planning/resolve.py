@@ -86,7 +86,7 @@ def _resolve(operation: Operation, file: SnapshotFile) -> Resolution | Problems:
     if other_format is not None:
         return (other_format,)
     outcome = operation.resolve(file.outline)
-    if isinstance(outcome, Resolution) and _lacks_pin(operation, outcome, file):
+    if isinstance(outcome, Resolution) and _lacks_precondition(operation, outcome, file):
         return (
             Diagnostic(
                 code=Code.PRECONDITION_REQUIRED,
@@ -118,9 +118,9 @@ _NAMES: Final = {
 }
 
 
-def _lacks_pin(operation: Operation, resolution: Resolution, file: SnapshotFile) -> bool:
+def _lacks_precondition(operation: Operation, resolution: Resolution, file: SnapshotFile) -> bool:
     return (
         isinstance(operation, SectionTargeted)
         and file.requested.base_sha256 is None
-        and operation.needs_pin(resolution)
+        and operation.needs_precondition(resolution)
     )

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from mdplan.markdown.links.destinations import Destination, Form, destinations
-from mdplan.markdown.links.link_target import FileTree, Held, find_target, has_anchor
+from mdplan.markdown.links.destinations import Destination, DestinationForm, destinations
+from mdplan.markdown.links.link_target import FileTree, TargetKind, find_target, has_anchor
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.broken_links import FindBroken, broken_in_document
 from mdplan.reading.shown import shown
@@ -39,9 +39,9 @@ def _resolves(tree: FileTree, anchors: Anchors, path: str, destination: Destinat
     if destination.is_shown or destination.is_from_root:
         return True
     target = find_target(tree, path, destination)
-    if target is None or target.held is Held.OTHER:
+    if target is None or target.kind is TargetKind.OTHER:
         return True
-    if target.held is Held.NOTHING:
-        return destination.form is Form.WIKI
+    if target.kind is TargetKind.NOTHING:
+        return destination.form is DestinationForm.WIKI
     known = anchors(target.path) if destination.fragment is not None else None
     return known is None or has_anchor(destination, known)

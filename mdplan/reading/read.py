@@ -8,7 +8,7 @@ from typing import Final
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks.blocks import BlockKind
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.read_place import Place, find_place
+from mdplan.reading.read_place import ReadLocation, find_place
 from mdplan.reading.shown import shown, shown_names
 from mdplan.reports.read import OutlineRow, ReadResult
 from mdplan.requests.read import ReadTarget
@@ -68,7 +68,7 @@ def read_target(
     )
 
 
-def _hash(outline: Outline, place: Place) -> str | None:
+def _hash(outline: Outline, place: ReadLocation) -> str | None:
     if place.section is None or place.section.nested:
         return None
     if place.own_body:
@@ -96,7 +96,7 @@ def _cursor(outline: Outline, offset: int) -> str:
     return f"{line}{inside}-{outline.source.sha256[:_BASE_DIGITS]}"
 
 
-def _start(outline: Outline, place: Place, whole: Span, cursor: str | None) -> _Start | Diagnostic:
+def _start(outline: Outline, place: ReadLocation, whole: Span, cursor: str | None) -> _Start | Diagnostic:
     if cursor is None:
         return _Start(place.first, whole.start)
     found = _CURSOR.fullmatch(cursor)

@@ -20,7 +20,7 @@ _MOST_LISTED: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ReadLocation:
     """Whole lines `first` to `last` (1-based, inclusive; `last` is ``first - 1`` where there is none).
 
     `section` is the one that was asked for, and `own_body` whether only that part of it.
@@ -34,7 +34,7 @@ class Place:
     match_line: int | None = None
 
 
-def find_place(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+def find_place(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     """Lines of `target`.
 
     Errors: those of finding a section; ANCHOR_NOT_FOUND, CODE_BLOCK_NOT_FOUND, REGION_NOT_FOUND,
@@ -44,7 +44,7 @@ def find_place(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
         return _behind_anchor(outline, target)
     if target.names_section:
         return _section(outline, target)
-    finders: tuple[tuple[object, Callable[[Outline, ReadTarget], Place | Diagnostic]], ...] = (
+    finders: tuple[tuple[object, Callable[[Outline, ReadTarget], ReadLocation | Diagnostic]], ...] = (
         (target.lines, _lines),
         (target.code_block, _code_block),
         (target.region, _region),
@@ -56,10 +56,10 @@ def find_place(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
     for given, find in finders:
         if given is not None:
             return find(outline, target)
-    return Place(first=1, last=outline.source.lines.count)
+    return ReadLocation(first=1, last=outline.source.lines.count)
 
 
-def _section(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+def _section(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     if target.section_id is not None:
         section = find_by_id(outline, target.section_id)
     else:
@@ -68,24 +68,26 @@ def _section(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
     return section if isinstance(section, Diagnostic) else _of_section(outline, section, target)
 
 
-def _of_section(outline: Outline, section: Section, target: ReadTarget) -> Place:
+def _of_section(outline: Outline, section: Section, target: ReadTarget) -> ReadLocation:
     """The whole section, or its heading and own body; of a nested heading its own lines."""
     if section.is_root:
         return _covering(outline, section.body, section, own_body=True)
     if section.nested or target.subsections:
-        return Place(first=section.first_line, last=section.last_line, section=section)
+        return ReadLocation(first=section.first_line, last=section.last_line, section=section)
     own = Span(section.span.start, section.body.end)
     return _covering(outline, own, section, own_body=True)
 
 
-def _covering(outline: Outline, span: Span, section: Section | None, *, own_body: bool = False) -> Place:
+def _covering(
+    outline: Outline, span: Span, section: Section | None, *, own_body: bool = False
+) -> ReadLocation:
     lines = outline.source.lines
     first = lines.line_at(span.start)
     last = lines.line_at(span.end - 1) if len(span) else first - 1
-    return Place(first=first, last=last, section=section, own_body=own_body)
+    return ReadLocation(first=first, last=last, section=section, own_body=own_body)
 
 
-def _behind_anchor(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+def _behind_anchor(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     """The section of a heading's anchor; behind another anchor the lines to the next heading (DESIGN 15)."""
     section = find_by_anchor(outline, target.anchor or "")
     if not isinstance(section, Diagnostic):
@@ -96,18 +98,18 @@ def _behind_anchor(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
         return section
     around = outline.section_at(outline.source.lines.start(line))
     body_end = outline.source.lines.line_at(max(around.body.end - 1, around.body.start))
-    return Place(first=line, last=max(body_end, line))
+    return ReadLocation(first=line, last=max(body_end, line))
 
 
-def _lines(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+def _lines(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     assert target.lines is not None
     count = outline.source.lines.count
     if target.lines.start > count:
         return _out_of_bounds(target.lines.start, count)
-    return Place(first=target.lines.start, last=min(target.lines.end, count))
+    return ReadLocation(first=target.lines.start, last=min(target.lines.end, count))
 
 
-def _code_block(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+def _code_block(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     """Lines between the fences."""
     wanted = target.code_block
     assert wanted is not None
@@ -135,14 +137,16 @@ def _code_block(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
         and closing.startswith(block.markup)
         and not closing.strip(block.markup[:1])
     )
-    return Place(first=block.first_line + 1, last=block.last_line - is_closed, language=found[0].language)
+    return ReadLocation(
+        first=block.first_line + 1, last=block.last_line - is_closed, language=found[0].language
+    )
 
 
 def _has_language(language: str | None, wanted: str | None) -> bool:
     return wanted is not None and language == wanted
 
 
-def _region(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+def _region(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     """Lines between the two markers."""
     regions = find_regions(outline)
     found = regions.by_name.get(target.region or "", ())
@@ -153,10 +157,10 @@ def _region(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
             message=f"{'several' if found else 'no'} regions have that name",
             hint=f"regions of the file: {names}" if names else "the file has no regions",
         )
-    return Place(first=found[0].start.line + 1, last=max(found[0].end.line - 1, found[0].start.line))
+    return ReadLocation(first=found[0].start.line + 1, last=max(found[0].end.line - 1, found[0].start.line))
 
 
-def _front_matter(outline: Outline, _: ReadTarget) -> Place | Diagnostic:
+def _front_matter(outline: Outline, _: ReadTarget) -> ReadLocation | Diagnostic:
     if outline.front_matter is None:
         return Diagnostic(
             code=Code.FRONT_MATTER_NOT_FOUND,
@@ -166,7 +170,7 @@ def _front_matter(outline: Outline, _: ReadTarget) -> Place | Diagnostic:
     return _covering(outline, outline.front_matter.span, None)
 
 
-def _around_match(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+def _around_match(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     """The first match with `context` lines on both sides."""
     pattern = Pattern(
         text=target.match or "", match_type=target.match_type, case_sensitive=target.case_sensitive
@@ -184,27 +188,27 @@ def _around_match(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
     span = view.span_in_text(found[0].span)
     lines = outline.source.lines
     first, last = lines.line_at(span.start), lines.line_at(max(span.end - 1, span.start))
-    return Place(
+    return ReadLocation(
         first=max(first - target.context, 1), last=min(last + target.context, lines.count), match_line=first
     )
 
 
-def _last_lines(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+def _last_lines(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     count = outline.source.lines.count
-    return Place(first=max(count - (target.last_lines or 0), 0) + 1, last=count)
+    return ReadLocation(first=max(count - (target.last_lines or 0), 0) + 1, last=count)
 
 
-def _until_pattern(outline: Outline, target: ReadTarget) -> Place | Diagnostic:
+def _until_pattern(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     """From a line to the one before the next that begins with a match of `until` (requirement 03)."""
     first, count = target.start_line or 1, outline.source.lines.count
     if first > count:
         return _out_of_bounds(first, count)
     if target.until is None:
-        return Place(first=first, last=count)
+        return ReadLocation(first=first, last=count)
     ends = lines_like(outline, target.until, first + 1)
     if isinstance(ends, Diagnostic):
         return ends
-    return Place(first=first, last=ends[0] - 1 if ends else count)
+    return ReadLocation(first=first, last=ends[0] - 1 if ends else count)
 
 
 def lines_like(outline: Outline, pattern: str, first: int = 1) -> list[int] | Diagnostic:

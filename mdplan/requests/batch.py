@@ -4,13 +4,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, InstanceOf, model_validator
 
-from mdplan.operations.base.operation import FileEffect, Operation, Wire
+from mdplan.operations.base.operation import FileEffect, Operation, WireModel
 
 ReferenceScope = Literal["none", "file", "workspace"]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
 
 
-class FileEdits(Wire):
+class FileEdits(WireModel):
     """Edits of one file."""
 
     file: str = Field(description="Path inside the root.")
@@ -70,7 +70,7 @@ class GlobEdits(FileEdits):
         )
 
 
-class Batch(Wire):
+class Batch(WireModel):
     """Edits of one or many files of one root, applied whole or not at all."""
 
     files: tuple[FileEdits, ...] = Field(min_length=1, description="Each file once.")

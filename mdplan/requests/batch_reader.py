@@ -35,7 +35,7 @@ from mdplan.requests.model_reader import (
     wire_names,
     with_decoded_fields,
 )
-from mdplan.requests.reference_scope import ReferenceWishes
+from mdplan.requests.reference_scope import ReferenceScopeReader
 
 
 def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problems:
@@ -64,7 +64,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
         files = [{name: fields.pop(name) for name in list(fields) if name in of_file}]
     elif "edits" in fields or "file" in fields:
         return (Diagnostic.invalid("files stands beside file or edits", "send one file, or a list of files"),)
-    wishes = ReferenceWishes()
+    wishes = ReferenceScopeReader()
     problems = [*wishes.take(fields), *unknown_fields(fields, known, "the batch")]
     entries = list(map(_decoded_entry, files)) if isinstance(files, list) else []
     counts = list(map(_edit_count, entries))
@@ -121,7 +121,9 @@ def _decoded_entry(entry: object) -> object:
     return with_diff_as_edit(fields)
 
 
-def _read_file(entry: object, where: str, first_index: int, wishes: ReferenceWishes) -> FileEdits | Problems:
+def _read_file(
+    entry: object, where: str, first_index: int, wishes: ReferenceScopeReader
+) -> FileEdits | Problems:
     """Edits of one file. `where` names the entry in the list of files; it is empty for a batch of one."""
     if not isinstance(entry, dict):
         return (Diagnostic.invalid(f"{where} is not an object", 'send {"file": …, "edits": […]}'),)
@@ -168,13 +170,13 @@ def _glob_problem(fields: Mapping[str, Any]) -> Diagnostic | None:
 
 def read_edit(edit: object) -> Operation | Problems:
     """One edit, which is decoded JSON; errors are those of `read_batch`, of this edit alone."""
-    operation = _read_edit(edit, 0, ReferenceWishes())
+    operation = _read_edit(edit, 0, ReferenceScopeReader())
     if isinstance(operation, Operation):
         return operation
     return tuple(replace(problem, edit_index=None) for problem in operation)
 
 
-def _read_edit(edit: object, index: int, wishes: ReferenceWishes) -> Operation | Problems:
+def _read_edit(edit: object, index: int, wishes: ReferenceScopeReader) -> Operation | Problems:
     edit = decoded_json(edit)
     if not isinstance(edit, dict):
         return (Diagnostic.invalid("the edit is not an object", 'send {"op": …}').at(edit_index=index),)

@@ -29,7 +29,7 @@ _PLACES: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LineRange(Query):
+class LinesToRead(Query):
     """Whole lines `start` to `end`, 1-based and inclusive."""
 
     start: int = field(metadata={"strict": True, "ge": 1})
@@ -71,7 +71,9 @@ class ReadTarget(Query):
         default=None, metadata=described("Which of several equal headings; 1-based.", strict=True, ge=1)
     )
     subsections: bool = field(default=True, metadata=described("false: only the section's own body."))
-    lines: LineRange | None = field(default=None, metadata=described("Whole lines: {start, end}, inclusive."))
+    lines: LinesToRead | None = field(
+        default=None, metadata=described("Whole lines: {start, end}, inclusive.")
+    )
     code_block: CodeBlockName | None = field(
         default=None, metadata=described("Code between the fences: {index} (0-based) or {language}.")
     )

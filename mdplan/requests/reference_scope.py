@@ -10,7 +10,7 @@ _FIELD: Final = "updateReferences"
 _SCOPES: Final[dict[str, ReferenceScope]] = {"none": "none", "file": "file", "workspace": "workspace"}
 
 
-class ReferenceWishes:
+class ReferenceScopeReader:
     """What was said of references, in all places of one batch."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ Owners = tuple[int, ...]
 _NOBODY: Final[Owners] = ()
 
 
-class Place(NamedTuple):
+class EditedLines(NamedTuple):
     """Half-open range of code points that an edit has to do with."""
 
     start: int
@@ -36,8 +36,8 @@ class EditPlaces:
     """
 
     owners: Sequence[Owners]
-    claimed: Sequence[Place] = ()
-    written: Sequence[Place] = ()
+    claimed: Sequence[EditedLines] = ()
+    written: Sequence[EditedLines] = ()
 
 
 def places_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bool) -> EditPlaces:
@@ -70,21 +70,21 @@ def places_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bo
     return EditPlaces([owner or nobody for owner in found], claimed, written)
 
 
-def _claimed(results: Sequence[EditResult], path: str, lines: LineIndex) -> Iterator[Place]:
+def _claimed(results: Sequence[EditResult], path: str, lines: LineIndex) -> Iterator[EditedLines]:
     for each in results:
         for place in each.ranges if each.file == path else ():
             start, end = lines.offset(place.start), lines.offset(place.end)
             if start is not None and end is not None:
-                yield Place(start, end, each.edit_index)
+                yield EditedLines(start, end, each.edit_index)
 
 
-def _written(results: Sequence[EditResult], path: str, lines: LineIndex) -> Iterator[Place]:
+def _written(results: Sequence[EditResult], path: str, lines: LineIndex) -> Iterator[EditedLines]:
     for each in results:
         for place in each.result_lines if (each.to_file or each.file) == path else ():
-            yield Place(lines.start(place.start), lines.end(place.end), each.edit_index)
+            yield EditedLines(lines.start(place.start), lines.end(place.end), each.edit_index)
 
 
-def _decided(span: Span, claims: Sequence[Place], lines: Sequence[Place]) -> Owners:
+def _decided(span: Span, claims: Sequence[EditedLines], lines: Sequence[EditedLines]) -> Owners:
     """The edits that a text edit with `span` belongs to, of those whose claims or lines it touches."""
     inside = {place.edit for place in claims if place.start < span.end and span.start < place.end}
     at = {place.edit for place in claims if place.start == place.end == span.start}
@@ -95,9 +95,9 @@ def _decided(span: Span, claims: Sequence[Place], lines: Sequence[Place]) -> Own
     return tuple(sorted(next((choice for choice in choices if choice), set())))
 
 
-def _touching(spans: Sequence[Span], places: Sequence[Place]) -> Iterator[list[Place]]:
+def _touching(spans: Sequence[Span], places: Sequence[EditedLines]) -> Iterator[list[EditedLines]]:
     """For each of `spans`, which are sorted, the `places` (sorted by start) that share a point with it."""
-    active: list[Place] = []
+    active: list[EditedLines] = []
     added = 0
     for span in spans:
         while added < len(places) and places[added].start <= span.end:

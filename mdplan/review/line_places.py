@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from mdplan.review.edit_places import EditPlaces, Owners, Place
+from mdplan.review.edit_places import EditedLines, EditPlaces, Owners
 from mdplan.review.file_sides import FileSides
 from mdplan.text.source import Source, visible
 
@@ -102,16 +102,16 @@ class LinePlaces:
 class _Places:
     """Sorted places of edits, as bytes. `latest` is the greatest end of each place and those before it."""
 
-    places: Sequence[Place]
+    places: Sequence[EditedLines]
     starts: Sequence[int]
     latest: Sequence[int]
 
     @classmethod
-    def of(cls, places: Sequence[Place], view: Source) -> "_Places":
+    def of(cls, places: Sequence[EditedLines], view: Source) -> "_Places":
         """`places` of the text of `view`."""
         offsets = sorted({at for place in places for at in place[:2]})
         bytes_at = dict(zip(offsets, view.byte_offsets(offsets), strict=True))
-        found = [Place(bytes_at[place.start], bytes_at[place.end], place.edit) for place in places]
+        found = [EditedLines(bytes_at[place.start], bytes_at[place.end], place.edit) for place in places]
         latest = list(accumulate((place.end for place in found), max))
         return cls(found, [place.start for place in found], latest)
 

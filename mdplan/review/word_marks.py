@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from mdplan.text.diff.line_blocks import Block, LineComparison
+from mdplan.text.diff.line_blocks import ComparedBlock, LineComparison
 
 # What comparing the words of one file may cost, and of one block of it, in pairs of words. Past it, the words
 # between those that stand once on both sides are marked without being compared.
@@ -60,7 +60,7 @@ class WordMarks:
         blocks = list(comparison.differing(old_words, new_words)) if old and new else []
         self._left -= before - comparison.comparisons_left
         if not (old and new) or not _is_similar(old_words, new_words, blocks):
-            blocks = [Block(0, len(old_words), 0, len(new_words))]
+            blocks = [ComparedBlock(0, len(old_words), 0, len(new_words))]
         old_marks = _marked(old_words, [(block.old_start, block.old_end) for block in blocks])
         new_marks = _marked(new_words, [(block.new_start, block.new_end) for block in blocks])
         return tuple(_lines(old_words, old_marks, len(old))), tuple(_lines(new_words, new_marks, len(new)))
@@ -71,7 +71,7 @@ def _words(lines: Sequence[str]) -> list[str]:
     return [word for line in lines for word in (_LINE_END, *_WORD.findall(line))][1:]
 
 
-def _is_similar(old: Sequence[str], new: Sequence[str], blocks: Sequence[Block]) -> bool:
+def _is_similar(old: Sequence[str], new: Sequence[str], blocks: Sequence[ComparedBlock]) -> bool:
     letters = max(_letters(old), _letters(new))
     changed = max(
         sum(_letters(old[block.old_start : block.old_end]) for block in blocks),

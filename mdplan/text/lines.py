@@ -115,7 +115,7 @@ class LineIndex:
         return offset if offset <= self.content_end(line) else None
 
 
-class LinesOfPart:
+class LineIndexSlice:
     """The lines of a part of a text in LF, with their numbers and places in all of it.
 
     Nothing else of the text is looked at. `part` begins at `offset`, behind so many lines, and the text of so

@@ -15,7 +15,7 @@ from mdplan.storage.user.decisions import (
 )
 from mdplan.web.labels import counted, short
 from mdplan.web.pages import marks_of
-from mdplan.web.sessions import Mark, Notice, Visit, verdicts_key
+from mdplan.web.sessions import FlashMessage, Mark, ReviewSession, verdicts_key
 
 # The verbs of the form with which a plan is decided.
 APPROVE: Final = "approve"
@@ -39,19 +39,19 @@ class DecisionForm:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ReviewActions:
     """Decisions over `reviewing`; `user` gives the name of who decides."""
 
     reviewing: ReviewService
     user: Callable[[], str]
 
-    def mark(self, visit: Visit, opened: OpenPlan, index: int, mark: Mark) -> None:
+    def mark(self, visit: ReviewSession, opened: OpenPlan, index: int, mark: Mark) -> None:
         """Note what the reader thinks of the edit `index`; nothing is decided yet."""
         plan_id = opened.plan.plan_id
         marks = visit.marks.setdefault(plan_id, dict(marks_of(opened, visit)))
         marks[index] = Mark(mark.is_rejected, _comment(mark.comment))
 
-    def decide(self, visit: Visit, opened: OpenPlan, form: DecisionForm) -> str:
+    def decide(self, visit: ReviewSession, opened: OpenPlan, form: DecisionForm) -> str:
         """Decide on a plan as `form` says, by the marks of the visit; the ID of the plan to show next.
 
         Nothing is decided where other edits are rejected than the page showed, or somebody else decided.
@@ -59,7 +59,7 @@ class Desk:
         plan_id = opened.plan.plan_id
         marks = marks_of(opened, visit)
         if form.verb != REJECT and form.verdicts != verdicts_key(marks):
-            visit.notices[plan_id] = Notice(
+            visit.notices[plan_id] = FlashMessage(
                 "This was not decided: other edits are rejected by now than the page showed. Look again."
             )
             return plan_id
@@ -76,40 +76,42 @@ class Desk:
                 plan_id, self.user(), rejected=rejected, comment=said, edit_comments=comments, terms=terms
             )
         if not isinstance(decided, Decision):
-            visit.notices[plan_id] = Notice("This was not decided.", decided)
+            visit.notices[plan_id] = FlashMessage("This was not decided.", decided)
             return plan_id
         visit.marks.pop(plan_id, None)
         if form.verb == APPROVE_AND_APPLY and decided.approved_plan_id is not None:
             self.apply(visit, plan_id, decided.approved_plan_id)
         else:
-            visit.notices[plan_id] = Notice(_outcome(decided))
+            visit.notices[plan_id] = FlashMessage(_outcome(decided))
         return plan_id
 
-    def apply(self, visit: Visit, plan_id: str, approved_plan_id: str) -> None:
+    def apply(self, visit: ReviewSession, plan_id: str, approved_plan_id: str) -> None:
         """Commit what was approved of the plan `plan_id`."""
         report = self.reviewing.engine.apply({"planId": approved_plan_id})
         if not report.ok:
-            visit.notices[plan_id] = Notice("It was not applied; nothing was written.", report.diagnostics)
+            visit.notices[plan_id] = FlashMessage(
+                "It was not applied; nothing was written.", report.diagnostics
+            )
         elif report.already_applied:
-            visit.notices[plan_id] = Notice("It was applied already.")
+            visit.notices[plan_id] = FlashMessage("It was applied already.")
         else:
             n_files = sum(file.changed for file in report.files)
-            visit.notices[plan_id] = Notice(f"Applied: {counted(n_files, 'file')} written.")
+            visit.notices[plan_id] = FlashMessage(f"Applied: {counted(n_files, 'file')} written.")
 
-    def replan(self, visit: Visit, plan_id: str) -> str:
+    def replan(self, visit: ReviewSession, plan_id: str) -> str:
         """Plan the edits again on the files as they are; the ID of the plan to look at next."""
         report = self.reviewing.engine.replan(plan_id)
         if not report.ok or report.plan_id is None:
-            visit.notices[plan_id] = Notice(
+            visit.notices[plan_id] = FlashMessage(
                 "The edits cannot be carried over. Ask for a new plan.", report.diagnostics
             )
             return plan_id
-        visit.notices[report.plan_id] = Notice(
+        visit.notices[report.plan_id] = FlashMessage(
             "Planned again on the files as they are now: the same edits, in a new plan."
         )
         return report.plan_id
 
-    def news(self) -> str:
+    def review_changes(self) -> str:
         """A text that changes when a plan comes, or a decision on one; cheap enough to be asked for often."""
         engine = self.reviewing.engine
         stored = [f"{plan.plan_id} {plan.saved_at}" for plan, _ in engine.library.pending()]

@@ -15,7 +15,7 @@ _SIGNS: Final = {" ": "", "-": "\N{MINUS SIGN}", "+": "+"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class DiffOptions:
     """How a reader wants to see diffs."""
 
     is_split: bool = False
@@ -37,7 +37,7 @@ class Cell:
 Row = tuple[Cell | None, Cell | None]
 
 
-def cells_of(hunk: ReviewedHunk, lines: Sequence[ReviewedLine], look: Look) -> Iterator[Cell]:
+def cells_of(hunk: ReviewedHunk, lines: Sequence[ReviewedLine], look: DiffOptions) -> Iterator[Cell]:
     """`lines` of `hunk`, one below the other."""
     changed_ends = {line.line_end for line in hunk.lines if line.sign != " " and line.line_end}
     names_edits = len(hunk.edits) > 1 or hunk.is_derived

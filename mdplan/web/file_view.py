@@ -7,7 +7,7 @@ from math import ceil
 from mdplan.diagnostics import Problems
 from mdplan.engine.reviews import OpenPlan
 from mdplan.review.plan_review import FileReview, ReviewedEdit, ReviewedFile, ReviewedHunk, ReviewedLine
-from mdplan.web.diff_rows import Cell, Look, Row, cells_of, side_by_side
+from mdplan.web.diff_rows import Cell, DiffOptions, Row, cells_of, side_by_side
 from mdplan.web.edit_cards import EditCard, edit_card
 from mdplan.web.paging import EDITS_OF_A_FILE
 from mdplan.web.sessions import Mark
@@ -56,7 +56,7 @@ class FileView:
 class FileViews:
     """The files of one page; each edit has one name on it, whichever file it is shown in."""
 
-    def __init__(self, opened: OpenPlan, marks: dict[int, Mark], look: Look) -> None:
+    def __init__(self, opened: OpenPlan, marks: dict[int, Mark], look: DiffOptions) -> None:
         self._opened = opened
         self._marks = marks
         self._look = look

@@ -12,7 +12,7 @@ from mdplan.markdown.inline.safe_html import safe_html
 from mdplan.review.plan_review import PlanReview, ReviewedEdit, ReviewedFile, SectionSide, TouchedSection
 from mdplan.storage.user.decisions import Decision
 from mdplan.text.document_format import DocumentFormat
-from mdplan.web.diff_rows import Look
+from mdplan.web.diff_rows import DiffOptions
 from mdplan.web.file_view import FileView, FileViews
 from mdplan.web.labels import title_of
 from mdplan.web.paging import (
@@ -22,7 +22,7 @@ from mdplan.web.paging import (
     page_of_files,
     page_of_slices,
 )
-from mdplan.web.sessions import Mark, Visit, verdicts_key
+from mdplan.web.sessions import Mark, ReviewSession, verdicts_key
 
 PLANS_OF_A_PAGE: Final = 20
 _MOST_WARNINGS: Final = 50
@@ -48,7 +48,7 @@ class PlanPage:
 
     opened: OpenPlan
     title: str
-    look: Look
+    look: DiffOptions
     page: Page[ReviewedFile]
     views: tuple[FileView, ...]
     warnings: Problems
@@ -145,13 +145,13 @@ def listed_plans(reviewing: ReviewService, number: int) -> Page[ListedPlan]:
     return Page(plans, places.number, places.count)
 
 
-def plan_page(opened: OpenPlan, visit: Visit, look: Look, number: int) -> PlanPage:
+def plan_page(opened: OpenPlan, visit: ReviewSession, look: DiffOptions, number: int) -> PlanPage:
     """Page `number` of the files of a plan."""
     page = page_of_files(opened.review.changed_files, number)
     return _page(opened, visit, look, page, [(file, 0, LINES_OF_A_FILE) for file in page.items])
 
 
-def file_page(opened: OpenPlan, visit: Visit, look: Look, index: int, number: int) -> PlanPage:
+def file_page(opened: OpenPlan, visit: ReviewSession, look: DiffOptions, index: int, number: int) -> PlanPage:
     """Page `number` of the lines of the file at `index` of a plan."""
     file = opened.review.files[index]
     shown = _page(
@@ -167,7 +167,7 @@ def plan_title(review: PlanReview) -> str:
     return f"Undo of {title}" if review.undoes is not None else title
 
 
-def marks_of(opened: OpenPlan, visit: Visit) -> dict[int, Mark]:
+def marks_of(opened: OpenPlan, visit: ReviewSession) -> dict[int, Mark]:
     """What the reader marked so far; before the first mark, what was decided before."""
     decision = opened.decision
     if opened.plan.plan_id in visit.marks or decision is None:
@@ -207,8 +207,8 @@ def _rendered(opened: OpenPlan, file: ReviewedFile, side: SectionSide | None) ->
 
 def _page(
     opened: OpenPlan,
-    visit: Visit,
-    look: Look,
+    visit: ReviewSession,
+    look: DiffOptions,
     page: Page[ReviewedFile],
     parts: Sequence[tuple[ReviewedFile, int, int]],
 ) -> PlanPage:

@@ -37,7 +37,7 @@ def html(template: str, values: Mapping[str, Any], status: int = 200) -> Respons
     return with_headers(HTMLResponse(_environment().get_template(template).render(values), status))
 
 
-def see(path: str) -> Response:
+def redirect(path: str) -> Response:
     """Send the browser on to `path` of this server, after a form."""
     return with_headers(RedirectResponse(path, 303))
 

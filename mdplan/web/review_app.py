@@ -8,10 +8,10 @@ from starlette.requests import HTTPConnection
 
 from mdplan.engine.reviews import ReviewService
 from mdplan.storage.user.review_address import announce, withdraw
-from mdplan.web.actions import Desk
+from mdplan.web.actions import ReviewActions
 from mdplan.web.http_app import HttpPart
 from mdplan.web.routes import BASE, OPEN, VIEW, ReviewRoutes
-from mdplan.web.sessions import Visits
+from mdplan.web.sessions import ReviewSessions
 
 # What the guard lets send forms to this server: the page, and nothing whose name only begins like it.
 _PAGES: Final = (BASE,)
@@ -24,7 +24,7 @@ def review_part(reviewing: ReviewService, user: Callable[[], str], tell: Callabl
     decide: only a terminal may show it. Until the server ends, servers of agents find in the user's state
     directory where a plan can be viewed (see `review_address`).
     """
-    visits = Visits()
+    visits = ReviewSessions()
     roots = [root.path for root in reviewing.engine.workspace.roots]
 
     def is_visitor(connection: HTTPConnection) -> bool:
@@ -52,7 +52,7 @@ def review_part(reviewing: ReviewService, user: Callable[[], str], tell: Callabl
                 withdraw(root)
 
     return HttpPart(
-        routes=ReviewRoutes(Desk(reviewing, user), visits).all(),
+        routes=ReviewRoutes(ReviewActions(reviewing, user), visits).all(),
         admissions=(is_visitor,),
         pages=_PAGES,
         running=running,

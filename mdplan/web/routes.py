@@ -17,11 +17,11 @@ from starlette.routing import BaseRoute, Route
 
 from mdplan.diagnostics import Code, Problems
 from mdplan.engine.reviews import OpenPlan
-from mdplan.web.actions import APPROVE, APPROVE_AND_APPLY, REJECT, DecisionForm, Desk, no_such_edit
-from mdplan.web.diff_rows import Look
+from mdplan.web.actions import APPROVE, APPROVE_AND_APPLY, REJECT, DecisionForm, ReviewActions, no_such_edit
+from mdplan.web.diff_rows import DiffOptions
 from mdplan.web.pages import file_page, listed_plans, marks_of, plan_page, section_page
-from mdplan.web.responses import html, see, static, with_headers
-from mdplan.web.sessions import Mark, Visit, Visits, verdicts_key
+from mdplan.web.responses import html, redirect, static, with_headers
+from mdplan.web.sessions import Mark, ReviewSession, ReviewSessions, verdicts_key
 
 BASE: Final = "/review/"
 OPEN: Final = "/review/open"
@@ -31,32 +31,34 @@ _MOST_FIELDS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestContext:
     """One request of a visit. `form` is empty but for a form."""
 
-    visit: Visit
+    visit: ReviewSession
     path: Mapping[str, str]
     query: Mapping[str, str]
     form: Mapping[str, str]
     wants_json: bool
 
     @property
-    def look(self) -> Look:
+    def look(self) -> DiffOptions:
         """How diffs are to be shown."""
-        return Look(is_split=self.query.get("view") == "split", shows_blanks=self.query.get("blanks") == "1")
+        return DiffOptions(
+            is_split=self.query.get("view") == "split", shows_blanks=self.query.get("blanks") == "1"
+        )
 
     def number(self, name: str) -> int:
         """A number of the query; 1 where there is none."""
         return _number(self.query.get(name, "")) or 1
 
 
-Answer = Callable[[Asked], Response]
+Answer = Callable[[RequestContext], Response]
 
 
 class ReviewRoutes:
     """The routes over one `desk`, for the visits of `visits`."""
 
-    def __init__(self, desk: Desk, visits: Visits) -> None:
+    def __init__(self, desk: ReviewActions, visits: ReviewSessions) -> None:
         self._desk = desk
         self._visits = visits
 
@@ -66,7 +68,7 @@ class ReviewRoutes:
         return (
             _only_get(OPEN, self._open),
             _only_get(VIEW, self._view),
-            self._page(BASE.rstrip("/"), lambda _: see(BASE)),
+            self._page(BASE.rstrip("/"), lambda _: redirect(BASE)),
             self._page(BASE, self._list),
             self._page(BASE + "news", self._news),
             self._page(STATIC + "{name}", lambda asked: static(asked.path["name"]) or _nothing()),
@@ -116,7 +118,7 @@ class ReviewRoutes:
         target = plan_path(plan_id) if plan_id else BASE
         visit = self._visits.of(request.cookies)
         if visit is not None and visit.may_decide:
-            return see(target)
+            return redirect(target)
         value = self._visits.start(request.query_params.get("token", ""))
         if value is None:
             return _no_visit()
@@ -148,29 +150,29 @@ class ReviewRoutes:
 
     # The verbs.
 
-    def _list(self, asked: Asked) -> Response:
-        news = _digest(self._desk.news())
+    def _list(self, asked: RequestContext) -> Response:
+        news = _digest(self._desk.review_changes())
         page = listed_plans(self._desk.reviewing, asked.number("page"))
         return html("list.html", {"page": page, "news": news})
 
-    def _news(self, _asked: Asked) -> Response:
-        return with_headers(JSONResponse({"news": _digest(self._desk.news())}))
+    def _news(self, _asked: RequestContext) -> Response:
+        return with_headers(JSONResponse({"news": _digest(self._desk.review_changes())}))
 
-    def _state(self, asked: Asked) -> Response:
+    def _state(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
             return _problems(opened)
         return with_headers(JSONResponse({"state": opened.state}))
 
-    def _plan(self, asked: Asked) -> Response:
-        news = _digest(self._desk.news())
+    def _plan(self, asked: RequestContext) -> Response:
+        news = _digest(self._desk.review_changes())
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
             return _problems(opened)
         page = plan_page(opened, asked.visit, asked.look, asked.number("page"))
         return self._shown(asked, page, opened, news)
 
-    def _file(self, asked: Asked) -> Response:
+    def _file(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
             return _problems(opened)
@@ -180,7 +182,7 @@ class ReviewRoutes:
         page = file_page(opened, asked.visit, asked.look, index, asked.number("page"))
         return self._shown(asked, page, opened, "")
 
-    def _shown(self, asked: Asked, page: object, opened: OpenPlan, news: str) -> Response:
+    def _shown(self, asked: RequestContext, page: object, opened: OpenPlan, news: str) -> Response:
         values = {
             "plan": page,
             "url": plan_path(opened.plan.plan_id),
@@ -191,7 +193,7 @@ class ReviewRoutes:
         }
         return html("plan.html", values)
 
-    def _section(self, asked: Asked) -> Response:
+    def _section(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
             return _problems(opened)
@@ -202,7 +204,7 @@ class ReviewRoutes:
         values = {"section": section_page(opened, edit, opened.review.files[file])}
         return html("section.html", values | {"url": plan_path(opened.plan.plan_id)})
 
-    def _patch(self, asked: Asked) -> Response:
+    def _patch(self, asked: RequestContext) -> Response:
         diff = self._desk.reviewing.engine.diff_bytes(asked.path["plan_id"])
         if not isinstance(diff, bytes):
             return _problems(diff)
@@ -210,7 +212,7 @@ class ReviewRoutes:
         answer.headers["Content-Disposition"] = 'attachment; filename="plan.patch"'
         return with_headers(answer)
 
-    def _mark(self, asked: Asked) -> Response:
+    def _mark(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
             return _problems(opened)
@@ -226,9 +228,9 @@ class ReviewRoutes:
             return with_headers(
                 JSONResponse({"edits": len(indexes), "rejected": n_rejected, "verdicts": verdicts_key(marks)})
             )
-        return see(_back(asked, opened))
+        return redirect(_back(asked, opened))
 
-    def _decide(self, asked: Asked) -> Response:
+    def _decide(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
             return _problems(opened)
@@ -242,22 +244,22 @@ class ReviewRoutes:
             version=asked.form.get("version", ""),
             overrides=asked.form.get("override") == "1",
         )
-        return see(plan_path(self._desk.decide(asked.visit, opened, form)))
+        return redirect(plan_path(self._desk.decide(asked.visit, opened, form)))
 
-    def _apply(self, asked: Asked) -> Response:
+    def _apply(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
             return _problems(opened)
         decision = opened.decision
         approved = decision.approved_plan_id if decision is not None else None
         self._desk.apply(asked.visit, opened.plan.plan_id, approved or opened.plan.plan_id)
-        return see(plan_path(opened.plan.plan_id))
+        return redirect(plan_path(opened.plan.plan_id))
 
-    def _replan(self, asked: Asked) -> Response:
+    def _replan(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
             return _problems(opened)
-        return see(plan_path(self._desk.replan(asked.visit, opened.plan.plan_id)))
+        return redirect(plan_path(self._desk.replan(asked.visit, opened.plan.plan_id)))
 
 
 def _only_get(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
@@ -267,7 +269,7 @@ def _only_get(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> 
     return route
 
 
-def _is_shown(asked: Asked) -> bool:
+def _is_shown(asked: RequestContext) -> bool:
     """Whether a session may see the page that it asks for: a view link shows one plan and style sheets."""
     plan_id, static_name = asked.path.get("plan_id"), asked.path.get("name")
     return asked.visit.may_decide or static_name is not None or asked.visit.may_see(plan_id or "")
@@ -278,8 +280,8 @@ def plan_path(plan_id: str) -> str:
     return f"{BASE}plan/{quote(plan_id, safe='')}"
 
 
-def _asked(request: Request, visit: Visit, form: Mapping[str, str]) -> Asked:
-    return Asked(
+def _asked(request: Request, visit: ReviewSession, form: Mapping[str, str]) -> RequestContext:
+    return RequestContext(
         visit=visit,
         path={name: str(value) for name, value in request.path_params.items()},
         query=request.query_params,
@@ -288,7 +290,7 @@ def _asked(request: Request, visit: Visit, form: Mapping[str, str]) -> Asked:
     )
 
 
-async def _in_thread(answer: Answer, asked: Asked) -> Response:
+async def _in_thread(answer: Answer, asked: RequestContext) -> Response:
     # Plans are read, and files are: the loop goes on serving meanwhile.
     return await anyio.to_thread.run_sync(answer, asked)
 
@@ -304,7 +306,7 @@ def _form_of(body: bytes) -> Mapping[str, str] | None:
     return dict(pairs)
 
 
-def _back(asked: Asked, opened: OpenPlan) -> str:
+def _back(asked: RequestContext, opened: OpenPlan) -> str:
     """The page on which an edit was marked, at that edit."""
     path = plan_path(opened.plan.plan_id)
     file = _number(asked.form.get("file", ""))

@@ -38,7 +38,7 @@ def verdicts_key(marks: Mapping[int, Mark]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class FlashMessage:
     """What came of the last thing that was asked: shown once, on the next page."""
 
     text: str
@@ -46,7 +46,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class ReviewSession:
     """One browser. `form_token` is in every form; `marks` and `notices` are by plan ID.
 
     `only_plan` is the one plan that a view link shows; None in a session that may decide, and sees all plans.
@@ -56,7 +56,7 @@ class Visit:
 
     form_token: str = field(default_factory=lambda: secrets.token_urlsafe(_TOKEN_BYTES))
     marks: dict[str, dict[int, Mark]] = field(default_factory=dict)
-    notices: dict[str, Notice] = field(default_factory=dict)
+    notices: dict[str, FlashMessage] = field(default_factory=dict)
 
     @property
     def may_decide(self) -> bool:
@@ -77,10 +77,10 @@ class _Sessions:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._used: dict[str, tuple[Visit, float]] = {}
+        self._used: dict[str, tuple[ReviewSession, float]] = {}
         self._lock = Lock()
 
-    def add(self, visit: Visit) -> str:
+    def add(self, visit: ReviewSession) -> str:
         """Add `visit`; the value of its cookie."""
         value = secrets.token_urlsafe(_TOKEN_BYTES)
         with self._lock:
@@ -89,7 +89,7 @@ class _Sessions:
                 del self._used[next(iter(self._used))]
         return value
 
-    def get(self, value: str) -> Visit | None:
+    def get(self, value: str) -> ReviewSession | None:
         """The visit of a cookie with that value, which is used now."""
         with self._lock:
             now = self._clock()
@@ -102,7 +102,7 @@ class _Sessions:
             return found[0]
 
 
-class Visits:
+class ReviewSessions:
     """The links and visits of one server. `clock` gives seconds that only grow."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -135,19 +135,19 @@ class Visits:
             if found is None:
                 return None
             self._links.discard(found)
-        return self._visits.add(Visit())
+        return self._visits.add(ReviewSession())
 
     def start_view(self, plan_id: str, token: str) -> str | None:
         """Start a session that shows the plan of that full ID by its view link; the value of its cookie."""
         if not self.is_view_link(plan_id, token):
             return None
-        return self._views.add(Visit(only_plan=plan_id))
+        return self._views.add(ReviewSession(only_plan=plan_id))
 
     def is_view_link(self, plan_id: str, token: str) -> bool:
         """Whether a view link with that token shows the plan of that full ID."""
         return _equal(token, view_token(self.view_key, plan_id))
 
-    def of(self, cookies: Mapping[str, str]) -> Visit | None:
+    def of(self, cookies: Mapping[str, str]) -> ReviewSession | None:
         """The session of a browser that sends those cookies; one that may decide comes first."""
         visit = self._visits.get(cookies.get(self.cookie, ""))
         return visit or self._views.get(cookies.get(self.view_cookie, ""))

@@ -16,8 +16,8 @@ from mdplan.diagnostics import Severity
 from mdplan.storage.fs.exchange import Exchange
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.lock import RootLock, locked
-from mdplan.storage.transaction.commit import CommitFacts, Durability, publish, stage
-from mdplan.storage.transaction.recovery import Recovered, confirm, recover
+from mdplan.storage.transaction.commit import CommitResult, Durability, publish, stage
+from mdplan.storage.transaction.recovery import RecoveryResult, confirm, recover
 from tests.crash.judge import Tree, documents, history_problems, mixture, strays
 from tests.crash.model_disk import FOLDER, ModelDisk, disk_image, own
 from tests.crash.scenario import Change, Scenario
@@ -33,15 +33,15 @@ MAX_BYTES = 1 << 16
 ENOUGH = 20
 NEXT_CHANGE = Change("other.md", b"other\n", b"changed by the next commit\n")
 
-Recover = Callable[[RootLock], Recovered]
+Recover = Callable[[RootLock], RecoveryResult]
 
 
-def explicit(lock: RootLock) -> Recovered:
+def explicit(lock: RootLock) -> RecoveryResult:
     """What `mdplan recover` does."""
     return recover(lock, settles=True)
 
 
-def before_answer(lock: RootLock) -> Recovered:
+def before_answer(lock: RootLock) -> RecoveryResult:
     """What a committing verb does before it answers that its transaction is committed already."""
     recovered = recover(lock, settles=False)
     confirm(lock)
@@ -136,7 +136,7 @@ class Checker:
             disk.events.clear()
         return disk
 
-    def commit(self, disk: ModelDisk, changes: tuple[Change, ...], transaction: str) -> CommitFacts:
+    def commit(self, disk: ModelDisk, changes: tuple[Change, ...], transaction: str) -> CommitResult:
         """Commit the changes, as the engine does."""
         with self.lock(disk) as lock:
             recover(lock, settles=False)
@@ -308,7 +308,7 @@ class Checker:
                 again = recovery(lock)
             # An answer is synced each time; that changes nothing.
             done = [each for each in disk.events if recovery is explicit or not isinstance(each, Synced)]
-            if done or again != Recovered((), (), (), ()):
+            if done or again != RecoveryResult((), (), (), ()):
                 problems.append(f"a second recovery finds something to do: {again}, {done}")
             # A file system that loses files when it moves them loses old versions, and no more than that.
             if not self.scenario.torn_moves:

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from mdplan.storage.fs.filesystem import Entry, FileSystem, Step
+from mdplan.storage.fs.filesystem import DirectoryEntry, FileSystem, Step
 from tests.crash.volume import (
     ROOT,
     Assignment,
@@ -154,11 +154,11 @@ class ModelDisk(FileSystem):
     def list_files(self, directory: int) -> list[str]:
         return [entry.name for entry in self.list(directory) if entry.is_file]
 
-    def list(self, directory: int) -> list[Entry]:
+    def list(self, directory: int) -> list[DirectoryEntry]:
         self.reach(Step.LIST)
         names = self.volume.names
         return [
-            Entry(name, number in names, number not in names)
+            DirectoryEntry(name, number in names, number not in names)
             for name, number in names[self.opened[directory]].items()
         ]
 

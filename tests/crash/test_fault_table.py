@@ -108,7 +108,7 @@ FAULT_TABLE: dict[str, tuple[str, ...]] = {
         f"{COMMIT}test_case_27_link_in_place_of_a_staged_file_is_refused",
         f"{LATE}test_target_that_becomes_something_else_is_put_back",
         f"{LATE}test_target_that_is_deleted_meanwhile_stays_deleted",
-        f"{STORAGE}put_back.py::test_folder_in_place_of_the_target_is_a_conflict",
+        f"{STORAGE}restore.py::test_folder_in_place_of_the_target_is_a_conflict",
     ),
     "a folder on the way becomes a link: nothing is written through it": (
         f"{COMMIT}test_folder_that_becomes_a_link_after_staging_is_still_the_folder",
@@ -148,8 +148,8 @@ CASES: dict[str, tuple[str, ...]] = {
         MATRIX,
     ),
     "47: killed, then a file is changed, then recovered": (
-        f"{STORAGE}put_back.py::test_case_47_conflict_is_settled_for_what_is_there_now",
-        f"{STORAGE}put_back.py::test_case_47_conflict_is_settled_for_the_old_content",
+        f"{STORAGE}restore.py::test_case_47_conflict_is_settled_for_what_is_there_now",
+        f"{STORAGE}restore.py::test_case_47_conflict_is_settled_for_the_old_content",
         f"{SURFACES}cli_history.py::test_conflict_is_settled_by_the_person",
     ),
     "48: the record is damaged": (

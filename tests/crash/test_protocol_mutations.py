@@ -7,13 +7,12 @@ from types import ModuleType
 import pytest
 
 from mdplan.storage.fs.filesystem import FileSystem
-from mdplan.storage.journal.journal_record import Entry
-from mdplan.storage.transaction import restore as put_back
-from mdplan.storage.transaction import swap
-from mdplan.storage.transaction.place import Found, Place
-from mdplan.storage.transaction.restore import Way
+from mdplan.storage.journal.journal_record import JournalEntry
+from mdplan.storage.transaction import restore, swap
+from mdplan.storage.transaction.place import FoundContents, StagedPlace
+from mdplan.storage.transaction.restore import RestoreAction
 from mdplan.storage.transaction.root_state import RootState
-from mdplan.storage.transaction.staged import Target
+from mdplan.storage.transaction.staged import StagedTarget
 from tests.crash.checker import EITHER, NEW, TRANSACTION, Checker, State, explicit
 from tests.crash.model_disk import ModelDisk
 from tests.crash.scenario import Scenario, created, deleted, renamed, replaced
@@ -141,44 +140,44 @@ def can_lose(checker: Checker, state: State, ignored: int) -> bool:
     return bool(checker.check_states(crashed, depth=0).violations)
 
 
-def exchange_blindly(state: RootState, target: Target) -> None:
+def exchange_blindly(state: RootState, target: StagedTarget) -> None:
     place = target.place
     state.root.filesystem.exchange(place.folder, place.temporary, place.leaf)
 
 
-def delete_blindly(disk: FileSystem, target: Target) -> None:
+def delete_blindly(disk: FileSystem, target: StagedTarget) -> None:
     disk.rename(target.place.folder, target.place.leaf, target.place.aside)
 
 
-def create_blindly(disk: FileSystem, target: Target) -> None:
+def create_blindly(disk: FileSystem, target: StagedTarget) -> None:
     disk.rename(target.place.folder, target.place.temporary, target.place.leaf)
 
 
-def way_of_created_without_hash(entry: Entry, found: Found) -> Way:
-    return Way.NOTHING if found.target is None else Way.TAKE_AWAY
+def way_of_created_without_hash(entry: JournalEntry, found: FoundContents) -> RestoreAction:
+    return RestoreAction.NOTHING if found.target is None else RestoreAction.TAKE_AWAY
 
 
-def take_away_without_hash(place: Place, found: Found) -> bool:
+def take_away_without_hash(place: StagedPlace, found: FoundContents) -> bool:
     place.folders.root.filesystem.unlink(place.folder, place.leaf)
     return True
 
 
-def way_of_replaced_without_hash(entry: Entry, found: Found) -> Way:
-    return Way.NOTHING if found.temporary in (None, entry.result) else Way.PUT_BACK
+def way_of_replaced_without_hash(entry: JournalEntry, found: FoundContents) -> RestoreAction:
+    return RestoreAction.NOTHING if found.temporary in (None, entry.result) else RestoreAction.PUT_BACK
 
 
-def exchange_back_blindly(place: Place, source: str) -> bool:
+def exchange_back_blindly(place: StagedPlace, source: str) -> bool:
     place.folders.root.filesystem.exchange(place.folder, source, place.leaf)
     return True
 
 
-def restore_blindly(place: Place, source: str) -> bool:
+def restore_blindly(place: StagedPlace, source: str) -> bool:
     place.folders.root.filesystem.rename(place.folder, source, place.leaf)
     return True
 
 
-def way_of_deleted_without_look(found: Found) -> Way:
-    return Way.NOTHING if found.aside is None else Way.RESTORE
+def way_of_deleted_without_look(found: FoundContents) -> RestoreAction:
+    return RestoreAction.NOTHING if found.aside is None else RestoreAction.RESTORE
 
 
 REPLACE = Scenario("replace", replaced("a.md", "b.md"), BEFORE)
@@ -191,24 +190,24 @@ LOOKS = (
     pytest.param(
         CREATE,
         {
-            (put_back, "_way_of_created"): way_of_created_without_hash,
-            (put_back, "_take_away"): take_away_without_hash,
+            (restore, "_plan_for_created"): way_of_created_without_hash,
+            (restore, "_take_away"): take_away_without_hash,
         },
         id="at a created file that is taken away",
     ),
     pytest.param(
         REPLACE,
         {
-            (put_back, "_way_of_replaced"): way_of_replaced_without_hash,
-            (put_back, "exchange_back"): exchange_back_blindly,
+            (restore, "_plan_for_replaced"): way_of_replaced_without_hash,
+            (restore, "exchange_back"): exchange_back_blindly,
         },
         id="at a replaced file that is put back",
     ),
     pytest.param(
         DELETE,
         {
-            (put_back, "_way_of_deleted"): way_of_deleted_without_look,
-            (put_back, "_restore"): restore_blindly,
+            (restore, "_plan_for_deleted"): way_of_deleted_without_look,
+            (restore, "_restore"): restore_blindly,
         },
         id="at the place of a deleted file that is put back",
     ),

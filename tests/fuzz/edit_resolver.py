@@ -17,7 +17,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.plan import FileChange
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.document import read_document, write_document
-from mdplan.planning.replan.plan_result import Planned
+from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.settings import Settings
@@ -66,7 +66,7 @@ def check(data: bytes) -> None:
         engine = Engine.open([folder], settings=_SETTINGS)
         with engine.workspace:
             planned = engine.planner.plan(read)
-    if isinstance(planned, Planned):
+    if isinstance(planned, PlannedBatch):
         _check_plan(planned, read, files)
     else:
         check_problems(planned)
@@ -84,7 +84,7 @@ def _decoded(data: bytes) -> tuple[dict[str, bytes], Json] | None:
         return None
 
 
-def _check_plan(planned: Planned, batch: Batch, files: Mapping[str, bytes]) -> None:
+def _check_plan(planned: PlannedBatch, batch: Batch, files: Mapping[str, bytes]) -> None:
     plan = planned.plan
     assert read_document(write_document(plan)) == plan, "the plan does not survive its document"
     ops = frozenset(edit.op for file in batch.files for edit in file.edits)
@@ -125,7 +125,7 @@ def _check_outline(built: BuiltFile, batch: Batch, ops: frozenset[str]) -> None:
         check_outline(built.base, result, built.edits, ops)
 
 
-def _check_diff(planned: Planned) -> None:
+def _check_diff(planned: PlannedBatch) -> None:
     """Our own reader of diffs finds the files that the plan changes."""
     try:
         diff = planned.diff.decode()

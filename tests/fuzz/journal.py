@@ -9,9 +9,9 @@ from typing import Final
 from zlib import crc32
 
 from mdplan.storage.journal.journal_record import (
-    Binding,
-    Entry,
-    Record,
+    JournalEntry,
+    JournalRecord,
+    RecordBinding,
     decode_record,
     encode_note,
     encode_record,
@@ -19,8 +19,8 @@ from mdplan.storage.journal.journal_record import (
 from tests.fuzz.mutation import mutated_json, mutated_text
 from tests.fuzz.target import Target
 
-ROOT: Final = Binding("/some/root", 12, 3)
-_OTHER_ROOT: Final = Binding("/elsewhere/documents", 13, 3)
+ROOT: Final = RecordBinding("/some/root", 12, 3)
+_OTHER_ROOT: Final = RecordBinding("/elsewhere/documents", 13, 3)
 
 
 def check(data: bytes) -> None:
@@ -34,7 +34,7 @@ def check(data: bytes) -> None:
         _check_written(record, Random(crc32(data)))
 
 
-def _check_written(record: Record, dice: Random) -> None:
+def _check_written(record: JournalRecord, dice: Random) -> None:
     sealed = encode_record(record, ROOT)
     assert decode_record(sealed, ROOT) == replace(record, known=True), "what is read is not what was written"
     other_root = decode_record(sealed, _OTHER_ROOT)
@@ -62,12 +62,12 @@ def _proven(data: bytes) -> bytes:
 def _seeds() -> Iterator[bytes]:
     digests = [hashlib.sha256(bytes([number])).hexdigest() for number in range(4)]
     entries = (
-        Entry(path="a.md", base=digests[0], base_bytes=1, result=digests[1], result_bytes=2),
-        Entry(path="b/é.md", base=None, base_bytes=0, result=digests[2], result_bytes=1 << 50),
-        Entry(path="c.md", base=digests[3], base_bytes=7, result=None, result_bytes=0),
+        JournalEntry(path="a.md", base=digests[0], base_bytes=1, result=digests[1], result_bytes=2),
+        JournalEntry(path="b/é.md", base=None, base_bytes=0, result=digests[2], result_bytes=1 << 50),
+        JournalEntry(path="c.md", base=digests[3], base_bytes=7, result=None, result_bytes=0),
     )
     for count in range(len(entries) + 1):
-        record = Record(
+        record = JournalRecord(
             transaction="ab" * (4 + 4 * count),
             entries=entries[:count],
             made_folders=("b", "b/c")[:count],

@@ -9,7 +9,7 @@ from pathlib import Path
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
-from mdplan.storage.journal.journal_record import Binding, Entry, Record, encode_record
+from mdplan.storage.journal.journal_record import JournalEntry, JournalRecord, RecordBinding, encode_record
 from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE
 
 ID = "ef" * 8
@@ -44,7 +44,7 @@ def journal(root: Path) -> Path:
 
 def plant_record(
     root: Path,
-    *entries: Entry,
+    *entries: JournalEntry,
     state: str = "pending",
     transaction: str = ID,
     sequence: int = LAST_SEQUENCE,
@@ -52,9 +52,9 @@ def plant_record(
 ) -> Path:
     """A record that the attacker's key sealed, for the very place where it lies."""
     folder = journal(root)
-    record = Record(transaction=transaction, entries=entries, note=note)
+    record = JournalRecord(transaction=transaction, entries=entries, note=note)
     with attacker(root):
-        binding = Binding(str(root.resolve()), folder.stat().st_ino, sequence)
+        binding = RecordBinding(str(root.resolve()), folder.stat().st_ino, sequence)
         data = encode_record(record, binding)
     path = folder / f"{sequence:08d}-{transaction}.{state}"
     path.write_bytes(data)

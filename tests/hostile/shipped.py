@@ -11,7 +11,7 @@ from typing import Final
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
-from mdplan.storage.journal.journal_record import Entry
+from mdplan.storage.journal.journal_record import JournalEntry
 from tests.disk import NOBODY
 from tests.hostile.attacker import ID, LAST_SEQUENCE, PLANTED, journal, plant_history, plant_record, sha256
 
@@ -20,14 +20,14 @@ MIB: Final = 1 << 20
 _PLANTED: Final = PLANTED.encode()
 # What would put planted text into the file that everybody knows, and take away another known one.
 KNOWN: Final = (
-    Entry(
+    JournalEntry(
         path="here.md",
         base=sha256(_PLANTED),
         base_bytes=len(_PLANTED),
         result=sha256(HERE),
         result_bytes=len(HERE),
     ),
-    Entry(path="other.md", base=None, base_bytes=0, result=sha256(HERE), result_bytes=len(HERE)),
+    JournalEntry(path="other.md", base=None, base_bytes=0, result=sha256(HERE), result_bytes=len(HERE)),
 )
 _NEXT: Final = f"{LAST_SEQUENCE}-{ID}"
 

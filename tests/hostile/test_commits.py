@@ -22,8 +22,7 @@ from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
 from mdplan.storage.fs.filesystem import FAILPOINT_VARIABLE, Step
-from mdplan.storage.journal.journal_record import Binding, Entry, encode_record
-from mdplan.storage.journal.journal_record import Record as JournalRecord
+from mdplan.storage.journal.journal_record import JournalEntry, JournalRecord, RecordBinding, encode_record
 from mdplan.storage.workspace import Workspace
 from tests.conftest import REPOSITORY
 from tests.crash.mounts import bound, immutable
@@ -244,9 +243,9 @@ def test_case_49_journal_that_a_stranger_ships_touches_nothing(
     place.engine.write(ONE)
     secret = hashlib.sha256(SECRET).hexdigest()
     for number, state in ((7, "done"), (8, "pending")):
-        entry = Entry(path=path, base="0" * 64, base_bytes=1, result=secret, result_bytes=len(SECRET))
+        entry = JournalEntry(path=path, base="0" * 64, base_bytes=1, result=secret, result_bytes=len(SECRET))
         forged = JournalRecord(transaction=str(number) * 16, entries=(entry,))
-        head, _, body = encode_record(forged, Binding(str(place.root), 0, number)).partition(b"\n")
+        head, _, body = encode_record(forged, RecordBinding(str(place.root), 0, number)).partition(b"\n")
         unsealed = json.dumps(json.loads(head) | {"seal": "00" * 32, "folderSeal": ""}).encode()
         name = f"{number:08}-{forged.transaction}.{state}"
         (place.root / ".mdplan" / "tx" / name).write_bytes(unsealed + b"\n" + body)

@@ -15,7 +15,7 @@ from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
-from mdplan.storage.journal.journal_record import Entry
+from mdplan.storage.journal.journal_record import JournalEntry
 from tests.disk import tree
 from tests.hostile.attacker import ID, LAST_SEQUENCE, PLANTED, journal, plant_history, plant_record, sha256
 from tests.hostile.cost import cost_of
@@ -195,14 +195,14 @@ def plant_interrupted(root: Path) -> None:
     (root / "new.md").write_bytes(HERE)
     plant_record(
         root,
-        Entry(
+        JournalEntry(
             path="here.md",
             base=sha256(planted),
             base_bytes=len(planted),
             result=sha256(HERE),
             result_bytes=len(HERE),
         ),
-        Entry(path="new.md", base=None, base_bytes=0, result=sha256(HERE), result_bytes=len(HERE)),
+        JournalEntry(path="new.md", base=None, base_bytes=0, result=sha256(HERE), result_bytes=len(HERE)),
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
-from mdplan.web.sessions import Visits
+from mdplan.web.sessions import ReviewSessions
 from tests.surfaces.review_calls import ReviewCalls
 
 # S15
@@ -14,7 +14,7 @@ from tests.surfaces.review_calls import ReviewCalls
 
 def test_servers_never_share_the_name_of_a_cookie() -> None:
     """Browsers send a cookie to all ports of a host: one server must not overwrite that of another."""
-    servers = [Visits() for _ in range(50)]
+    servers = [ReviewSessions() for _ in range(50)]
 
     assert len({name for each in servers for name in (each.cookie, each.view_cookie)}) == 100
 
@@ -45,7 +45,7 @@ class Clock:
 
 def test_idle_session_never_lives_for_ever() -> None:
     clock = Clock()
-    visits = Visits(clock)
+    visits = ReviewSessions(clock)
     cookies = {visits.cookie: visits.start(visits.new_link()) or ""}
     for _ in range(10):
         clock.now += 7 * 3600
@@ -56,14 +56,14 @@ def test_idle_session_never_lives_for_ever() -> None:
 
 
 def test_sessions_are_never_more_than_a_hundred_of_each_kind() -> None:
-    visits = Visits(Clock())
+    visits = ReviewSessions(Clock())
     cookies = [{visits.cookie: visits.start(visits.new_link()) or ""} for _ in range(1000)]
 
     assert sum(visits.of(each) is not None for each in cookies) == 100
 
 
 def test_many_sessions_never_end_the_one_that_is_used() -> None:
-    visits = Visits(Clock())
+    visits = ReviewSessions(Clock())
     used = {visits.cookie: visits.start(visits.new_link()) or ""}
     for _ in range(1000):
         visits.start(visits.new_link())

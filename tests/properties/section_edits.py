@@ -31,8 +31,8 @@ def section_targets(outline: Outline, op: str) -> SearchStrategy[Edit]:
 def _targets(draw: DrawFn, outline: Outline, section: Section) -> Edit:
     """`section`, some with its hash."""
     target = draw(addresses(outline, section))
-    is_pinned = draw(st.integers(0, 3)) == 0
-    return target | ({"sectionSha256": outline.section_sha256(section)} if is_pinned else {})
+    has_precondition = draw(st.integers(0, 3)) == 0
+    return target | ({"sectionSha256": outline.section_sha256(section)} if has_precondition else {})
 
 
 def _sections_for(outline: Outline, operation: type[Operation]) -> list[Section]:

@@ -10,7 +10,7 @@ from mdplan.markdown.links.targets import explicit_anchors, target_key
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.links.anchor_changes import AnchorChanges, changed_anchors
-from mdplan.planning.links.derived_edits import derive
+from mdplan.planning.links.derived_edits import derive_link_edits
 from mdplan.planning.links.link_names import keys_in_html, places_of_fragments, possible_links
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
@@ -30,7 +30,7 @@ PIECES = (
 
 
 def facts(built: BuiltFile, batch: Batch) -> tuple[AnchorChanges, Problems, Any]:
-    made = derive([built], batch.update_references, NoOtherFiles())
+    made = derive_link_edits([built], batch.update_references, NoOtherFiles())
     assert not isinstance(made, tuple)
     return (
         changed_anchors(built, {}),

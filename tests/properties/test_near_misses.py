@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, SearchStrategy
 
 from mdplan.text.search.differences import find_differences
-from mdplan.text.search.folded_search import Wanted
+from mdplan.text.search.folded_search import SearchTerm
 from mdplan.text.search.folded_text import FoldedText, Folding
 from mdplan.text.search.near_miss import NearMiss
 from mdplan.text.search.near_misses import find_near_misses
@@ -62,7 +62,9 @@ def test_change_is_found_at_its_place_by_its_name(name: str, text: str, data: Da
     assume(wanted not in changed)
 
     folded = FoldedText(changed)
-    found = find_near_misses(folded, Wanted(text=wanted, addressed=Span(start, end)), Span(0, len(changed)))
+    found = find_near_misses(
+        folded, SearchTerm(text=wanted, addressed=Span(start, end)), Span(0, len(changed))
+    )
 
     assert found
     first = folded.lines.position(start)
@@ -85,7 +87,7 @@ def test_any_two_texts_are_compared(text: str, wanted: str, whole_lines: bool, d
     folded = FoldedText(text)
 
     for addressed in (None, Span(start, end)):
-        asked = Wanted(text=wanted, whole_lines=whole_lines, addressed=addressed)
+        asked = SearchTerm(text=wanted, whole_lines=whole_lines, addressed=addressed)
         for within in (Span(0, len(text)), Span(start, end)):
             if addressed is None or within == Span(0, len(text)):
                 for miss in find_near_misses(folded, asked, within):
@@ -99,7 +101,7 @@ def test_text_is_found_in_itself_and_nothing_differs(text: str, around: str) -> 
     at = Span(len(around) + 2, len(around) + 2 + len(text))
 
     found = find_near_misses(
-        FoldedText(whole), Wanted(text=text, whole_lines=False, addressed=at), Span(0, len(whole))
+        FoldedText(whole), SearchTerm(text=text, whole_lines=False, addressed=at), Span(0, len(whole))
     )
 
     if found:  # A short text that cuts a word has no near miss.

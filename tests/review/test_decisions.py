@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.user.decisions import Decision, DecisionStore, Outcome, Used, Verdict
+from mdplan.storage.user.decisions import AddOutcome, Decision, DecisionStore, PlanUsed, Verdict
 from tests.disk import FailingDisk
 
 A, B = "sha256-" + "a" * 64, "sha256-" + "b" * 64
@@ -26,7 +26,7 @@ DECISION = Decision(
 def record(decision: Decision, store: DecisionStore | None = None) -> bool:
     """Add `decision` to the log of its plan, as somebody who saw the latest version."""
     store = store or DecisionStore("/root")
-    return store.add(decision.plan_id, decision, store.standing(decision.plan_id).version) is Outcome.ADDED
+    return store.add(decision.plan_id, decision, store.standing(decision.plan_id).version) is AddOutcome.ADDED
 
 
 def stored_file(state_dir: Path) -> Path:
@@ -157,8 +157,8 @@ def test_decision_that_saw_an_older_version_is_not_added() -> None:
     store = DecisionStore("/root")
     seen = store.standing(A).version
 
-    assert store.add(A, DECISION, seen) is Outcome.ADDED
-    assert store.add(A, replace(DECISION, decided_by="bob"), seen) is Outcome.STALE
+    assert store.add(A, DECISION, seen) is AddOutcome.ADDED
+    assert store.add(A, replace(DECISION, decided_by="bob"), seen) is AddOutcome.STALE
     assert store.of(A) == DECISION
 
 
@@ -168,7 +168,7 @@ def test_used_approval_approves_no_longer() -> None:
     record(whole, store)
     assert store.standing(A).is_approved
 
-    used = Used(transaction="0123456789abcdef", at=2000.0)
-    assert store.add(A, used, store.standing(A).version) is Outcome.ADDED
+    used = PlanUsed(transaction="0123456789abcdef", at=2000.0)
+    assert store.add(A, used, store.standing(A).version) is AddOutcome.ADDED
     assert not store.standing(A).is_approved
     assert store.standing(A).used_by == "0123456789abcdef"

@@ -24,8 +24,8 @@ def read_fences_as_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(text: str, *others: object) -> object:
         return reference(text.replace("~~~", "---"), *others)
 
-    reference = block_verifier.pass_blocks
-    monkeypatch.setattr(block_verifier, "pass_blocks", wrong)
+    reference = block_verifier.parse_reference_blocks
+    monkeypatch.setattr(block_verifier, "parse_reference_blocks", wrong)
 
 
 @pytest.mark.parametrize("word", ["two", "three", "four"])
@@ -51,8 +51,8 @@ def test_heading_that_the_text_before_it_swallows_is_found(monkeypatch: pytest.M
     def wrong(text: str, *others: object) -> object:
         return reference(text.replace("four", "~~~~"), *others)
 
-    reference = block_verifier.pass_blocks
-    monkeypatch.setattr(block_verifier, "pass_blocks", wrong)
+    reference = block_verifier.parse_reference_blocks
+    monkeypatch.setattr(block_verifier, "parse_reference_blocks", wrong)
 
     found = unverified(TEXT, "four")
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from mdplan.codegen.case_file import Block, CaseText, read_cases
+from mdplan.codegen.case_file import CaseBlock, CaseText, read_cases
 from tests.case_writer import compact_json, file_block, json_block, replace_blocks
 from tests.golden_case import CASES
 
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("case")
 
 
-def read_back(block: Block, folder: Path) -> Block:
+def read_back(block: CaseBlock, folder: Path) -> CaseBlock:
     path = folder / "case.md"
     path.write_text(f"# Cases\n\n## One\n\n{block.markdown}", encoding="utf-8")
     (case,) = read_cases(path)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.markdown.links.destination_text import with_fragment, with_path
-from mdplan.markdown.links.destinations import Destination, Form, destinations
+from mdplan.markdown.links.destinations import Destination, DestinationForm, destinations
 from mdplan.markdown.links.link_path import (
     as_variant,
     folder_of,
@@ -61,23 +61,23 @@ def edited(text: str, edit: TextEdit | None) -> str:
 @pytest.mark.parametrize(
     ("text", "form", "path", "fragment"),
     [
-        ("[a](b.md)", Form.BARE, "b.md", None),
-        ("[a](b.md#c)", Form.BARE, "b.md", "c"),
-        ("[a](#c)", Form.BARE, "", "c"),
-        ("[a](b.md?x=1#c)", Form.BARE, "b.md", "c"),
-        ("[a](my%20b.md#%C3%BC)", Form.BARE, "my b.md", "%C3%BC"),
-        ("[a](b\\_c.md)", Form.BARE, "b_c.md", None),
-        ("[a](b\\#c)", Form.BARE, "b", "c"),
-        ("[a](b&amp;c.md)", Form.BARE, "b&c.md", None),
-        ("[a](b%23c.md)", Form.BARE, "b#c.md", None),
-        ("[a](<b c.md#d e>)", Form.ANGLE, "b c.md", "d e"),
-        ("<a href='b&amp;c.md#d'>x</a>", Form.QUOTED, "b&c.md", "d"),
-        ("<a href=b.md#d>x</a>", Form.UNQUOTED, "b.md", "d"),
-        ("[[b c#D e|f]]", Form.WIKI, "b c", "D e"),
-        ("[[#Part#Chapter]]", Form.WIKI, "", "Chapter"),
+        ("[a](b.md)", DestinationForm.BARE, "b.md", None),
+        ("[a](b.md#c)", DestinationForm.BARE, "b.md", "c"),
+        ("[a](#c)", DestinationForm.BARE, "", "c"),
+        ("[a](b.md?x=1#c)", DestinationForm.BARE, "b.md", "c"),
+        ("[a](my%20b.md#%C3%BC)", DestinationForm.BARE, "my b.md", "%C3%BC"),
+        ("[a](b\\_c.md)", DestinationForm.BARE, "b_c.md", None),
+        ("[a](b\\#c)", DestinationForm.BARE, "b", "c"),
+        ("[a](b&amp;c.md)", DestinationForm.BARE, "b&c.md", None),
+        ("[a](b%23c.md)", DestinationForm.BARE, "b#c.md", None),
+        ("[a](<b c.md#d e>)", DestinationForm.ANGLE, "b c.md", "d e"),
+        ("<a href='b&amp;c.md#d'>x</a>", DestinationForm.QUOTED, "b&c.md", "d"),
+        ("<a href=b.md#d>x</a>", DestinationForm.UNQUOTED, "b.md", "d"),
+        ("[[b c#D e|f]]", DestinationForm.WIKI, "b c", "D e"),
+        ("[[#Part#Chapter]]", DestinationForm.WIKI, "", "Chapter"),
     ],
 )
-def test_parts_of_a_destination(text: str, form: Form, path: str, fragment: str | None) -> None:
+def test_parts_of_a_destination(text: str, form: DestinationForm, path: str, fragment: str | None) -> None:
     found = only(text)
 
     assert (found.form, found.path, found.fragment) == (form, path, fragment)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from mdplan.text.search.folded_search import Wanted
+from mdplan.text.search.folded_search import SearchTerm
 from mdplan.text.search.folded_text import FoldedText
 from mdplan.text.search.near_miss import NearMiss
-from mdplan.text.search.near_misses import find_near_misses, told
+from mdplan.text.search.near_misses import describe_near_misses, find_near_misses
 from mdplan.text.span import Span
 
 TEXT = """\
@@ -37,9 +37,9 @@ last — line
 """
 
 
-def near(text: str, wanted: Wanted | str, within: Span | None = None) -> list[tuple[int, int, int, str]]:
+def near(text: str, wanted: SearchTerm | str, within: Span | None = None) -> list[tuple[int, int, int, str]]:
     if isinstance(wanted, str):
-        wanted = Wanted(text=wanted)
+        wanted = SearchTerm(text=wanted)
     found = find_near_misses(FoldedText(text), wanted, within or Span(0, len(text)))
     return [(miss.line, miss.col, miss.end_line, miss.differs) for miss in found]
 
@@ -143,7 +143,7 @@ def test_difference_is_named_with_its_place(
 def test_lines_are_found_as_whole_lines(
     text: str, wanted: str, expected: list[tuple[int, int, int, str]]
 ) -> None:
-    assert near(text, Wanted(text=wanted, whole_lines=True)) == expected
+    assert near(text, SearchTerm(text=wanted, whole_lines=True)) == expected
 
 
 def test_at_most_three_places_are_named_and_those_that_differ_least_first() -> None:
@@ -160,7 +160,7 @@ def test_place_that_was_meant_comes_first_then_the_closest() -> None:
     text = "same\n" * 5 + "Same  \n" + "same\n" * 5
     meant = Span(25, 31)
 
-    assert near(text, Wanted(text="same", whole_lines=True, addressed=meant)) == [
+    assert near(text, SearchTerm(text="same", whole_lines=True, addressed=meant)) == [
         (6, 1, 6, "case at column 1, trailing blanks (2, not none) at column 5"),
         (5, 1, 5, "nothing but the place"),
         (7, 1, 7, "nothing but the place"),
@@ -171,7 +171,7 @@ def test_place_that_was_meant_is_looked_at_among_many_others() -> None:
     text = "same line here\n" * 400 + "same  line here\n" + "same line here\n" * 400
     meant = Span(6000, 6015)
 
-    assert near(text, Wanted(text="same line here", addressed=meant, or_exact=False)) == [
+    assert near(text, SearchTerm(text="same line here", addressed=meant, or_exact=False)) == [
         (401, 1, 401, "blanks (2, not 1) at column 6")
     ]
 
@@ -189,14 +189,14 @@ def test_text_of_a_script_without_case_needs_no_word_ends() -> None:
 def test_case_is_no_difference_where_it_does_not_matter() -> None:
     text = "Big  Apple\nbig apple\n"
 
-    assert near(text, Wanted(text="BIG APPLE", any_case=True, or_exact=False)) == [
+    assert near(text, SearchTerm(text="BIG APPLE", any_case=True, or_exact=False)) == [
         (1, 1, 1, "blanks (2, not 1) at column 5")
     ]
 
 
 def test_very_text_is_no_near_miss_unless_asked_for() -> None:
-    assert near("one two three\n", Wanted(text="two", or_exact=False)) == []
-    assert near("one two three\n", Wanted(text="two")) == [(1, 5, 1, "nothing but the place")]
+    assert near("one two three\n", SearchTerm(text="two", or_exact=False)) == []
+    assert near("one two three\n", SearchTerm(text="two")) == [(1, 5, 1, "nothing but the place")]
 
 
 def test_only_the_searched_part_counts() -> None:
@@ -216,7 +216,7 @@ def test_places_with_a_remark_come_last() -> None:
     text = "Good\ngood  one\n"
     found = find_near_misses(
         FoldedText(text),
-        Wanted(text="gooD"),
+        SearchTerm(text="gooD"),
         Span(0, len(text)),
         lambda span: "in code" if span.start == 0 else "",
     )
@@ -265,8 +265,8 @@ def test_near_misses_are_told_in_one_hint() -> None:
         NearMiss(line=60, col=7, end_line=61, differs="accents at 61:2"),
     )
 
-    assert told(misses) == (
+    assert describe_near_misses(misses) == (
         "nearest: line 12:5 differs in case at column 9; line 40 differs in nothing but the place; "
         "lines 50-52 differ in accents at 51:2; lines 60:7-61 differ in accents at 61:2"
     )
-    assert told(()) == ""
+    assert describe_near_misses(()) == ""

@@ -7,7 +7,7 @@ import pytest
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations import OPERATIONS
 from mdplan.text.search import folded_text
-from mdplan.text.search.folded_search import Wanted
+from mdplan.text.search.folded_search import SearchTerm
 from mdplan.text.search.folded_text import FoldedText
 from mdplan.text.search.near_misses import find_near_misses
 from mdplan.text.search.similar_names import NameIndex
@@ -36,7 +36,7 @@ KINDS = {
 
 
 def search(folded: FoldedText, wanted: str) -> None:
-    find_near_misses(folded, Wanted(text=wanted, or_exact=False), Span(0, len(folded.text)))
+    find_near_misses(folded, SearchTerm(text=wanted, or_exact=False), Span(0, len(folded.text)))
 
 
 def cost(text: str, wanted: str, searches: int) -> int:

@@ -5,8 +5,8 @@ from itertools import count
 
 import pytest
 
-from mdplan.markdown.blocks.block_pass import pass_blocks
-from mdplan.markdown.blocks.parse_time import ParseTimeout, in_time, parse_time, timed
+from mdplan.markdown.blocks.block_pass import parse_reference_blocks
+from mdplan.markdown.blocks.parse_time import ParseTimeout, check_deadline, parse_time, with_deadline
 from mdplan.markdown.inline.inline_nodes import InlineMap
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.lines import LineIndex
@@ -22,17 +22,21 @@ def ticking() -> Callable[[], float]:
 
 def ask() -> None:
     for _ in range(200):
-        in_time()
+        check_deadline()
 
 
 HARD = {
     "headings": lambda: Outline(Source.from_text("# a\n" * 500)),
     "items": lambda: Outline(Source.from_text("- a\n- # b\n1. c\n" * 500)).blocks,
     "quotes": lambda: Outline(Source.from_text("> a\nb\n- c\n" * 500)),
-    "a label without end": lambda: pass_blocks("[\n" + "a\n" * 500, LineIndex("[\n" + "a\n" * 500)),
-    "lazy lines": lambda: pass_blocks("- a\nb\n" * 500, LineIndex("- a\nb\n" * 500)),
-    "rows": lambda: pass_blocks("|a|\n|-|\n" + "|b|\n" * 500, LineIndex("|a|\n|-|\n" + "|b|\n" * 500)),
-    "columns": lambda: pass_blocks("|x" * 9_000 + "\n" + "|-" * 9_000, LineIndex("a\nb")),
+    "a label without end": lambda: parse_reference_blocks(
+        "[\n" + "a\n" * 500, LineIndex("[\n" + "a\n" * 500)
+    ),
+    "lazy lines": lambda: parse_reference_blocks("- a\nb\n" * 500, LineIndex("- a\nb\n" * 500)),
+    "rows": lambda: parse_reference_blocks(
+        "|a|\n|-|\n" + "|b|\n" * 500, LineIndex("|a|\n|-|\n" + "|b|\n" * 500)
+    ),
+    "columns": lambda: parse_reference_blocks("|x" * 9_000 + "\n" + "|-" * 9_000, LineIndex("a\nb")),
     "brackets": lambda: nodes("[a](b) " * 500),
     "stars": lambda: nodes("*a **a " * 500),
     "signs": lambda: nodes("<&\\\\" * 500),
@@ -66,7 +70,7 @@ def test_time_outside_of_parsers_does_not_count() -> None:
 def test_parsers_add_up_and_every_document_begins_anew() -> None:
     def ask_often(times: int) -> None:
         for _ in range(times):
-            timed(ask)()
+            with_deadline(ask)()
 
     with parse_time(60, ticking()):
         ask_often(10)
@@ -78,13 +82,13 @@ def test_parsers_add_up_and_every_document_begins_anew() -> None:
 
 def test_the_outer_limit_holds_inside_of_another() -> None:
     with parse_time(0, ticking()), parse_time(1_000_000, ticking()), pytest.raises(ParseTimeout):
-        timed(ask)()
+        with_deadline(ask)()
 
 
 def test_after_a_timeout_parsers_go_on_as_before() -> None:
     with parse_time(0, ticking()), pytest.raises(ParseTimeout):
-        timed(ask)()
+        with_deadline(ask)()
 
-    timed(ask)()
+    with_deadline(ask)()
     with parse_time(1_000_000, ticking()):
-        timed(ask)()
+        with_deadline(ask)()

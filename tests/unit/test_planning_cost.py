@@ -14,9 +14,9 @@ from mdplan.markdown.inline import inline_nodes
 from mdplan.markdown.outline import outline
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
-from mdplan.planning.build import Built, BuiltFile, build_file
+from mdplan.planning.build import BuildResult, BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
-from mdplan.planning.links.derived_edits import derive
+from mdplan.planning.links.derived_edits import derive_link_edits
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.results.summary import plan_of, report_fields
 from mdplan.planning.snapshot import SnapshotFile
@@ -102,8 +102,8 @@ def plan(base: Outline, edits: list[Edit]) -> None:
     assert isinstance(built, BuiltFile)
     assert verify(built, batch) == ()
     diff = file_diff("a.md", "a.md", built.hunks)
-    made = derive([built], "none", NoOtherFiles())
-    assert isinstance(made, Built)
+    made = derive_link_edits([built], "none", NoOtherFiles())
+    assert isinstance(made, BuildResult)
     assert report_fields(plan_of(made, batch), diff)["edits_applied"] == len(edits)
 
 

@@ -8,8 +8,8 @@ import pytest
 from mdplan.engine.engine import Engine, Settings
 from mdplan.markdown.outline import outline
 from mdplan.markdown.outline.outline import Outline
-from mdplan.planning.build import Built, BuiltFile, build_file
-from mdplan.planning.links.derived_edits import derive
+from mdplan.planning.build import BuildResult, BuiltFile, build_file
+from mdplan.planning.links.derived_edits import derive_link_edits
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.requests.batch_reader import read_batch
@@ -91,11 +91,11 @@ def steps_of_links(links: int, headings: int) -> int:
     assert problems == ()
     built = build_file(file, resolved)
     assert isinstance(built, BuiltFile)
-    made: list[Built] = []
+    made: list[BuildResult] = []
 
     def follow() -> None:
-        found = derive([built], "file", NoOtherFiles())
-        assert isinstance(found, Built)
+        found = derive_link_edits([built], "file", NoOtherFiles())
+        assert isinstance(found, BuildResult)
         made.append(found)
 
     count = steps(follow)

@@ -17,7 +17,7 @@ from mdplan.storage.fs.filesystem import FileSystem, Step
 from mdplan.storage.fs.root import Root
 from mdplan.storage.fs.scope import Scope
 from mdplan.storage.journal.lock import locked
-from mdplan.storage.transaction.commit import CommitFacts, Durability, StagedFile, stage
+from mdplan.storage.transaction.commit import CommitResult, Durability, StagedFile, stage
 from mdplan.storage.transaction.recovery import recover
 from tests.commits import LIMIT, change, commit, creation, deletion, journal_of, recovered, sha256
 from tests.disk import NOBODY, FailingDisk, descriptors, names_in, tree
@@ -67,7 +67,7 @@ def test_all_files_are_replaced_and_nothing_else_is_left(folder: Path, durabilit
         "d/b.md": b"d/b.mdd/b.md",
         "d/c.md": b"d/c.mdd/c.md",
     }
-    assert facts == CommitFacts(
+    assert facts == CommitResult(
         cas="strong", durable=durability is Durability.FULL, undoable=True, warnings=()
     )
 

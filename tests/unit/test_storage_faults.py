@@ -13,7 +13,7 @@ from mdplan.diagnostics import Code, Problems, Severity
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import is_temporary_name
 from mdplan.storage.fs.filesystem import FileSystem, Step
-from mdplan.storage.transaction.commit import CommitFacts
+from mdplan.storage.transaction.commit import CommitResult
 from tests.commits import change, commit, creation, deletion, journal_of, recovered
 from tests.disk import NOBODY, FailingDisk, descriptors, tree
 
@@ -90,7 +90,7 @@ def result(folder: Path) -> Tree:
     return tree(folder)
 
 
-def tried(folder: Path, disk: FileSystem) -> CommitFacts | Problems:
+def tried(folder: Path, disk: FileSystem) -> CommitResult | Problems:
     try:
         return commit(folder, *FILES, disk=disk)
     except StorageRefused as refused:
@@ -106,7 +106,7 @@ def counted(folder: Path, kind: str) -> Counter[Step]:
     """How often a commit does each kind of operation."""
     make(folder)
     disk = ONCE[kind]()
-    assert isinstance(tried(folder, disk), CommitFacts)
+    assert isinstance(tried(folder, disk), CommitResult)
     return disk.reached
 
 
@@ -133,7 +133,7 @@ def test_one_failure_leaves_all_old_or_all_new(tmp_path: Path, step: Step, error
         outcome = tried(folder, ONCE[kind](step, nth, error))
 
         assert descriptors() == opened
-        if isinstance(outcome, CommitFacts):
+        if isinstance(outcome, CommitResult):
             # It came after the commit point, or to something on which nothing depends.
             assert all(problem.severity is Severity.WARNING for problem in outcome.warnings)
             assert without_temporary(tree(folder)) == new
@@ -163,14 +163,14 @@ def test_lasting_failure_is_mended_by_the_next_start(tmp_path: Path, step: Step,
         before = make(folder)
         outcome = tried(folder, LASTING[kind](step, nth, errno.EIO))
         seen = without_temporary(tree(folder))
-        if not isinstance(outcome, CommitFacts) and seen not in (before, new):
+        if not isinstance(outcome, CommitResult) and seen not in (before, new):
             assert Code.RECOVERY_REQUIRED in [problem.code for problem in outcome]
 
         found = recovered(folder)
         assert [problem for problem in found.problems if problem.severity is Severity.ERROR] == []
         # Recovery may find what had been committed, and no more.
         assert tree(folder) in (before, new)
-        if isinstance(outcome, CommitFacts):
+        if isinstance(outcome, CommitResult):
             assert tree(folder) == new
         assert set(journal_of(folder)) <= {"kept", "undone"}
 
@@ -183,7 +183,7 @@ def test_failed_sync_of_a_file_is_not_tried_again(tmp_path: Path) -> None:
         disk = FailingDisk(Step.SYNC, nth, errno.EIO)
         outcome = tried(tmp_path / str(nth), disk)
 
-        assert not isinstance(outcome, CommitFacts)
+        assert not isinstance(outcome, CommitResult)
         assert disk.reached[Step.SYNC] == nth
 
 
@@ -194,7 +194,7 @@ def test_commit_whose_last_sync_fails_is_in_doubt(tmp_path: Path) -> None:
     before = make(tmp_path / "x")
     outcome = tried(tmp_path / "x", FailingDisk(Step.SYNC_DIRECTORY, last, errno.EIO))
 
-    assert not isinstance(outcome, CommitFacts)
+    assert not isinstance(outcome, CommitResult)
     assert [problem.code for problem in outcome] == [Code.COMMIT_IN_DOUBT, Code.IO_ERROR]
     seen = tree(tmp_path / "x")
     assert without_temporary(seen) == new

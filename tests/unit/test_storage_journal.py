@@ -14,27 +14,27 @@ from hypothesis import strategies as st
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import (
-    Binding,
-    Entry,
-    Record,
+    JournalEntry,
+    JournalRecord,
+    RecordBinding,
     decode_record,
     encode_note,
     encode_record,
 )
 from mdplan.storage.user.user_state import seal
 
-ROOT = Binding("/some/root", 12, 3)
+ROOT = RecordBinding("/some/root", 12, 3)
 digests = st.none() | st.text("0123456789abcdef", min_size=64, max_size=64)
 sizes = st.integers(0, 1 << 50)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 entries = st.builds(
-    Entry, path=texts, base=digests, base_bytes=sizes, result=digests, result_bytes=sizes
+    JournalEntry, path=texts, base=digests, base_bytes=sizes, result=digests, result_bytes=sizes
 ).filter(lambda entry: entry.base != entry.result)
 notes = st.dictionaries(
     texts, st.none() | st.integers(-(1 << 60), 1 << 60) | texts | st.lists(texts), max_size=3
 )
 records = st.builds(
-    Record,
+    JournalRecord,
     transaction=st.text("0123456789abcdef", min_size=8, max_size=32),
     entries=st.lists(entries, max_size=4).map(tuple),
     made_folders=st.lists(texts, max_size=2).map(tuple),
@@ -44,12 +44,14 @@ records = st.builds(
 
 
 @given(record=records)
-def test_record_that_was_written_is_read(record: Record) -> None:
+def test_record_that_was_written_is_read(record: JournalRecord) -> None:
     assert decode_record(encode_record(record, ROOT), ROOT) == record
 
 
 @given(record=records, data=st.data())
-def test_record_of_which_a_byte_changed_is_none_or_a_strangers(record: Record, data: st.DataObject) -> None:
+def test_record_of_which_a_byte_changed_is_none_or_a_strangers(
+    record: JournalRecord, data: st.DataObject
+) -> None:
     written = encode_record(record, ROOT)
     at = data.draw(st.integers(0, len(written) - 1))
     changed = written[:at] + bytes([written[at] ^ data.draw(st.integers(1, 255))]) + written[at + 1 :]
@@ -68,8 +70,8 @@ def test_record_of_which_a_byte_changed_is_none_or_a_strangers(record: Record, d
     ],
     ids=["moved", "restored", "copied", "renamed"],
 )
-def test_record_is_foreign_where_it_was_not_written(binding: Binding, known: bool) -> None:
-    record = Record(transaction="ab" * 8, entries=())
+def test_record_is_foreign_where_it_was_not_written(binding: RecordBinding, known: bool) -> None:
+    record = JournalRecord(transaction="ab" * 8, entries=())
     found = decode_record(encode_record(record, ROOT), binding)
 
     assert found is not None
@@ -92,12 +94,12 @@ def test_record_of_the_first_format_stays_this_users(tmp_path: Path) -> None:
     (own,) = journal.names()
 
     assert own.sequence == 1
-    assert isinstance(journal.read(own), Record)
+    assert isinstance(journal.read(own), JournalRecord)
     assert [name.sequence for name in journal.foreign()] == [2]
 
 
 @given(record=records, data=st.data())
-def test_record_that_was_cut_off_is_none(record: Record, data: st.DataObject) -> None:
+def test_record_that_was_cut_off_is_none(record: JournalRecord, data: st.DataObject) -> None:
     written = encode_record(record, ROOT)
 
     assert decode_record(written[: data.draw(st.integers(0, len(written) - 1))], ROOT) is None
@@ -153,8 +155,8 @@ def test_record_of_that_shape_is_one() -> None:
 
 
 def test_note_that_is_no_object_is_empty() -> None:
-    assert Record(transaction="ab" * 8, entries=(), note=b"[1]").decoded_note() == {}
-    assert Record(transaction="ab" * 8, entries=(), note=b"nonsense").decoded_note() == {}
+    assert JournalRecord(transaction="ab" * 8, entries=(), note=b"[1]").decoded_note() == {}
+    assert JournalRecord(transaction="ab" * 8, entries=(), note=b"nonsense").decoded_note() == {}
 
 
 def test_note_is_plain_text(tmp_path: Path) -> None:

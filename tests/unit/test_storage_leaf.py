@@ -8,7 +8,7 @@ import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.filesystem import FileSystem
-from mdplan.storage.fs.regular_file import KnownContent, content_of, is_digest, read_leaf
+from mdplan.storage.fs.regular_file import KnownContent, content_of, is_digest, read_regular_file
 
 NAME = "a.md"
 # More than is read at once.
@@ -32,7 +32,7 @@ def test_file_of_another_size_than_it_was_is_read_whole(tmp_path: Path, data: by
     disk = LateDisk()
     disk.size = size
     folder = disk.open_root(str(tmp_path))
-    read = read_leaf(disk, folder, NAME, NAME, max(size, len(data)))
+    read = read_regular_file(disk, folder, NAME, NAME, max(size, len(data)))
     content = content_of(disk, folder, NAME, len(data))
     disk.release(folder)
 
@@ -63,7 +63,7 @@ def test_file_that_grew_beyond_the_limit_is_refused(tmp_path: Path, size: int) -
     disk = LateDisk()
     disk.size = size
     folder = disk.open_root(str(tmp_path))
-    read = read_leaf(disk, folder, NAME, NAME, 4)
+    read = read_regular_file(disk, folder, NAME, NAME, 4)
     content = content_of(disk, folder, NAME, 4)
     disk.release(folder)
 

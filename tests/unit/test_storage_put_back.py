@@ -8,21 +8,21 @@ from mdplan.diagnostics import Code
 from mdplan.storage.fs.regular_file import UNFINISHED, UNFINISHED_MODE
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.journal import Journal, State
-from mdplan.storage.journal.journal_record import Entry, Record
+from mdplan.storage.journal.journal_record import JournalEntry, JournalRecord
 from mdplan.storage.journal.lock import locked
 from mdplan.storage.journal.state_folder import open_folders
 from mdplan.storage.transaction.history import before_image
-from mdplan.storage.transaction.place import Found, temporary_names
-from mdplan.storage.transaction.restore import Way, way_back
+from mdplan.storage.transaction.place import FoundContents, temporary_names
+from mdplan.storage.transaction.restore import RestoreAction, plan_restore
 from tests.commits import journal_of, recovered, sha256
 from tests.disk import tree
 
 BASE, NEW, X, Y, TORN = b"base", b"new", b"foreign", b"later", b"torn"
 ID = "ab" * 8
 TEMPORARY, ASIDE = temporary_names(ID, 0)
-REPLACE = Entry(path="a.md", base=sha256(BASE), base_bytes=4, result=sha256(NEW), result_bytes=3)
-CREATE = Entry(path="a.md", base=None, base_bytes=0, result=sha256(NEW), result_bytes=3)
-DELETE = Entry(path="a.md", base=sha256(BASE), base_bytes=4, result=None, result_bytes=0)
+REPLACE = JournalEntry(path="a.md", base=sha256(BASE), base_bytes=4, result=sha256(NEW), result_bytes=3)
+CREATE = JournalEntry(path="a.md", base=None, base_bytes=0, result=sha256(NEW), result_bytes=3)
+DELETE = JournalEntry(path="a.md", base=sha256(BASE), base_bytes=4, result=None, result_bytes=0)
 
 # What is at the target, at the temporary name and aside; what is at the target after recovery; and what
 # recovery takes away into the history. A conflict leaves all as it is.
@@ -68,7 +68,7 @@ ROWS = {
     "deleted-by-somebody": (DELETE, None, None, None, None, set()),
     "foreign-edit-before-the-deletion": (DELETE, X, None, None, X, set()),
 }
-Row = tuple[Entry, bytes | None, bytes | None, bytes | None, object, set[bytes]]
+Row = tuple[JournalEntry, bytes | None, bytes | None, bytes | None, object, set[bytes]]
 
 
 def interrupted(folder: Path, row: Row) -> None:
@@ -80,7 +80,7 @@ def interrupted(folder: Path, row: Row) -> None:
     root = Root.open(folder)
     with locked(root) as lock:
         journal = Journal(root, open_folders(root, lock.state_folder).journal)
-        name = journal.write_new(Record(transaction=ID, entries=(entry,)), syncs=False)
+        name = journal.write_new(JournalRecord(transaction=ID, entries=(entry,)), syncs=False)
         journal.advance(name, State.PENDING)
     root.close()
 
@@ -156,7 +156,7 @@ def test_half_written_result_is_no_displaced_file(tmp_path: Path) -> None:
 
     assert recovered(tmp_path).problems == ()
     assert tree(tmp_path).keys() == {"a.md"}
-    assert way_back(REPLACE, Found("foreign", UNFINISHED, None)) is Way.NOTHING
+    assert plan_restore(REPLACE, FoundContents("foreign", UNFINISHED, None)) is RestoreAction.NOTHING
 
 
 def test_creation_that_was_stopped_between_its_two_names_is_undone(tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ from mdplan.diagnostics import Code, Severity
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.filesystem import FAILPOINT_VARIABLE, FileSystem
 from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.journal_record import Binding, Entry, Record, encode_record
+from mdplan.storage.journal.journal_record import JournalEntry, JournalRecord, RecordBinding, encode_record
 from mdplan.storage.journal.lock import locked
 from mdplan.storage.transaction.commit import Durability, stage
 from mdplan.storage.transaction.history import Transaction, before_image, transactions
-from mdplan.storage.transaction.recovery import Recovered, pending
+from mdplan.storage.transaction.recovery import RecoveryResult, pending
 from mdplan.storage.user.user_state import user_state_directory
 from tests.commits import change, commit, creation, deletion, journal_of, recovered, sha256
 from tests.disk import NOBODY, names_in, tree
@@ -32,7 +32,7 @@ FILES = (
     creation("n/c.md", NEW),
     deletion("gone.md", OLD),
 )
-NOTHING = Recovered((), (), (), ())
+NOTHING = RecoveryResult((), (), (), ())
 # Killed here, all files but the deleted one are new and nothing is committed.
 BEFORE_COMMIT_POINT = "rename:3"
 AFTER_COMMIT_POINT = "move:1"
@@ -228,11 +228,11 @@ def test_key_is_private_and_made_once(folder: Path) -> None:
 
 
 def plant(
-    folder: Path, *entries: Entry, name: str = f"00000001-{ID}.pending", made: tuple[str, ...] = ()
+    folder: Path, *entries: JournalEntry, name: str = f"00000001-{ID}.pending", made: tuple[str, ...] = ()
 ) -> Path:
     """Put a record into the root that another user has sealed."""
-    record = Record(transaction=ID, entries=entries, made_folders=made)
-    data = encode_record(record, Binding(str(folder), 0, 1))
+    record = JournalRecord(transaction=ID, entries=entries, made_folders=made)
+    data = encode_record(record, RecordBinding(str(folder), 0, 1))
     head, _, body = data.partition(b"\n")
     head = json.dumps(json.loads(head) | {"seal": "00" * 32, "folderSeal": "00" * 32}).encode()
     tx = folder / ".mdplan" / "tx"
@@ -259,7 +259,7 @@ def test_case_49_hostile_path_is_refused(folder: Path, path: str) -> None:
     """A journal that comes with a repository names files outside, or its own."""
     outside = folder.parent / "outside"
     outside.write_bytes(NEW)
-    plant(folder, Entry(path=path, base=None, base_bytes=0, result=sha256(NEW), result_bytes=3))
+    plant(folder, JournalEntry(path=path, base=None, base_bytes=0, result=sha256(NEW), result_bytes=3))
     before = tree(folder)
 
     assert recovered(folder) == NOTHING
@@ -278,7 +278,10 @@ def test_case_49_hostile_folder_is_refused(folder: Path, field: str) -> None:
 
 def test_case_49_file_of_other_content_is_never_touched(folder: Path) -> None:
     """A stranger cannot know what is in a file; what does not hash to what the record says stays."""
-    plant(folder, Entry(path="a.md", base=sha256(b"?"), base_bytes=1, result=sha256(b"!"), result_bytes=1))
+    plant(
+        folder,
+        JournalEntry(path="a.md", base=sha256(b"?"), base_bytes=1, result=sha256(b"!"), result_bytes=1),
+    )
 
     assert recovered(folder, foreign=[ID]).files == ()
     assert contents(folder) == ALL_OLD
@@ -287,7 +290,9 @@ def test_case_49_file_of_other_content_is_never_touched(folder: Path) -> None:
 def test_case_49_link_in_place_of_a_temporary_file_is_not_followed(folder: Path) -> None:
     outside = folder.parent / "outside"
     outside.write_bytes(OLD)
-    plant(folder, Entry(path="a.md", base=sha256(b"?"), base_bytes=1, result=sha256(OLD), result_bytes=3))
+    plant(
+        folder, JournalEntry(path="a.md", base=sha256(b"?"), base_bytes=1, result=sha256(OLD), result_bytes=3)
+    )
     (folder / f".mdplan-{ID}-0.tmp").symlink_to(outside)
     for keep in (None, "base"):
         assert codes(recovered(folder, foreign=[ID], keep=keep).problems) == [Code.RECOVERY_CONFLICT]
@@ -300,7 +305,7 @@ def test_case_49_linked_folder_is_not_entered(folder: Path) -> None:
     outside.mkdir()
     (outside / "x.md").write_bytes(NEW)
     (folder / "link").symlink_to(outside)
-    plant(folder, Entry(path="link/x.md", base=None, base_bytes=0, result=sha256(NEW), result_bytes=3))
+    plant(folder, JournalEntry(path="link/x.md", base=None, base_bytes=0, result=sha256(NEW), result_bytes=3))
 
     assert codes(recovered(folder, foreign=[ID]).problems) == [Code.RECOVERY_REQUIRED]
     assert (outside / "x.md").read_bytes() == NEW

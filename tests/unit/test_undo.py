@@ -8,7 +8,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.plan import FileChange
 from mdplan.planning.document import read_document, write_document
 from mdplan.planning.replan.replay import FoundFile, Replay, bases_of, replay
-from mdplan.planning.replan.undo import UndoneFile, carry_undone, undo_file, undo_plan, undone_transaction
+from mdplan.planning.replan.undo import UndoneFile, rebase_undone, undo_file, undo_plan, undone_transaction
 from mdplan.text.diff.line_drift import LineDrift
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex
@@ -196,7 +196,7 @@ TOUCHED = [
 def test_undo_is_carried_over_changes_elsewhere(current: bytes, expected: bytes) -> None:
     change, _ = change_of(BASE, line_edit(BASE, "three", "3"))
 
-    carried = carry_undone(undone(change, BASE), decoded(current))
+    carried = rebase_undone(undone(change, BASE), decoded(current))
 
     assert isinstance(carried, UndoneFile), carried
     assert applied(carried, current) == expected
@@ -206,7 +206,7 @@ def test_undo_is_carried_over_changes_elsewhere(current: bytes, expected: bytes)
 def test_undo_is_not_carried_over_changes_beside_it(current: bytes, lines: str) -> None:
     change, _ = change_of(BASE, line_edit(BASE, "three", "3"))
 
-    (problem,) = carry_undone(undone(change, BASE), decoded(current))
+    (problem,) = rebase_undone(undone(change, BASE), decoded(current))
 
     assert problem.code is Code.STALE_BASE
     assert problem.message == (
@@ -229,14 +229,14 @@ def test_undo_is_not_carried_over_changes_beside_it(current: bytes, lines: str) 
 def test_edges_of_the_file_count_as_lines(old: str, new: str, current: bytes, is_carried: bool) -> None:
     change, _ = change_of(BASE, line_edit(BASE, old, new))
 
-    assert isinstance(carry_undone(undone(change, BASE), decoded(current)), UndoneFile) is is_carried
+    assert isinstance(rebase_undone(undone(change, BASE), decoded(current)), UndoneFile) is is_carried
 
 
 def test_created_file_that_was_changed_since_is_not_deleted() -> None:
     for text in ("# New\n", ""):
         change, _ = change_of(None, EditList((TextEdit.insert(0, text),) if text else ()))
 
-        (problem,) = carry_undone(undone(change, None), decoded(b"# New\n\nmore\n"))
+        (problem,) = rebase_undone(undone(change, None), decoded(b"# New\n\nmore\n"))
 
         assert problem.code is Code.STALE_BASE
 
@@ -244,7 +244,7 @@ def test_created_file_that_was_changed_since_is_not_deleted() -> None:
 def test_text_that_the_files_new_encoding_lacks_is_refused() -> None:
     base = "# A\n\none\n\u20ac\nthree\n".encode()
     change, _ = change_of(base, line_edit(base, "\u20ac", "euro"))
-    carried = carry_undone(undone(change, base), decoded(b"# B\n\none\neuro\nthree\n", "ascii"))
+    carried = rebase_undone(undone(change, base), decoded(b"# B\n\none\neuro\nthree\n", "ascii"))
 
     assert [problem.code for problem in carried] == [Code.UNENCODABLE_TEXT]
 

@@ -24,7 +24,7 @@ from mdplan.bot.git.identity import Signature
 from mdplan.bot.git.objects import read_object, write_object
 from mdplan.bot.git.repository import RepositoryLocation, branch_tip, repository_error
 from mdplan.diagnostics import Code
-from mdplan.storage.fs.errors import StorageRefused, refusing
+from mdplan.storage.fs.errors import StorageRefused, storage_errors
 from mdplan.storage.fs.file_name import visible
 from mdplan.storage.transaction.staged import StagedFile
 
@@ -53,7 +53,7 @@ def write_commit(
     """
     store = repository.object_store
     changes: dict[tuple[bytes, ...], tuple[int, ObjectID] | None] = {}
-    with refusing(visible(repository.path), "writing objects into"):
+    with storage_errors(visible(repository.path), "writing objects into"):
         parent = read_object(store, base)
         assert isinstance(parent, Commit)
         mode_of = _Modes(repository, parent.tree)

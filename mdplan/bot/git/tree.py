@@ -19,9 +19,9 @@ from dulwich.objects import Blob, Commit, ObjectID, Tree
 from mdplan.bot.git.objects import read_object
 from mdplan.bot.git.repository import RepositoryLocation
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.fs.errors import refusing
+from mdplan.storage.fs.errors import storage_errors
 from mdplan.storage.fs.file_name import visible
-from mdplan.storage.fs.filesystem import Entry, FileSystem, Step
+from mdplan.storage.fs.filesystem import DirectoryEntry, FileSystem, Step
 from mdplan.storage.fs.root import Root
 from mdplan.storage.fs.scope import Scope
 from mdplan.storage.workspace import Workspace
@@ -67,7 +67,7 @@ class CommitTree:
         scope = Scope.of(self.allow, self.deny)
         filesystem = CommitFileSystem(self)
         path = self.place.path
-        with refusing(visible(self.place.below or path), "opening in the commit the folder"):
+        with storage_errors(visible(self.place.below or path), "opening in the commit the folder"):
             descriptor = filesystem.open_root(path)
         return Workspace((CommitRoot("", path, path, descriptor, scope, filesystem),))
 
@@ -183,11 +183,14 @@ class CommitFileSystem(FileSystem):
         """The names of the regular files in the folder, in no order."""
         return [entry.name for entry in self.list(directory) if entry.is_file]
 
-    def list(self, directory: int) -> list[Entry]:
+    def list(self, directory: int) -> list[DirectoryEntry]:
         """What the folder holds; a submodule is neither folder nor file."""
         self.reach(Step.LIST)
         entries = self._entries(self._folder(directory)).items()
-        return [Entry(name, stat.S_ISDIR(found.mode), stat.S_ISREG(found.mode)) for name, found in entries]
+        return [
+            DirectoryEntry(name, stat.S_ISDIR(found.mode), stat.S_ISREG(found.mode))
+            for name, found in entries
+        ]
 
     def may_write(self, directory: int, name: str) -> bool:
         """Whether a commit could replace `name`: any."""

@@ -16,7 +16,7 @@ from mdplan.bot.manifest.placeholders import Values, filled, misuse
 from mdplan.bot.manifest.source_map import Path
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.front_matter.block import FrontMatterFormat
-from mdplan.markdown.front_matter.guard import says
+from mdplan.markdown.front_matter.guard import value_matches
 from mdplan.markdown.front_matter.values import FrontMatterContent
 from mdplan.markdown.outline.heading_path import find_by_path
 from mdplan.markdown.outline.outline import Outline
@@ -133,7 +133,7 @@ def _values(expected: dict[str, Any], facts: FileFacts, path: Path) -> bool | Ma
         if isinstance(value, Diagnostic):
             return ManifestProblem(value, (*path, key))
         found = _value_at(key, values)
-        if found is _ABSENT or not says(format_, found, value):
+        if found is _ABSENT or not value_matches(format_, found, value):
             return False
     return True
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from mdplan.operations.base.operation import Ordinal, Wire
+from mdplan.operations.base.operation import Ordinal, WireModel
 from mdplan.requests.batch import ReferenceScope
 
 
@@ -26,7 +26,7 @@ def _wire_name(name: str) -> str:
     return to_camel(name.rstrip("_"))
 
 
-class ManifestPart(Wire):
+class ManifestPart(WireModel):
     """A part of a manifest."""
 
     model_config = ConfigDict(

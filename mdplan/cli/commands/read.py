@@ -12,7 +12,7 @@ from mdplan.limit_options import FILES, PATTERNS
 from mdplan.markdown.section_id import section_id_digits
 from mdplan.reports.read import ReadReport
 from mdplan.requests.query import FORMATS
-from mdplan.requests.read import ONE_PLACE, CodeBlockName, LineRange, ReadRequest, ReadTarget
+from mdplan.requests.read import ONE_PLACE, CodeBlockName, LinesToRead, ReadRequest, ReadTarget
 from mdplan.text.search.pattern import MatchType
 from mdplan.text.visible_text import escaped
 
@@ -93,7 +93,7 @@ def _target(file: str, fields: dict[str, Any]) -> ReadTarget | Diagnostic:
         first, last = (int(lines[1]), int(lines[2] or lines[1])) if lines else (0, 0)
         if not 1 <= first <= last:
             return Diagnostic.invalid("--lines is no range of lines", "write --lines 12-25")
-        fields["lines"] = LineRange(start=first, end=last)
+        fields["lines"] = LinesToRead(start=first, end=last)
     for name in ("match", "until"):
         if fields.get(name) == "":
             return Diagnostic.invalid(f"`{name}` is empty", "give at least one character")

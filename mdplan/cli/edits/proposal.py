@@ -22,7 +22,7 @@ from mdplan.reports.plan import PlanReport, as_apply_report
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
-    from mdplan.planning.replan.plan_result import Draft
+    from mdplan.planning.replan.plan_result import PlanResult
 
 _HELP: Final = """\
 y - apply this change
@@ -123,7 +123,7 @@ def _save(session: Session, report: PlanReport, code: Exit) -> Exit:
     return code
 
 
-def _apply(session: Session, engine: "Engine", draft: "Draft", warnings: Problems) -> Exit:
+def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Problems) -> Exit:
     """Apply the plan, and print its result with `warnings`."""
     planned = draft.report
     # A plan that could not be stored is applied from its document.

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
-from mdplan.markdown.blocks.parse_time import timed
+from mdplan.markdown.blocks.parse_time import with_deadline
 from mdplan.markdown.blocks.parser import MAX_NESTING, block_parser
-from mdplan.text.lines import LineIndex, LinesOfPart
+from mdplan.text.lines import LineIndex, LineIndexSlice
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-Lines: TypeAlias = LineIndex | LinesOfPart
+Lines: TypeAlias = LineIndex | LineIndexSlice
 
 # Where RecursionError stops the parser before its own limit does, this limit is safe on any stack.
 _SAFE_NESTING: Final = 60
@@ -38,7 +38,7 @@ _KINDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class PassedBlocks:
+class ReferenceBlocks:
     """Blocks in document order, containers before what they hold.
 
     `nesting_limit` is true when content was nested deeper than the parser goes, so that blocks may be
@@ -49,8 +49,8 @@ class PassedBlocks:
     nesting_limit: bool
 
 
-@timed
-def pass_blocks(text: str, lines: Lines, lines_before: int = 0) -> PassedBlocks:
+@with_deadline
+def parse_reference_blocks(text: str, lines: Lines, lines_before: int = 0) -> ReferenceBlocks:
     """Blocks of `text`, which are the lines after the first `lines_before` of `lines`, or some of them."""
     tokens, nesting_limit = _tokens(text)
     blocks = tuple(
@@ -58,7 +58,7 @@ def pass_blocks(text: str, lines: Lines, lines_before: int = 0) -> PassedBlocks:
         for index, token in enumerate(tokens)
         if (kind := _KINDS.get(token.type)) is not None and token.map
     )
-    return PassedBlocks(blocks, nesting_limit)
+    return ReferenceBlocks(blocks, nesting_limit)
 
 
 def _tokens(text: str) -> "tuple[list[Token], bool]":

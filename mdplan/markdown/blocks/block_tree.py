@@ -9,7 +9,7 @@ from typing import Final
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.blocks.block_index import BlockIndex
 from mdplan.markdown.blocks.document_parts import BlockParts, ReferenceParts
-from mdplan.markdown.blocks.heading_rows import HeadingRows
+from mdplan.markdown.blocks.heading_rows import HeadingTable
 from mdplan.text.span import Span
 
 # What every block of a kind has in its lines.
@@ -81,7 +81,7 @@ class BlockTree:
         return self.of_kinds(BlockKind.HEADING)
 
     @property
-    def heading_rows(self) -> HeadingRows:
+    def heading_rows(self) -> HeadingTable:
         """The same as rows, without blocks."""
         return self.parts.rows
 

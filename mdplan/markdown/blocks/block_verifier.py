@@ -11,9 +11,9 @@ from itertools import pairwise
 from typing import Final
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
-from mdplan.markdown.blocks.block_pass import pass_blocks
+from mdplan.markdown.blocks.block_pass import parse_reference_blocks
 from mdplan.markdown.blocks.block_tree import BlockTree
-from mdplan.markdown.blocks.parse_time import timed
+from mdplan.markdown.blocks.parse_time import with_deadline
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 
@@ -22,7 +22,7 @@ _INDENTED: Final = re.compile(r"(?:[ \t]*>)*(?: {0,3}\t| {4})")
 _TEXT: Final = "x"
 
 
-@timed
+@with_deadline
 def first_unverified(tree: BlockTree, text: str, lines: LineIndex, spans: Iterable[Span]) -> Block | None:
     """The first root block near one of `spans` that markdown-it-py reads otherwise; None if there is none.
 
@@ -52,11 +52,11 @@ def _first_other(
     roots = [list(root) for root in _roots((*blocks, *following))]
     near = _near(roots, spans)
     source, before = text[start:end], lines.line_at(start) - 1
-    other = _first_difference(near, pass_blocks(source, lines, before).blocks)
+    other = _first_difference(near, parse_reference_blocks(source, lines, before).blocks)
     if other is None:
         return None
     plain = _with_plain_text(source, before, blocks)
-    return _first_difference(near, pass_blocks(plain, lines, before).blocks)
+    return _first_difference(near, parse_reference_blocks(plain, lines, before).blocks)
 
 
 def _roots(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:

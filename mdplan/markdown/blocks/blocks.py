@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.blocks.block import INLINE_KINDS, Block, BlockKind
-from mdplan.markdown.blocks.block_pass import pass_blocks
+from mdplan.markdown.blocks.block_pass import parse_reference_blocks
 from mdplan.markdown.blocks.block_tree import BlockTree
 from mdplan.markdown.blocks.document_parts import DocumentParts, ReferenceParts
 from mdplan.markdown.blocks.event_headings import DoubtfulText, event_headings
@@ -42,7 +42,7 @@ def parse_blocks(text: str, lines: LineIndex, start: int = 0, *, reference: bool
             return BlockTree(DocumentParts(text, before, rows, [start, *starts]))
         except (DoubtfulText, ParserFailure):
             pass
-    passed = pass_blocks(text[start:], lines, before)
+    passed = parse_reference_blocks(text[start:], lines, before)
     return BlockTree(ReferenceParts(passed.blocks), nesting_limit=passed.nesting_limit)
 
 

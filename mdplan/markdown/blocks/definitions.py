@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from mdplan.markdown.blocks.block import CONTAINERS, BlockKind
 from mdplan.markdown.blocks.block_node import BlockNode, PartLines
-from mdplan.markdown.blocks.parse_time import in_time
+from mdplan.markdown.blocks.parse_time import check_deadline
 from mdplan.markdown.blocks.pulldown import leading_definition
 
 _MARKER: Final = re.compile(r"[-+*]|[0-9]{1,9}[.)]|\[\^[^\]]+\]:")
@@ -27,7 +27,7 @@ def add_definitions(roots: list[BlockNode], lines: PartLines, text: str) -> None
         return
     reader = _LineReader(roots, lines)
     found: dict[int, tuple[list[BlockNode], list[BlockNode]]] = {}
-    for stretch in _free_stretches(roots, lines, reader):
+    for stretch in _free_ranges(roots, lines, reader):
         for line, count in _definitions(stretch):
             siblings = line.parents[-1].children if line.parents else roots
             node = BlockNode(BlockKind.DEFINITION, line.number, line.number + count - 1)
@@ -45,11 +45,11 @@ class _Line(NamedTuple):
     text: str
 
 
-def _definitions(stretch: Sequence[_Line]) -> Iterator[tuple[_Line, int]]:
+def _definitions(lines_range: Sequence[_Line]) -> Iterator[tuple[_Line, int]]:
     """First lines of the definitions in `stretch`, each with how many lines it takes."""
     # A definition can only reach into a line that may begin another one inside of its title.
-    starts = [at for at, line in enumerate(stretch) if line.text.startswith("[")]
-    stops = [*starts, len(stretch)]
+    starts = [at for at, line in enumerate(lines_range) if line.text.startswith("[")]
+    stops = [*starts, len(lines_range)]
     behind = 0
     parents: tuple[BlockNode, ...] = ()
     for index, start in enumerate(starts):
@@ -57,13 +57,13 @@ def _definitions(stretch: Sequence[_Line]) -> Iterator[tuple[_Line, int]]:
             continue
         for following in range(index + 1, len(stops)):
             stop = stops[following]
-            in_time()
-            source = _FURTHER_LINE.join(line.text for line in stretch[start:stop])
+            check_deadline()
+            source = _FURTHER_LINE.join(line.text for line in lines_range[start:stop])
             end = leading_definition(source)
             if end is not None:
                 count = source[:end].rstrip().count("\n") + 1
                 behind = start + count
-                line = stretch[start]
+                line = lines_range[start]
                 if line.parents == parents[: len(line.parents)]:
                     # It continues the paragraph that definitions are to the parser, perhaps as a lazy line.
                     line = line._replace(parents=parents)
@@ -72,7 +72,7 @@ def _definitions(stretch: Sequence[_Line]) -> Iterator[tuple[_Line, int]]:
                 break
 
 
-def _free_stretches(roots: list[BlockNode], lines: PartLines, reader: "_LineReader") -> Iterator[list[_Line]]:
+def _free_ranges(roots: list[BlockNode], lines: PartLines, reader: "_LineReader") -> Iterator[list[_Line]]:
     """Lines side by side that belong to no leaf block and are not blank."""
     is_free = [True] * len(lines.texts)
     for root in roots:

@@ -8,13 +8,13 @@ from typing import Protocol
 
 from mdplan.markdown.blocks.block import Block, BlockKind
 from mdplan.markdown.blocks.event_blocks import event_blocks
-from mdplan.markdown.blocks.heading_rows import HeadingRows
+from mdplan.markdown.blocks.heading_rows import HeadingTable
 
 
 class BlockParts(Protocol):
     """A document in parts, each of them some whole root blocks."""
 
-    rows: HeadingRows
+    rows: HeadingTable
 
     @property
     def starts(self) -> Sequence[int]:
@@ -33,7 +33,7 @@ class DocumentParts:
     No block reaches from one part into another (CommonMark 0.31.2, section 4.2), so each is parsed alone.
     """
 
-    def __init__(self, text: str, lines_before: int, rows: HeadingRows, starts: list[int]) -> None:
+    def __init__(self, text: str, lines_before: int, rows: HeadingTable, starts: list[int]) -> None:
         """Parts of `text` that start at the offsets `starts`; the first one after `lines_before` lines."""
         self.text = text
         self.lines_before = lines_before
@@ -70,7 +70,7 @@ class ReferenceParts:
     def __init__(self, blocks: tuple[Block, ...]) -> None:
         """Take `blocks`, in document order."""
         self.starts = [blocks[0].span.start] if blocks else []
-        self.rows = HeadingRows()
+        self.rows = HeadingTable()
         self.rows.add_blocks(block for block in blocks if block.kind is BlockKind.HEADING)
         self._blocks = blocks
 

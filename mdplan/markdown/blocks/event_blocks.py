@@ -6,19 +6,19 @@ from typing import Final
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.blocks.block_node import BlockNode, PartLines
-from mdplan.markdown.blocks.block_pass import pass_blocks
+from mdplan.markdown.blocks.block_pass import parse_reference_blocks
 from mdplan.markdown.blocks.definitions import add_definitions
 from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, read_tree
-from mdplan.markdown.blocks.parse_time import timed
+from mdplan.markdown.blocks.parse_time import with_deadline
 from mdplan.markdown.blocks.pulldown import ParserFailure, PreparedText
-from mdplan.text.lines import LineIndex, LinesOfPart
+from mdplan.text.lines import LineIndex, LineIndexSlice
 from mdplan.text.span import Span
 
 # No delimiter row: a dash and a blank begin a list item; one cell has dashes side by side, and colons around.
 _BROKEN_DELIMITER: Final = re.compile(r"^[ \t>]*-[ \t]|[:-][ \t]+[:-]|-:-|::")
 
 
-@timed
+@with_deadline
 def event_blocks(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
     """Blocks of `text`, a part of a document that begins at the offset `start`, after `lines_before` lines.
 
@@ -48,8 +48,8 @@ def event_blocks(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
 def _reference(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
     length = start + len(text)
     count = lines_before + LineIndex(text).count
-    lines = LinesOfPart(text, start, lines_before, count=count, length=length)
-    return pass_blocks(text, lines, lines_before).blocks
+    lines = LineIndexSlice(text, start, lines_before, count=count, length=length)
+    return parse_reference_blocks(text, lines, lines_before).blocks
 
 
 def _is_doubtful(leaf: BlockNode, lines: PartLines) -> bool:

@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, without_prefixes
-from mdplan.markdown.blocks.heading_rows import HeadingRows
-from mdplan.markdown.blocks.parse_time import timed
+from mdplan.markdown.blocks.heading_rows import HeadingTable
+from mdplan.markdown.blocks.parse_time import with_deadline
 from mdplan.markdown.blocks.pulldown import PreparedText, Range, Tag, event_batches, is_nested_too_deep
 from mdplan.text.span import Span
 
@@ -21,8 +21,8 @@ class DoubtfulText(Exception):  # noqa: N818 - Callers treat it as a result: the
     """The parser may take too long for the text, or read its headings otherwise than GitHub does."""
 
 
-@timed
-def event_headings(text: str, start: int, lines_before: int) -> tuple[HeadingRows, list[int]]:
+@with_deadline
+def event_headings(text: str, start: int, lines_before: int) -> tuple[HeadingTable, list[int]]:
     """Headings of `text`, a part of a document from the offset `start` on, after `lines_before` lines.
 
     The second result has the offsets of the lines of ATX headings in no container: before each of them all
@@ -45,7 +45,7 @@ def event_headings(text: str, start: int, lines_before: int) -> tuple[HeadingRow
 class _Reader:
     def __init__(self, prepared: PreparedText, start: int, lines_before: int) -> None:
         self.prepared = prepared
-        self.rows = HeadingRows()
+        self.rows = HeadingTable()
         self.part_starts: list[int] = []
         self._source = prepared.source
         self._start = start

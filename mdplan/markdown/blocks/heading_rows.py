@@ -93,7 +93,7 @@ class HeadingTexts:
         self.folded += other.folded[rows]
 
 
-class HeadingRows:
+class HeadingTable:
     """Headings of every depth, in document order. It grows while it is made, and then never changes.
 
     `starts` and `ends` are those of their lines, with line ends; lines are 1-based and inclusive.
@@ -144,7 +144,7 @@ class HeadingRows:
                 self.first_lines.append(block.first_line)
                 self.last_lines.append(block.last_line)
 
-    def add_rows(self, other: "HeadingRows", rows: slice, characters: int, lines: int) -> None:
+    def add_rows(self, other: "HeadingTable", rows: slice, characters: int, lines: int) -> None:
         """Add those `rows` of `other`, so many characters and lines further behind."""
         self.texts.add_some(other.texts, rows)
         for own, known, distance in (

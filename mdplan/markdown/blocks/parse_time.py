@@ -1,8 +1,8 @@
 """How long documents may be parsed: whoever asks sets the limit, and all parsers keep it.
 
 Every parser is linear in the length of its text, but some texts cost it seconds for each megabyte. So the
-parsers ask `in_time` from line to line and from token to token. The limit is a context variable, since what
-is parsed late, such as inline content, is parsed wherever somebody asks for it.
+parsers call `check_deadline` for each line and token. The limit is a context variable because some content,
+such as inline nodes, is parsed later, far from the code that set the limit.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ class ParseTimeout(Exception):  # noqa: N818 - The name of its code.
     """Parsing took longer than it may."""
 
 
-class _Limit:
+class _Deadline:
     """Of `seconds` on `clock`, `spent` are gone but for those since the parser `started` that runs now."""
 
     def __init__(self, clock: Callable[[], float], seconds: float) -> None:
@@ -33,7 +33,7 @@ class _Limit:
         self.started: float | None = None
 
 
-_limit: Final[ContextVar[_Limit | None]] = ContextVar("parse_time", default=None)
+_limit: Final[ContextVar[_Deadline | None]] = ContextVar("parse_time", default=None)
 
 
 @contextmanager
@@ -45,14 +45,14 @@ def parse_time(seconds: float, clock: Callable[[], float]) -> Iterator[None]:
     if _limit.get() is not None:
         yield
         return
-    token = _limit.set(_Limit(clock, seconds))
+    token = _limit.set(_Deadline(clock, seconds))
     try:
         yield
     finally:
         _limit.reset(token)
 
 
-def timed(parser: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+def with_deadline(parser: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """`parser`, the time of which counts."""
 
     @wraps(parser)
@@ -77,13 +77,13 @@ def new_document() -> None:
         limit.spent = 0.0
 
 
-def in_time() -> None:
+def check_deadline() -> None:
     """Raise `ParseTimeout` when the time is over; to be called again and again by whatever parses."""
     if not next(_asked) % _EVERY:
-        look_at_time()
+        check_deadline_often()
 
 
-def look_at_time() -> None:
+def check_deadline_often() -> None:
     """The same, for what counts by itself how often it asks."""
     limit = _limit.get()
     if limit is None or limit.started is None:

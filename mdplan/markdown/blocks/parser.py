@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal
 
-from mdplan.markdown.blocks.parse_time import in_time
+from mdplan.markdown.blocks.parse_time import check_deadline
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -35,7 +35,7 @@ MAX_INLINE_NESTING: Final = 100
 MAX_IMAGE_NESTING: Final = 20
 
 _TABLE: Final = "table_behind_headings"
-_IN_TIME: Final = "in_time"
+_IN_TIME: Final = "check_deadline"
 # Lines that are looked at before a rule is asked, at most: they may belong to many blocks.
 _SHORT_PARAGRAPH: Final = 16
 _INTERRUPTS_PARAGRAPHS: Final = ["paragraph", "reference"]
@@ -225,12 +225,12 @@ def _lone_pipe(state: "StateBlock", start_line: int, _end_line: int, silent: boo
 
 
 def _block_in_time(_state: "StateBlock", _start_line: int, _end_line: int, _silent: bool) -> bool:
-    in_time()
+    check_deadline()
     return False
 
 
 def _inline_in_time(_state: "StateInline", _silent: bool) -> bool:
-    in_time()
+    check_deadline()
     return False
 
 
@@ -240,7 +240,7 @@ def _push_in_time(state: "StateBlock") -> Iterator[None]:
     push = state.push
 
     def push_in_time(kind: str, tag: str, nesting: Literal[-1, 0, 1]) -> "Token":
-        in_time()
+        check_deadline()
         return push(kind, tag, nesting)
 
     vars(state)["push"] = push_in_time

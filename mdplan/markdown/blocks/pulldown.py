@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyromark
 
-from mdplan.markdown.blocks.parse_time import look_at_time
+from mdplan.markdown.blocks.parse_time import check_deadline_often
 
 __all__ = [
     "Event",
@@ -108,7 +108,7 @@ def event_batches(text: str, is_label: IsLabel | None = None) -> Iterator[EventB
             text, options=_OPTIONS, broken_link_callback=resolve if is_label else None
         )
         while batch := tuple(islice(events, _BATCH)):
-            look_at_time()
+            check_deadline_often()
             yield batch
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mdplan.markdown.blocks.document_parts import DocumentParts
 from mdplan.markdown.blocks.event_headings import event_headings
-from mdplan.markdown.blocks.heading_rows import HeadingRows
+from mdplan.markdown.blocks.heading_rows import HeadingTable
 from mdplan.text.edit import EditList
 from mdplan.text.span import Span
 
@@ -48,7 +48,7 @@ class _Rescan:
         self._text = text
         self._spans = [edit.span for edit in edits]
         self._growth = [new.end - span.end for new, span in zip(edits.result_spans, self._spans, strict=True)]
-        self._rows = HeadingRows()
+        self._rows = HeadingTable()
         self._starts: list[int] = []
         self._scanned: list[tuple[Span, Span]] = []
         # By how many characters and lines what was reached so far has moved.
@@ -119,7 +119,7 @@ class _Rescan:
             part = max(part + 1, bisect_left(starts, spans[edits - 1].end))
         return _Stop(len(starts), len(spans))
 
-    def _add(self, first: int, rows: HeadingRows, starts: list[int], new: Span, stop: _Stop) -> None:
+    def _add(self, first: int, rows: HeadingTable, starts: list[int], new: Span, stop: _Stop) -> None:
         """Add what was parsed, the headings before the end of `new`."""
         old = self._old
         end = old.starts[stop.part] if stop.part < len(old.starts) else len(old.text)

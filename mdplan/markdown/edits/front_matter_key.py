@@ -6,7 +6,7 @@ Dots stand between maps, but some names have dots themselves, such as `ms.date`:
 from collections.abc import Iterator, Mapping, Sequence
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.edits.front_matter_problems import two_meanings
+from mdplan.markdown.edits.front_matter_problems import ambiguous_key
 from mdplan.markdown.front_matter.change import Key
 from mdplan.markdown.front_matter.values import FrontMatterContent
 
@@ -32,7 +32,7 @@ def find_key(content: FrontMatterContent, given: str | Sequence[str]) -> Key | D
         return key
     found = list(_readings(content.values, key))
     if len(found) > 1:
-        return two_meanings(found)
+        return ambiguous_key(found)
     if found:
         return found[0]
     return _missing(content, key)
@@ -55,7 +55,7 @@ def _missing(content: FrontMatterContent, key: Key) -> Key | Diagnostic:
         inner = values.get(element)
         if element not in values and any(name.startswith(f"{element}.") for name in values):
             literal = (*key[:depth], ".".join(key[depth:]))
-            return two_meanings([literal, key]) if depth < len(key) - 1 else key
+            return ambiguous_key([literal, key]) if depth < len(key) - 1 else key
         if not isinstance(inner, dict):
             return key
         values = inner

@@ -6,7 +6,7 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.front_matter.block import FrontMatterFormat
-from mdplan.markdown.front_matter.change import GONE, Key, value_at
+from mdplan.markdown.front_matter.change import REMOVED, Key, value_at
 from mdplan.markdown.front_matter.error import FrontMatterError
 from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
 from mdplan.markdown.outline.outline import Outline
@@ -67,7 +67,7 @@ def key_not_found(content: FrontMatterContent, key: Key, *, hint: str = "") -> D
     )
 
 
-def two_meanings(keys: Sequence[Key]) -> Diagnostic:
+def ambiguous_key(keys: Sequence[Key]) -> Diagnostic:
     """INVALID_ARGUMENT for a dotted key that could mean any of `keys`."""
     spelled = (f'`"key": {json.dumps(list(key), ensure_ascii=False)}`' for key in keys)
     return Diagnostic.invalid(
@@ -131,7 +131,7 @@ def shortened(text: str) -> str:
 
 def kind_of(value: object) -> str:
     """What a value is, in words."""
-    if value is GONE:
+    if value is REMOVED:
         return "missing"
     if value is None:
         return "empty"

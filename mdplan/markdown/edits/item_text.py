@@ -7,7 +7,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks.blocks import Block, BlockKind, is_left_open, parse_blocks
 from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.edits.payload import read_payload
-from mdplan.markdown.elements.lists import Lists, MarkdownList, Marker, text_without_box
+from mdplan.markdown.elements.lists import ItemMarker, Lists, MarkdownList, text_without_box
 from mdplan.text.lines import LineIndex
 
 
@@ -27,7 +27,7 @@ class ItemText:
         """`text` as a reader sees it."""
         return heading_title(self.text)
 
-    def written(self, marker: Marker) -> list[str]:
+    def written(self, marker: ItemMarker) -> list[str]:
         """The lines of an item with this text and this `marker`."""
         first, *more = self.lines
         blank = marker.prefix.rstrip(" \t")
@@ -56,7 +56,7 @@ def read_item(markdown: str) -> ItemText | Diagnostic:
     return ItemText(lines, text_without_box(blocks[0]) if blocks else "")
 
 
-def check_item(item: ItemText, marker: Marker) -> Diagnostic | None:
+def check_item(item: ItemText, marker: ItemMarker) -> Diagnostic | None:
     """What is wrong with `item` behind `marker`: it would not be one item, or would swallow what follows it.
 
     Errors: INVALID_ARGUMENT, OUTLINE_CHANGED.

@@ -8,7 +8,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks.blocks import Block, BlockKind, is_left_open
 from mdplan.markdown.blocks.containers import Containers, width_of
 from mdplan.markdown.edits.item_text import ItemText, check_item
-from mdplan.markdown.elements.lists import MarkdownList, Marker, PlacedItem
+from mdplan.markdown.elements.lists import ItemMarker, MarkdownList, PlacedItem
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around
@@ -49,7 +49,7 @@ def insert_item(
     beside = max(position - 1, 0)
     marker = outline.lists.marker(listing, beside)
     if marker is None:
-        return unproven(listing.items[beside].first_line)
+        return unverified(listing.items[beside].first_line)
     if listing.is_ordered and position:
         number = marker.number + (0 if _has_equal_numbers(outline, listing) else 1)
         digits = str(min(number, _HIGHEST_NUMBER))
@@ -76,7 +76,7 @@ def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInser
     parent, listing = placed.item, placed.listing
     outer = outline.lists.marker(listing, placed.position)
     if outer is None:
-        return unproven(parent.first_line)
+        return unverified(parent.first_line)
     text = f"1{listing.block.markup}" if listing.is_ordered else listing.block.markup
     marker = replace(outer, text=text, prefix=outer.prefix + outer.indentation, spacing=" ")
     problem = check_item(item, marker)
@@ -140,7 +140,7 @@ def _swallowed(
     return _would_belong(taken, f"the item at line {before.item.first_line}")
 
 
-def _taken_line(outline: Outline, containers: Containers, marker: Marker, line: int) -> int | None:
+def _taken_line(outline: Outline, containers: Containers, marker: ItemMarker, line: int) -> int | None:
     """The first line from `line` on that is not blank, where it is a part of an item before it with `marker`.
 
     CommonMark 0.31.2, section 5.2: an item holds what stands as far in as its own text.
@@ -166,7 +166,7 @@ def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) 
     item, following = placed.item, listing.items[position + 1]
     own, other = (outline.lists.marker(listing, at) for at in (position, position + 1))
     if own is None or other is None:
-        return unproven(item.first_line)
+        return unverified(item.first_line)
     takes_number = (
         not position
         and own.text != other.text
@@ -277,7 +277,7 @@ def _before(
         return ItemInsertion(TextEdit.insert(lines.start(first), text), leads=True)
     marker = outline.lists.marker(listing, position)
     if marker is None:
-        return unproven(first)
+        return unverified(first)
     return ItemInsertion(TextEdit.insert(marker.span.start, text.removeprefix(prefix) + prefix), leads=True)
 
 
@@ -317,7 +317,7 @@ def _interrupts(outline: Outline, block: Block) -> bool:
     return block.kind in _INTERRUPTING
 
 
-def unproven(line: int) -> Diagnostic:
+def unverified(line: int) -> Diagnostic:
     """INVALID_ARGUMENT for the item at `line`, whose marker the source does not show."""
     return Diagnostic.invalid(
         f"the marker of the item at line {line} could not be found in the source",

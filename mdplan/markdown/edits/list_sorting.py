@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.edits.list_edits import unproven
-from mdplan.markdown.elements.lists import ListItem, MarkdownList, Marker
+from mdplan.markdown.edits.list_edits import unverified
+from mdplan.markdown.elements.lists import ItemMarker, ListItem, MarkdownList
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.source import Source
@@ -27,11 +27,11 @@ def sort_items(
     order = sorted(range(len(items)), key=lambda at: key(items[at]), reverse=descending)
     if order == list(range(len(items))):
         return ()
-    markers: list[Marker] = []
+    markers: list[ItemMarker] = []
     for position, item in enumerate(items):
         marker = outline.lists.marker(listing, position)
         if marker is None:
-            return unproven(item.first_line)
+            return unverified(item.first_line)
         markers.append(marker)
     edits: list[TextEdit] = []
     for place, moved in enumerate(order):
@@ -46,7 +46,9 @@ def sort_items(
     return _changed_blocks(outline, listing, order, edits) or tuple(edits)
 
 
-def _cannot_move(item: ListItem, own: Marker, other: Marker, listing: MarkdownList) -> Diagnostic | None:
+def _cannot_move(
+    item: ListItem, own: ItemMarker, other: ItemMarker, listing: MarkdownList
+) -> Diagnostic | None:
     """INVALID_ARGUMENT where the lines of `item` would not belong to it behind the marker `other`."""
     if own.prefix != other.prefix or listing.containers.share_line(item.first_line):
         return Diagnostic.invalid(
@@ -61,7 +63,7 @@ def _cannot_move(item: ListItem, own: Marker, other: Marker, listing: MarkdownLi
     return None
 
 
-def _behind_marker(outline: Outline, item: ListItem, marker: Marker) -> Span:
+def _behind_marker(outline: Outline, item: ListItem, marker: ItemMarker) -> Span:
     """From the end of the marker to the end of the last line of `item`, without its line end."""
     return Span(marker.span.end, outline.source.lines.content_end(item.last_line))
 

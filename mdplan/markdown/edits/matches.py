@@ -9,7 +9,7 @@ from mdplan.markdown.blocks.blocks import BlockKind
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.markdown.inline.inline_nodes import InlineKind, InlineNode
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.search.pattern import Found, Pattern, PatternProblem
+from mdplan.text.search.pattern import Pattern, PatternMatch, PatternProblem
 from mdplan.text.span import Span
 
 EXCLUDED_BY_DEFAULT: Final = frozenset(NodeKind) - {NodeKind.TABLES, NodeKind.HEADINGS}
@@ -34,7 +34,7 @@ class Eligible:
     """A match in no excluded node. `span` is in the source, `found` in the view with LF line ends."""
 
     span: Span
-    found: Found
+    found: PatternMatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,7 +109,7 @@ class PlacedItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marker:
+class ItemMarker:
     """The marker of an item: `span` is its bullet or number with delimiter, in `column` (0-based).
 
     `prefix` is what a line needs to stand in the same place, `spacing` the white space behind the marker.
@@ -180,7 +180,7 @@ class Lists:
             return None
         return PlacedItem(previous, len(previous.items) - 1)
 
-    def marker(self, listing: MarkdownList, position: int) -> Marker | None:
+    def marker(self, listing: MarkdownList, position: int) -> ItemMarker | None:
         """Marker of the item at `position` of `listing`; None where it could not be found in the source."""
         line = listing.items[position].first_line
         start = listing.containers.text_start(self._text, self._lines, line)
@@ -194,7 +194,9 @@ class Lists:
         own = width_of(prefix + found[0])
         is_code = width_of(prefix + found[0] + white[0]) - own > _MOST_SPACES
         spacing = " " if white.end() == end or is_code or not white[0] else white[0]
-        return Marker(span=Span(found.start(), found.end()), text=found[0], prefix=prefix, spacing=spacing)
+        return ItemMarker(
+            span=Span(found.start(), found.end()), text=found[0], prefix=prefix, spacing=spacing
+        )
 
     def box(self, placed: PlacedItem) -> Span | None:
         """Span of the one character in the box of a task item; None where it could not be found."""

@@ -13,13 +13,13 @@ from typing import Any, Final
 Key = tuple[str, ...]
 
 
-class Gone(Enum):
+class Removed(Enum):
     """What a key is set to that is deleted."""
 
-    GONE = "gone"
+    REMOVED = "gone"
 
 
-GONE: Final = Gone.GONE
+REMOVED: Final = Removed.REMOVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class DateText:
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """`key` gets `value`: JSON, a `DateText`, or `GONE`. What is missing on its way is made."""
+    """`key` gets `value`: JSON, a `DateText`, or `REMOVED`. What is missing on its way is made."""
 
     key: Key
     value: object
@@ -50,16 +50,16 @@ class Branch:
     inner: "dict[str, Branch]" = field(default_factory=dict)
 
     @property
-    def is_gone(self) -> bool:
+    def is_removed(self) -> bool:
         """Whether the key goes."""
-        return self.value is GONE
+        return self.value is REMOVED
 
     @property
     def as_value(self) -> object:
         """The value of a key that was not there before, or of which nothing stays."""
         if not self.inner:
             return self.value
-        return {key: each.as_value for key, each in self.inner.items() if not each.is_gone}
+        return {key: each.as_value for key, each in self.inner.items() if not each.is_removed}
 
 
 def branches_of(changes: Sequence[KeyChange]) -> dict[str, Branch]:
@@ -76,7 +76,7 @@ def branches_of(changes: Sequence[KeyChange]) -> dict[str, Branch]:
 
 def within(value: Mapping[str, object], old: Mapping[str, object], changes: list[int]) -> dict[str, Branch]:
     """The map `value` in place of the map `old`, as changes of its keys."""
-    gone = {key: Branch(changes, GONE) for key in old if key not in value}
+    gone = {key: Branch(changes, REMOVED) for key in old if key not in value}
     return gone | {key: Branch(changes, each) for key, each in value.items()}
 
 
@@ -91,7 +91,7 @@ def _changed(values: Mapping[str, Any], branches: Mapping[str, Branch]) -> dict[
         old = result.get(key)
         if branch.inner:
             result[key] = _changed(old if isinstance(old, dict) else {}, branch.inner)
-        elif branch.is_gone:
+        elif branch.is_removed:
             del result[key]
         else:
             result[key] = branch.value.value if isinstance(branch.value, DateText) else branch.value
@@ -105,18 +105,18 @@ def without_emptied(
     for change in changes:
         for length in range(len(change.key) - 1, 0, -1):
             parent, name = value_at(values, change.key[: length - 1]), change.key[length - 1]
-            is_emptied = change.value is GONE and isinstance(parent, dict) and parent.get(name) == {}
-            if is_emptied and value_at(like, change.key[:length]) is GONE:
+            is_emptied = change.value is REMOVED and isinstance(parent, dict) and parent.get(name) == {}
+            if is_emptied and value_at(like, change.key[:length]) is REMOVED:
                 del parent[name]
     return values
 
 
 def value_at(values: Mapping[str, Any], key: Key) -> Any:  # noqa: ANN401 (any value)
-    """Value of `key`; `GONE` where it is not there."""
+    """Value of `key`; `REMOVED` where it is not there."""
     found: Any = values
     for element in key:
         if not isinstance(found, dict) or element not in found:
-            return GONE
+            return REMOVED
         found = found[element]
     return found
 

@@ -57,7 +57,7 @@ def new_block(format: FrontMatterFormat, lines: LineIndex, changes: Sequence[Key
     return Splice(TextEdit.insert(0, block), tuple(range(len(changes))))
 
 
-def prove(
+def verify_round_trip(
     text: str,
     front_matter: FrontMatter | None,
     content: FrontMatterContent,

@@ -4,7 +4,7 @@ from mdplan.markdown.front_matter.block import FrontMatterFormat
 from mdplan.markdown.front_matter.values import DATES, read_date
 
 
-def says(format: FrontMatterFormat, value: object, expected: object) -> bool:  # noqa: A002 (as in stat)
+def value_matches(format: FrontMatterFormat, value: object, expected: object) -> bool:  # noqa: A002 (as in stat)
     """Whether `value`, of a block in `format`, is the JSON value `expected`.
 
     A date is its text, in any spelling that reads as the same; 1 and 1.0 are one number.
@@ -12,10 +12,14 @@ def says(format: FrontMatterFormat, value: object, expected: object) -> bool:  #
     if isinstance(value, DATES):
         return isinstance(expected, str) and read_date(format, expected) == value
     if isinstance(value, dict) and isinstance(expected, dict):
-        return value.keys() == expected.keys() and all(says(format, value[k], expected[k]) for k in value)
+        return value.keys() == expected.keys() and all(
+            value_matches(format, value[k], expected[k]) for k in value
+        )
     if isinstance(value, list) and isinstance(expected, list):
         pairs = zip(value, expected, strict=False)
-        return len(value) == len(expected) and all(says(format, left, right) for left, right in pairs)
+        return len(value) == len(expected) and all(
+            value_matches(format, left, right) for left, right in pairs
+        )
     if isinstance(value, bool) or isinstance(expected, bool):
         return value is expected
     return value == expected

@@ -20,7 +20,7 @@ from mdplan.markdown.front_matter.change import (
 )
 from mdplan.markdown.front_matter.error import FrontMatterError
 from mdplan.markdown.front_matter.splice import Splice
-from mdplan.markdown.front_matter.toml_statements import Assignment, Header
+from mdplan.markdown.front_matter.toml_statements import TomlAssignment, TomlHeader
 from mdplan.markdown.front_matter.values import FrontMatterContent
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
@@ -52,7 +52,7 @@ class _TomlWriter:
         """Changes of the keys of the table `path`, which says `old`."""
         for name, branch in branches.items():
             key = (*path, name)
-            if branch.is_gone:
+            if branch.is_removed:
                 self._delete(key, branch.changes)
             elif name not in old:
                 continue
@@ -71,7 +71,7 @@ class _TomlWriter:
                 raise FrontMatterError("a table cannot become another kind of value", self._place_of(key))
         self._add_keys(path, {name: branch for name, branch in branches.items() if name not in old})
 
-    def _edit_value(self, at: Assignment, old: object, branch: Branch) -> None:
+    def _edit_value(self, at: TomlAssignment, old: object, branch: Branch) -> None:
         if at.in_array:
             raise FrontMatterError("it stands in one of several tables of that name", at.span.start)
         item = tomlkit.parse(f"k = {self._text[at.value.start : at.value.end]}\n")["k"]
@@ -102,7 +102,7 @@ class _TomlWriter:
         for name, branch in tables.items():
             self._add_table(name, _map_of(branch.as_value), branch.changes)
 
-    def _place_for(self, parent: Key, last: Assignment | None) -> tuple[int, str, str]:
+    def _place_for(self, parent: Key, last: TomlAssignment | None) -> tuple[int, str, str]:
         """Where new keys of the table `parent` go, behind its `last` one; and what stands around them."""
         if last is not None:
             return last.span.end, "", ""
@@ -119,9 +119,9 @@ class _TomlWriter:
         gap = "\n" if has_text else ""
         self._insert(self._end(), f"{gap}[{_key_text(table)}]\n{lines}", changes)
 
-    def _last_of(self, parent: Key) -> Assignment | None:
+    def _last_of(self, parent: Key) -> TomlAssignment | None:
         """The last key of the map `parent`, below its own header where it has one, else dotted elsewhere."""
-        keys = [each for each in self._statements if isinstance(each, Assignment) and not each.in_array]
+        keys = [each for each in self._statements if isinstance(each, TomlAssignment) and not each.in_array]
         if not parent or parent in self._headers:
             return next((each for each in reversed(keys) if each.table == parent), None)
         dotted = [
@@ -136,7 +136,7 @@ class _TomlWriter:
         first = next(
             each
             for each in self._statements
-            if isinstance(each, Header) and each.path[: len(parent)] == parent
+            if isinstance(each, TomlHeader) and each.path[: len(parent)] == parent
         )
         line = self._lines.line_at(first.span.start)
         while line > 1 and self._lines.content(line - 1).lstrip(" \t").startswith("#"):
@@ -150,16 +150,16 @@ class _TomlWriter:
     def _spans_of(self, key: Key) -> Iterator[Span]:
         """Lines of all statements of `key`: of a table from its header to its last key, and a blank line."""
         length = len(key)
-        table: Header | None = None
+        table: TomlHeader | None = None
         end = 0
         for each in (*self._statements, None):
             is_inside = each is not None and each.path[:length] == key
-            if table is not None and (each is None or isinstance(each, Header)):
+            if table is not None and (each is None or isinstance(each, TomlHeader)):
                 yield Span(table.span.start, self._with_blank(table.span.start, end))
                 table = None
-            if isinstance(each, Header) and is_inside:
+            if isinstance(each, TomlHeader) and is_inside:
                 table = each
-            elif isinstance(each, Assignment) and table is None and is_inside:
+            elif isinstance(each, TomlAssignment) and table is None and is_inside:
                 yield each.span
             end = each.span.end if each is not None else end
 
@@ -206,7 +206,7 @@ def _edited(item: Any, old: object, branch: Branch) -> Item | None:  # noqa: ANN
 
 def _edited_table(item: InlineTable, old: Mapping[str, object], branches: Mapping[str, Branch]) -> Item:
     for name, branch in branches.items():
-        if branch.is_gone:
+        if branch.is_removed:
             item.remove(name)
         elif name not in old:
             item.append(name, _item(branch.as_value))

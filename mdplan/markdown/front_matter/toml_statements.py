@@ -25,7 +25,7 @@ _IN_VALUE: Final = re.compile(r"[^\"'#\[\]{}\r\n]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class TomlHeader:
     """A line ``[path]`` or ``[[path]]``; `span` is the whole line."""
 
     path: Key
@@ -34,7 +34,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class TomlAssignment:
     """``key = value`` below a header of the path `table`; `path` is from the outermost map.
 
     `span` are the whole lines, `key` and `value` the texts in them. `in_array` says that it stands in one of
@@ -49,7 +49,7 @@ class Assignment:
     value: Span
 
 
-Statement = Header | Assignment
+Statement = TomlHeader | TomlAssignment
 
 
 def read_statements(text: str, lines: LineIndex) -> tuple[Statement, ...]:
@@ -71,7 +71,7 @@ def _statements(text: str, lines: LineIndex) -> Iterator[Statement]:
             table, _ = _read_key(text, at + 1 + is_array)
             if is_array:
                 arrays.add(table)
-            yield Header(table, is_array, lines.span(line, line))
+            yield TomlHeader(table, is_array, lines.span(line, line))
             line += 1
             continue
         name, end = _read_key(text, at)
@@ -82,7 +82,7 @@ def _statements(text: str, lines: LineIndex) -> Iterator[Statement]:
         last = lines.line_at(max(value.end - 1, at))
         key = Span(at, at + len(text[at:end].rstrip(" \t")))
         in_array = any(table[:length] in arrays for length in range(1, len(table) + 1))
-        yield Assignment(table + name, table, in_array, lines.span(line, last), key, value)
+        yield TomlAssignment(table + name, table, in_array, lines.span(line, last), key, value)
         line = last + 1
 
 

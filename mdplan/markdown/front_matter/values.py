@@ -16,9 +16,9 @@ from mdplan.markdown.front_matter.block import FrontMatter, FrontMatterFormat
 from mdplan.markdown.front_matter.change import DateText, Key, depth_of
 from mdplan.markdown.front_matter.error import FrontMatterError
 from mdplan.markdown.front_matter.toml_statements import (
-    Assignment,
-    Header,
     Statement,
+    TomlAssignment,
+    TomlHeader,
     read_statements,
 )
 from mdplan.markdown.front_matter.yaml_layout import Layout
@@ -97,7 +97,7 @@ class FrontMatterContent:
         if self.format is FrontMatterFormat.YAML:
             return dict(_places(self.root, ()))
         return {
-            each.path: each.span if isinstance(each, Header) else Span(each.key.start, each.value.end)
+            each.path: each.span if isinstance(each, TomlHeader) else Span(each.key.start, each.value.end)
             for each in reversed(self.statements)
         }
 
@@ -107,14 +107,16 @@ class FrontMatterContent:
         return read_statements(self.text, self.lines)
 
     @cached_property
-    def assigned(self) -> dict[Key, Assignment]:
+    def assigned(self) -> dict[Key, TomlAssignment]:
         """Keys of TOML that stand in lines of their own, by their paths."""
-        return {each.path: each for each in self.statements if isinstance(each, Assignment)}
+        return {each.path: each for each in self.statements if isinstance(each, TomlAssignment)}
 
     @cached_property
-    def headers(self) -> dict[Key, Header]:
+    def headers(self) -> dict[Key, TomlHeader]:
         """Headers of the tables of TOML of which there is one of a name."""
-        return {each.path: each for each in self.statements if isinstance(each, Header) and not each.is_array}
+        return {
+            each.path: each for each in self.statements if isinstance(each, TomlHeader) and not each.is_array
+        }
 
     @cached_property
     def layout(self) -> Layout:

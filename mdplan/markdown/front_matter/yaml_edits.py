@@ -72,7 +72,7 @@ class _BlockWriter:
             if text not in entries:
                 continue
             key, value = entries[text]
-            if branch.is_gone:
+            if branch.is_removed:
                 self._delete_lines(Span(self._entry_start(key), self._end_of(value)), branch.changes)
             else:
                 self._edit_value(key, value, old[text], branch)
@@ -97,7 +97,7 @@ class _BlockWriter:
                 inner = within(branch.value, old, branch.changes)
             elif self._edit_list(node, old, branch):
                 return
-        stays = isinstance(old, dict) and any(text not in inner or not inner[text].is_gone for text in old)
+        stays = isinstance(old, dict) and any(text not in inner or not inner[text].is_removed for text in old)
         if inner and stays and isinstance(node, yaml.MappingNode) and isinstance(old, dict):
             if node.flow_style:
                 self.flow.edit_map(node, old, inner)

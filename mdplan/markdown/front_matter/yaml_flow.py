@@ -27,7 +27,7 @@ class FlowWriter:
     ) -> None:
         """Changes of the keys of a map in braces, which may become empty."""
         entries = self._content.entries(node)
-        gone = [text in branches and branches[text].is_gone for text in entries]
+        gone = [text in branches and branches[text].is_removed for text in entries]
         new = {text: branch for text, branch in branches.items() if text not in entries}
         changes = sorted({change for branch in branches.values() for change in branch.changes})
         if all(gone):
@@ -36,13 +36,13 @@ class FlowWriter:
             self._add(span, flow_text(filled), changes)
             return
         for text, (key, value) in entries.items():
-            if text in branches and not branches[text].is_gone:
+            if text in branches and not branches[text].is_removed:
                 self._edit_value(key, value, old[text], branches[text])
         places = [Span(key.start_mark.index, _end(key, value)) for key, value in entries.values()]
-        for span, (text, is_gone) in zip(
+        for span, (text, is_removed) in zip(
             self._cuts(places, gone), zip(entries, gone, strict=True), strict=True
         ):
-            if is_gone:
+            if is_removed:
                 self._add(span, "", branches[text].changes)
         for text, branch in new.items():
             pair = f"{string_text(text, in_flow=True)}: {flow_text(branch.as_value, in_flow=True)}"
@@ -55,8 +55,8 @@ class FlowWriter:
         places = [Span(item.start_mark.index, item.end_mark.index) for item in node.value]
         staying = frozenset(kept)
         gone = [index not in staying for index in range(len(places))]
-        for span, is_gone in zip(self._cuts(places, gone), gone, strict=True):
-            if is_gone:
+        for span, is_removed in zip(self._cuts(places, gone), gone, strict=True):
+            if is_removed:
                 self._add(span, "", changes)
         quote = quote_of(node.value)
         end = places[-1].end

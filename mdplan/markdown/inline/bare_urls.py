@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from mdplan.markdown.blocks.parse_time import in_time
+from mdplan.markdown.blocks.parse_time import check_deadline
 
 # Where a bare URL is noticed: behind its protocol, or at its start.
 URL_SIGN: Final = re.compile(r"://|www\.")
@@ -50,7 +50,7 @@ def mail_addresses(text: str, start: int, stop: int) -> Iterator[tuple[int, int,
     """Start, end and destination of each bare mail or XMPP address between two offsets of a run of text."""
     at = text.find("@", start, stop)
     while at >= 0:
-        in_time()
+        check_deadline()
         behind = at + 1
         first, protocol = _local_part(text, start, at)
         end = _mail_domain_end(text, at, stop, is_xmpp=protocol == "xmpp") if first < at else None

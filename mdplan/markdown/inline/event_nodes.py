@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mdplan.markdown.blocks.parse_time import in_time, timed
+from mdplan.markdown.blocks.parse_time import check_deadline, with_deadline
 from mdplan.markdown.blocks.pulldown import PreparedText, event_batches
 from mdplan.markdown.inline.bare_urls import URL_SIGN, bare_url, mail_addresses
 from mdplan.markdown.inline.inline_node import InlineKind, InlineNode, document_order
@@ -49,7 +49,7 @@ class FoundNodes:
     undecided: tuple[Span, ...] = ()
 
 
-@timed
+@with_deadline
 def find_nodes(text: str, span: Span, prefix: str, find_href: FindHref) -> FoundNodes:
     """Inline nodes and marks of footnote definitions in `span` of `text`, which holds whole root blocks.
 
@@ -302,7 +302,7 @@ class _Reader:
         self._brackets = max(self._brackets - 1, 0) if bracket == "]" else self._brackets + 1
 
     def _sign(self, at: int) -> None:
-        in_time()
+        check_deadline()
         if self._is_code:
             return
         stop = self._span.end if self._cell is None else self._cell.end

@@ -18,7 +18,7 @@ _LAST_CODE_POINT: Final = 0x10FFFF
 _SURROGATES: Final = range(0xD800, 0xE000)
 
 
-class LinkTarget(NamedTuple):
+class LinkParts(NamedTuple):
     """Destination and title as written, and the destination without escapes and character references."""
 
     destination: Span
@@ -26,7 +26,7 @@ class LinkTarget(NamedTuple):
     href: str
 
 
-def link_target(text: str, start: int, end: int) -> LinkTarget | None:
+def link_target(text: str, start: int, end: int) -> LinkParts | None:
     """Destination and title in `text` between the offsets `start` and `end`.
 
     None where there is something else.
@@ -39,12 +39,12 @@ def link_target(text: str, start: int, end: int) -> LinkTarget | None:
     href = unescape(written[0][1:-1] if written[0].startswith("<") else written[0]).replace("\0", "\ufffd")
     at = _behind_blank(text, destination.end, end)
     if at >= end:
-        return LinkTarget(destination, None, href)
+        return LinkParts(destination, None, href)
     closing = _TITLE_ENDS.get(text[at])
     last = text.rfind(closing, at + 1, end) if closing and at > destination.end else -1
     if last < 0 or text[last + 1 : end].strip(" \t\r\n>"):
         return None
-    return LinkTarget(destination, Span(at, last + 1), href)
+    return LinkParts(destination, Span(at, last + 1), href)
 
 
 def normalized_label(label: str) -> str:

@@ -8,7 +8,7 @@ import re
 from typing import Final
 from urllib.parse import quote, unquote
 
-from mdplan.markdown.links.destinations import Destination, Form, understood
+from mdplan.markdown.links.destinations import Destination, DestinationForm, understood
 from mdplan.markdown.links.link_path import page_key, without_suffix
 from mdplan.markdown.outline.anchors import GITHUB_PREFIX
 from mdplan.markdown.outline.outline import Outline
@@ -30,7 +30,7 @@ def with_path(outline: Outline, old: Destination, path: str) -> TextEdit | None:
     An empty path stands for the document itself.
     """
     written = outline.text_of(old.path_span)
-    if old.form is Form.WIKI:
+    if old.form is DestinationForm.WIKI:
         return TextEdit(old.path_span, path) if _fits_wiki_link(path, outline.source) else None
     if ":" in path.partition("/")[0]:
         # Else the first component would be read as a scheme.
@@ -49,7 +49,7 @@ def with_fragment(outline: Outline, old: Destination, anchor: str, title: str | 
     assert old.fragment_span is not None
     assert old.fragment is not None
     written = outline.text_of(old.fragment_span)
-    if old.form is Form.WIKI:
+    if old.form is DestinationForm.WIKI:
         names = [anchor] if title is None or _is_slug(old.fragment) else [title, anchor]
         fitting = (name for name in names if _fits_wiki_link(name, outline.source))
         return next((TextEdit(old.fragment_span, name) for name in fitting), None)
@@ -86,17 +86,17 @@ def _is_slug(fragment: str) -> bool:
     return fragment == fragment.lower() and " " not in fragment
 
 
-def _encoded(text: str, written: str, form: Form, outline: Outline) -> str:
+def _encoded(text: str, written: str, form: DestinationForm, outline: Outline) -> str:
     """`text` as it can stand in place of `written`."""
     source = outline.source
     beyond_ascii = (
         not _ENCODED_BEYOND_ASCII.search(written) and source.encoding in _UNICODE and not source.invalid_bytes
     )
-    keeps_spaces = form is Form.ANGLE and "%20" not in written
+    keeps_spaces = form is DestinationForm.ANGLE and "%20" not in written
     safe = _SAFE
-    if form is Form.BARE and not _BALANCED.fullmatch(text):
+    if form is DestinationForm.BARE and not _BALANCED.fullmatch(text):
         safe = safe.replace("(", "").replace(")", "")
-    if form in {Form.QUOTED, Form.UNQUOTED}:
+    if form in {DestinationForm.QUOTED, DestinationForm.UNQUOTED}:
         safe = safe.replace("'", "").replace("=", "")
     if not _ENTITY.search(text):
         safe += "&"

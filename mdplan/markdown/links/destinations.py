@@ -28,7 +28,7 @@ _FOLLOWED_TAGS: Final = frozenset({"a", "area"})
 _KINDS: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE, InlineKind.DEFINITION, InlineKind.WIKI_LINK})
 
 
-class Form(Enum):
+class DestinationForm(Enum):
     """How a destination is written: bare, in angle brackets, in or without quotes, as a wiki link."""
 
     BARE = auto()
@@ -49,7 +49,7 @@ class Destination:
     """
 
     span: Span
-    form: Form
+    form: DestinationForm
     path: str
     fragment: str | None
     path_span: Span
@@ -83,14 +83,14 @@ def is_external(href: str) -> bool:
     return _EXTERNAL.match(href) is not None
 
 
-def understood(written: str, form: Form) -> str:
+def understood(written: str, form: DestinationForm) -> str:
     """What `written` means in `form`, with escapes and entities resolved, but not percent-decoded."""
     match form:
-        case Form.BARE | Form.ANGLE:
+        case DestinationForm.BARE | DestinationForm.ANGLE:
             return unescape(written)
-        case Form.QUOTED | Form.UNQUOTED:
+        case DestinationForm.QUOTED | DestinationForm.UNQUOTED:
             return unescaped(written)
-        case Form.WIKI:
+        case DestinationForm.WIKI:
             return written
 
 
@@ -102,13 +102,13 @@ def _of_nodes(outline: Outline, area: Span, mark: re.Pattern[str]) -> Iterator[D
             block = outline.tree.leaf_at(node.span.start)
             if block is not None and block.kind is BlockKind.HEADING:
                 continue
-            split = _split(outline, node.destination, node.href, Form.WIKI, is_shown=False)
+            split = _split(outline, node.destination, node.href, DestinationForm.WIKI, is_shown=False)
         else:
             in_angles = outline.source.text.startswith("<", node.destination.start)
             span = (
                 Span(node.destination.start + 1, node.destination.end - 1) if in_angles else node.destination
             )
-            form = Form.ANGLE if in_angles else Form.BARE
+            form = DestinationForm.ANGLE if in_angles else DestinationForm.BARE
             split = _split(outline, span, node.href, form, is_shown=node.kind is InlineKind.IMAGE)
         if split is not None:
             yield split
@@ -128,29 +128,31 @@ def _of_attributes(outline: Outline, area: Span) -> Iterator[Destination]:
                 yield split
 
 
-def _form_of(outline: Outline, attribute: HtmlAttribute) -> Form:
+def _form_of(outline: Outline, attribute: HtmlAttribute) -> DestinationForm:
     before = outline.source.text[attribute.value_span.start - 1]
-    return Form.QUOTED if before in "\"'" else Form.UNQUOTED
+    return DestinationForm.QUOTED if before in "\"'" else DestinationForm.UNQUOTED
 
 
-def _split(outline: Outline, span: Span, href: str, form: Form, *, is_shown: bool) -> Destination | None:
+def _split(
+    outline: Outline, span: Span, href: str, form: DestinationForm, *, is_shown: bool
+) -> Destination | None:
     """The destination at `span`, which means `href`; None for one of another site, or without proof."""
     written = outline.source.text[span.start : span.end]
-    if not written or is_external(href) or (form is not Form.WIKI and is_external(written)):
+    if not written or is_external(href) or (form is not DestinationForm.WIKI and is_external(written)):
         return None
     head, fragment_at = _cut(written, href, form)
-    if fragment_at is not None and form is Form.WIKI:
+    if fragment_at is not None and form is DestinationForm.WIKI:
         # `page#Part#Chapter` names a heading below another one; the last of them is the place.
         fragment_at = written.rindex("#") + 1
     if fragment_at is None and "#" in href:
         return None
-    path_end = head if form is Form.WIKI else _before_query(written[:head])
+    path_end = head if form is DestinationForm.WIKI else _before_query(written[:head])
     path = understood(written[:path_end], form)
     fragment = None if fragment_at is None else understood(written[fragment_at:], form)
     return Destination(
         span=span,
         form=form,
-        path=path if form is Form.WIKI else percent_decoded(path, errors="surrogateescape"),
+        path=path if form is DestinationForm.WIKI else percent_decoded(path, errors="surrogateescape"),
         fragment=fragment,
         path_span=Span(span.start, span.start + path_end),
         fragment_span=None if fragment_at is None else Span(span.start + fragment_at, span.end),
@@ -158,7 +160,7 @@ def _split(outline: Outline, span: Span, href: str, form: Form, *, is_shown: boo
     )
 
 
-def _cut(written: str, href: str, form: Form) -> tuple[int, int | None]:
+def _cut(written: str, href: str, form: DestinationForm) -> tuple[int, int | None]:
     """Where the part before the fragment ends, and where the fragment starts; proven by reading both."""
     path, sign, fragment = href.partition("#")
     match = _HASH.search(written) if sign else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
-from mdplan.markdown.links.destinations import Destination, Form
+from mdplan.markdown.links.destinations import Destination, DestinationForm
 from mdplan.markdown.links.link_path import (
     MARKDOWN_SUFFIXES,
     folder_of,
@@ -24,7 +24,7 @@ from mdplan.markdown.links.targets import is_resolved
 from mdplan.markdown.outline.anchors import heading_slug
 
 
-class Held(Enum):
+class TargetKind(Enum):
     """What is at a path: a file, nothing, or something else: a folder, or what cannot be looked at."""
 
     FILE = auto()
@@ -35,7 +35,7 @@ class Held(Enum):
 class FileTree(Protocol):
     """The files of one root, as links see them. Paths are from the root."""
 
-    def at(self, path: str) -> Held:
+    def at(self, path: str) -> TargetKind:
         """What is at `path`."""
 
     def pages(self, key: str) -> Sequence[str]:
@@ -43,29 +43,29 @@ class FileTree(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class LinkedPath:
     """What a destination names: `path` from the root. `as_page` says that it names the page made of it."""
 
     path: str
-    held: Held
+    kind: TargetKind
     as_page: bool = False
 
 
-def find_target(tree: FileTree, document: str, destination: Destination) -> Target | None:
+def find_target(tree: FileTree, document: str, destination: Destination) -> LinkedPath | None:
     """What `destination` names in the file `document`; None where several files could be meant."""
     if not destination.path:
-        return Target(document, Held.FILE)
-    if destination.form is Form.WIKI:
+        return LinkedPath(document, TargetKind.FILE)
+    if destination.form is DestinationForm.WIKI:
         return _find_page(tree, document, destination.path)
     path = followed(folder_of(document), destination.path)
     if not path or leads_out(path):
-        return Target(path, Held.OTHER)
+        return LinkedPath(path, TargetKind.OTHER)
     held = tree.at(path)
-    if held is Held.NOTHING:
+    if held is TargetKind.NOTHING:
         for variant in page_variants(path):
-            if tree.at(variant) is Held.FILE:
-                return Target(variant, Held.FILE, as_page=True)
-    return Target(path, held)
+            if tree.at(variant) is TargetKind.FILE:
+                return LinkedPath(variant, TargetKind.FILE, as_page=True)
+    return LinkedPath(path, held)
 
 
 def has_anchor(destination: Destination, anchors: frozenset[str]) -> bool:
@@ -76,11 +76,11 @@ def has_anchor(destination: Destination, anchors: frozenset[str]) -> bool:
     fragment = destination.fragment
     if fragment is None or is_resolved(fragment, anchors):
         return True
-    is_wiki = destination.form is Form.WIKI
+    is_wiki = destination.form is DestinationForm.WIKI
     return is_wiki and (fragment.startswith("^") or heading_slug(fragment) in anchors)
 
 
-def _find_page(tree: FileTree, document: str, written: str) -> Target | None:
+def _find_page(tree: FileTree, document: str, written: str) -> LinkedPath | None:
     wanted = "/" + _wiki_form(written.strip("/"))
     fitting = {
         page: form
@@ -95,7 +95,9 @@ def _find_page(tree: FileTree, document: str, written: str) -> Target | None:
         }
         if len(fitting) != 1:
             return None
-    return next((Target(page, Held.FILE) for page in fitting), Target(written, Held.NOTHING))
+    return next(
+        (LinkedPath(page, TargetKind.FILE) for page in fitting), LinkedPath(written, TargetKind.NOTHING)
+    )
 
 
 def _wiki_form(path: str) -> str:

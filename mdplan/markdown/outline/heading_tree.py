@@ -9,7 +9,7 @@ from typing import Final
 from unicodedata import normalize
 
 from mdplan.markdown.blocks.heading_rows import HeadingTexts
-from mdplan.markdown.blocks.parse_time import look_at_time
+from mdplan.markdown.blocks.parse_time import check_deadline_often
 from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.outline.anchors import GITHUB_PREFIX, heading_anchors
 from mdplan.markdown.section_id import ID_PREFIX, SectionId, canonical_heading, id_of_name
@@ -56,7 +56,7 @@ class HeadingTree:
         rows = zip(levels, self.texts.depths, self.texts.folded, strict=True)
         for number, (level, depth, name) in enumerate(rows):
             if not number % _BETWEEN_LOOKS:
-                look_at_time()
+                check_deadline_often()
             if not depth:
                 while open_headings and levels[open_headings[-1]] >= level:
                     self.closers[open_headings.pop()] = number

@@ -10,7 +10,7 @@ from unicodedata import normalize
 from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree, edited_blocks, parse_blocks
 from mdplan.markdown.blocks.document_parts import ReferenceParts
 from mdplan.markdown.blocks.heading_attributes import attribute_lines, id_of_attributes
-from mdplan.markdown.blocks.parse_time import new_document, timed
+from mdplan.markdown.blocks.parse_time import new_document, with_deadline
 from mdplan.markdown.front_matter.block import FrontMatter, find_front_matter
 from mdplan.markdown.outline.heading_tree import HeadingTree
 from mdplan.markdown.outline.section import Section
@@ -52,7 +52,7 @@ class Outline:
     INI and plain text have neither front matter nor blocks nor inline nodes: all of it is the preamble.
     """
 
-    @timed
+    @with_deadline
     def __init__(
         self,
         source: Source,

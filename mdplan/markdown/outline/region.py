@@ -7,7 +7,7 @@ from mdplan.text.span import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marker:
+class RegionMarker:
     """One marker comment. `line` is 1-based, `is_start` tells the two edges of a region apart."""
 
     name: str
@@ -21,8 +21,8 @@ class Region:
     """A pair of markers of one name."""
 
     name: str
-    start: Marker
-    end: Marker
+    start: RegionMarker
+    end: RegionMarker
 
     @property
     def inside(self) -> Span:
@@ -35,7 +35,7 @@ class Regions:
     """All pairs in the order of their start, and the markers that miss the other half, in order."""
 
     pairs: tuple[Region, ...] = ()
-    unpaired: tuple[Marker, ...] = ()
+    unpaired: tuple[RegionMarker, ...] = ()
 
     @cached_property
     def by_name(self) -> dict[str, tuple[Region, ...]]:

@@ -10,7 +10,7 @@ from typing import Final
 from mdplan.markdown.blocks.blocks import INLINE_KINDS, Block, BlockKind
 from mdplan.markdown.inline.inline_node import InlineKind
 from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.region import Marker, Region, Regions
+from mdplan.markdown.outline.region import Region, RegionMarker, Regions
 from mdplan.text.span import Span
 
 _MARKER: Final = re.compile(r"<!--[ \t]*(?P<name>[A-Za-z0-9][\w.-]*):(?P<edge>start|end)[ \t]*-->")
@@ -29,8 +29,8 @@ def find_regions(outline: Outline) -> Regions:
 
 def _regions(outline: Outline) -> Regions:
     pairs: list[Region] = []
-    unpaired: list[Marker] = []
-    waiting: list[Marker] = []
+    unpaired: list[RegionMarker] = []
+    waiting: list[RegionMarker] = []
     waits: Counter[str] = Counter()
     for marker in _markers(outline):
         if marker.is_start:
@@ -51,7 +51,7 @@ def _regions(outline: Outline) -> Regions:
     )
 
 
-def _markers(outline: Outline) -> Iterator[Marker]:
+def _markers(outline: Outline) -> Iterator[RegionMarker]:
     """Comments that are markers; blocks and inline nodes are looked at only where one could be."""
     text = outline.source.text
     for block, matches in groupby(_MARKER.finditer(text, outline.body_start), partial(_block_of, outline)):
@@ -65,7 +65,7 @@ def _markers(outline: Outline) -> Iterator[Marker]:
                 block is not None and block.kind is BlockKind.HTML and _is_comment(text, block.span, span)
             )
             if in_html or span in spans:
-                yield Marker(
+                yield RegionMarker(
                     name=match["name"],
                     is_start=match["edge"] == "start",
                     span=span,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from mdplan.markdown.blocks.block import Block
-from mdplan.markdown.blocks.heading_rows import HeadingRows
+from mdplan.markdown.blocks.heading_rows import HeadingTable
 from mdplan.markdown.section_id import SectionId, canonical_heading
 from mdplan.text.span import Span
 
@@ -23,7 +23,7 @@ class Section:
     `Outline.sections`.
     """
 
-    rows: HeadingRows = field(repr=False, compare=False)
+    rows: HeadingTable = field(repr=False, compare=False)
     number: int | None
     index: int
     level: int

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import overload
 
-from mdplan.markdown.blocks.heading_rows import HeadingRows
+from mdplan.markdown.blocks.heading_rows import HeadingTable
 from mdplan.markdown.outline.anchor_lines import anchors_in, lead_starts
 from mdplan.markdown.outline.heading_tree import HeadingTree
 from mdplan.markdown.outline.section import Section
@@ -22,7 +22,7 @@ class SectionTable:
     """
 
     def __init__(
-        self, rows: HeadingRows, tree: HeadingTree, source: Source, body: Span, tails: Mapping[int, int]
+        self, rows: HeadingTable, tree: HeadingTree, source: Source, body: Span, tails: Mapping[int, int]
     ) -> None:
         """Table of the headings in `rows`, of which `tree` is made, in `source`."""
         self.rows = rows

@@ -19,7 +19,7 @@ from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.operations.base.operation import Ordinal
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.read import ReadReport, ReadResult, SearchHit, SearchReport
-from mdplan.requests.read import MOST_TARGETS, LineRange, ReadRequest, ReadTarget
+from mdplan.requests.read import MOST_TARGETS, LinesToRead, ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
 from mdplan.requests.stat import StatRequest
 from mdplan.text.search.pattern import MatchType
@@ -89,9 +89,11 @@ class FileReadRequest(Request):
         if self.tail is not None:
             return ReadTarget(file=self.path, last_lines=self.tail)
         if self.head is not None:
-            return ReadTarget(file=self.path, lines=LineRange(start=1, end=self.head))
+            return ReadTarget(file=self.path, lines=LinesToRead(start=1, end=self.head))
         if self.end_line is not None:
-            return ReadTarget(file=self.path, lines=LineRange(start=self.start_line or 1, end=self.end_line))
+            return ReadTarget(
+                file=self.path, lines=LinesToRead(start=self.start_line or 1, end=self.end_line)
+            )
         return ReadTarget(file=self.path, start_line=self.start_line, until=self.read_to_next_pattern)
 
 

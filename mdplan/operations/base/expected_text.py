@@ -6,8 +6,8 @@ from dataclasses import replace
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.line_end_view import to_lf
-from mdplan.text.search.folded_search import Wanted
-from mdplan.text.search.near_misses import find_near_misses, told
+from mdplan.text.search.folded_search import SearchTerm
+from mdplan.text.search.near_misses import describe_near_misses, find_near_misses
 from mdplan.text.span import Span
 
 
@@ -16,7 +16,7 @@ def with_nearest_lines(outline: Outline, problem: Diagnostic, expected: str, at:
 
     `at` is where those lines should stand; None where the file does not have the place.
     """
-    wanted = Wanted(
+    wanted = SearchTerm(
         text=to_lf(expected).removesuffix("\n"), whole_lines=True, addressed=_in_view(outline, at)
     )
     return _with_nearest(outline, problem, wanted, lambda _: "")
@@ -36,7 +36,7 @@ def with_nearest_ranges(outline: Outline, problem: Diagnostic, expected: str, at
         start, end = lines.position(span.start), lines.position(span.end)
         return f"from {start.line}:{start.col} to {end.line}:{end.col}"
 
-    return _with_nearest(outline, problem, Wanted(text=to_lf(expected), addressed=addressed), remark)
+    return _with_nearest(outline, problem, SearchTerm(text=to_lf(expected), addressed=addressed), remark)
 
 
 def _in_view(outline: Outline, span: Span | None) -> Span | None:
@@ -44,9 +44,9 @@ def _in_view(outline: Outline, span: Span | None) -> Span | None:
 
 
 def _with_nearest(
-    outline: Outline, problem: Diagnostic, wanted: Wanted, remark: Callable[[Span], str]
+    outline: Outline, problem: Diagnostic, wanted: SearchTerm, remark: Callable[[Span], str]
 ) -> Diagnostic:
     near = find_near_misses(outline.folded, wanted, Span(0, len(outline.folded.text)), remark)
     if not near:
         return problem
-    return replace(problem, near=near, hint=f"{told(near)}; {problem.hint}")
+    return replace(problem, near=near, hint=f"{describe_near_misses(near)}; {problem.hint}")

@@ -19,10 +19,10 @@ from mdplan.markdown.edits.front_matter_problems import (
     unreadable,
 )
 from mdplan.markdown.front_matter.block import FrontMatterFormat
-from mdplan.markdown.front_matter.change import GONE, Key, KeyChange, depth_of, value_at
+from mdplan.markdown.front_matter.change import REMOVED, Key, KeyChange, depth_of, value_at
 from mdplan.markdown.front_matter.edits import block_edits, new_block
 from mdplan.markdown.front_matter.error import FrontMatterError
-from mdplan.markdown.front_matter.guard import as_json, says
+from mdplan.markdown.front_matter.guard import as_json, value_matches
 from mdplan.markdown.front_matter.splice import Splice
 from mdplan.markdown.front_matter.values import MAX_DEPTH, FrontMatterContent, Unreadable
 from mdplan.markdown.outline.outline import Outline
@@ -36,7 +36,7 @@ KeyElement = Annotated[str, Field(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FrontMatterBlock:
     """What the block of a document says; or that it is empty, because it is yet to be created."""
 
     content: FrontMatterContent
@@ -70,14 +70,16 @@ class FrontMatterOperation(Operation):
     def _check_expected_value(cls, given: object) -> object:
         return checked(given)
 
-    def read(self, outline: Outline) -> Block | Diagnostic:
+    def read(self, outline: Outline) -> FrontMatterBlock | Diagnostic:
         """What the block says. Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID."""
         found = outline.front_matter_content
         if found is None:
             return no_block(may_create=isinstance(self, FrontMatterCreator))
-        return unreadable(outline, found) if isinstance(found, Unreadable) else Block(found)
+        return unreadable(outline, found) if isinstance(found, Unreadable) else FrontMatterBlock(found)
 
-    def find(self, outline: Outline, block: Block, given: str | Sequence[str] | None) -> Key | Diagnostic:
+    def find(
+        self, outline: Outline, block: FrontMatterBlock, given: str | Sequence[str] | None
+    ) -> Key | Diagnostic:
         """The key `given`, which may be missing, after the guard on it.
 
         Errors: those of `find_key`; INVALID_ARGUMENT where a key on its way holds no map; KEY_NOT_FOUND and
@@ -89,17 +91,17 @@ class FrontMatterOperation(Operation):
             return key
         for length in range(1, len(key)):
             parent = value_at(content.values, key[:length])
-            if not isinstance(parent, dict) and parent is not GONE and parent is not None:
+            if not isinstance(parent, dict) and parent is not REMOVED and parent is not None:
                 return not_of_kind(outline, content, key[:length], "a map of keys")
         value = value_at(content.values, key)
-        if self.expected_value is not None and value is GONE:
+        if self.expected_value is not None and value is REMOVED:
             return key_not_found(content, key)
-        if self.expected_value is not None and not says(content.format, value, self.expected_value):
+        if self.expected_value is not None and not value_matches(content.format, value, self.expected_value):
             return other_value(outline, content, key)
         return key
 
     def resolution(
-        self, outline: Outline, block: Block, keys: Sequence[Key], changes: Sequence[KeyChange]
+        self, outline: Outline, block: FrontMatterBlock, keys: Sequence[Key], changes: Sequence[KeyChange]
     ) -> Resolution | Problems:
         """`changes` of `block`, claiming `keys`. The guard was looked at before.
 
@@ -131,17 +133,17 @@ class FrontMatterOperation(Operation):
         """
         before, now = self._value_in(base), self._value_in(current)
         content = base.front_matter_content
-        if not isinstance(content, FrontMatterContent) or before is GONE or now is GONE:
+        if not isinstance(content, FrontMatterContent) or before is REMOVED or now is REMOVED:
             return self.expected_value
-        holds = says(content.format, before, self.expected_value)
+        holds = value_matches(content.format, before, self.expected_value)
         return as_json(now) if holds else self.expected_value
 
     def _value_in(self, outline: Outline) -> object:
         content = outline.front_matter_content
         if not isinstance(content, FrontMatterContent) or self.key is None:
-            return GONE
+            return REMOVED
         key = find_key(content, self.key)
-        return GONE if isinstance(key, Diagnostic) else value_at(content.values, key)
+        return REMOVED if isinstance(key, Diagnostic) else value_at(content.values, key)
 
 
 class FrontMatterCreator(FrontMatterOperation):
@@ -159,10 +161,10 @@ class FrontMatterCreator(FrontMatterOperation):
             raise ValueError(msg)
         return self
 
-    def read_or_create(self, outline: Outline) -> Block | Diagnostic:
+    def read_or_create(self, outline: Outline) -> FrontMatterBlock | Diagnostic:
         """What the block says, or an empty one. Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID."""
         if outline.front_matter is None and self.create_if_missing and self.expected_value is None:
-            return Block(
+            return FrontMatterBlock(
                 FrontMatterContent(FrontMatterFormat(self.front_matter_format or "yaml"), ""), is_new=True
             )
         return self.read(outline)
@@ -182,7 +184,7 @@ def checked(value: object) -> object:
     return value
 
 
-def _splices(outline: Outline, block: Block, changes: Sequence[KeyChange]) -> Sequence[Splice]:
+def _splices(outline: Outline, block: FrontMatterBlock, changes: Sequence[KeyChange]) -> Sequence[Splice]:
     lines = outline.source.lines
     if not changes:
         return ()
@@ -193,7 +195,7 @@ def _splices(outline: Outline, block: Block, changes: Sequence[KeyChange]) -> Se
 
 def _claims(
     outline: Outline,
-    block: Block,
+    block: FrontMatterBlock,
     keys: Sequence[Key],
     changes: Sequence[KeyChange],
     splices: Sequence[Splice],

@@ -7,10 +7,10 @@ from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.edits.front_matter_problems import key_not_found, not_of_kind
-from mdplan.markdown.front_matter.change import GONE, Key, value_at
-from mdplan.markdown.front_matter.guard import says
+from mdplan.markdown.front_matter.change import REMOVED, Key, value_at
+from mdplan.markdown.front_matter.guard import value_matches
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.front_matter import Block, FrontMatterOperation, checked
+from mdplan.operations.base.front_matter import FrontMatterBlock, FrontMatterOperation, checked
 
 
 class FrontMatterListOperation(FrontMatterOperation):
@@ -40,16 +40,16 @@ class FrontMatterListOperation(FrontMatterOperation):
         """The items that are meant."""
         return self.value if isinstance(self.value, list) else [self.value]
 
-    def list_at(self, outline: Outline, block: Block, key: Key) -> list[Any] | Diagnostic:
+    def list_at(self, outline: Outline, block: FrontMatterBlock, key: Key) -> list[Any] | Diagnostic:
         """The list of `key`. Errors: KEY_NOT_FOUND, and INVALID_ARGUMENT for a value that is no list."""
         found = value_at(block.content.values, key)
         if isinstance(found, list):
             return found
-        if found is GONE:
+        if found is REMOVED:
             return key_not_found(block.content, key)
         return not_of_kind(outline, block.content, key, "a list")
 
 
-def holds(block: Block, items: Sequence[Any], item: object) -> bool:
+def holds(block: FrontMatterBlock, items: Sequence[Any], item: object) -> bool:
     """Whether `item`, which is JSON, is one of the `items` of a block, or of new ones for it."""
-    return any(says(block.content.format, each, item) for each in items)
+    return any(value_matches(block.content.format, each, item) for each in items)

@@ -69,7 +69,7 @@ class IniOperation(Operation):
         """The section that `sectionSha256` is of."""
         return self.find_section(ini)
 
-    def if_changed(self, ini: IniOutline, section: IniSection) -> Iterator[Diagnostic]:
+    def changed_problem(self, ini: IniOutline, section: IniSection) -> Iterator[Diagnostic]:
         """SECTION_CHANGED where `section` has not the hash that the caller expects."""
         if self.section_sha256 is not None and not ini.has_sha256(section, self.section_sha256):
             yield Diagnostic(
@@ -107,10 +107,10 @@ class IniKeyOperation(IniOperation):
         key = self.find_key(ini)
         return ini.sections[key.section] if isinstance(key, IniKey) else self.find_section(ini)
 
-    def if_other(self, ini: IniOutline, key: IniKey) -> Iterator[Diagnostic]:
+    def other_value_problem(self, ini: IniOutline, key: IniKey) -> Iterator[Diagnostic]:
         """What is wrong with the guards on `key`. Errors: TEXT_MISMATCH, SECTION_CHANGED."""
         yield from self._other_value(ini, key)
-        yield from self.if_changed(ini, ini.sections[key.section])
+        yield from self.changed_problem(ini, ini.sections[key.section])
 
     def _other_value(self, ini: IniOutline, key: IniKey) -> Iterator[Diagnostic]:
         if self.expected_value is not None and self.expected_value != (key.value or ""):
@@ -121,7 +121,7 @@ class IniKeyOperation(IniOperation):
                 place=ini.source.lines.position(key.assignment.name.start),
             )
 
-    def is_pinned(self, ini: IniOutline, key: IniKey, *, takes_lines: bool) -> bool:
+    def has_precondition(self, ini: IniOutline, key: IniKey, *, takes_lines: bool) -> bool:
         """Whether guards fix what of `key` goes: its value alone, or with `takes_lines` whole lines too.
 
         A value says nothing of a comment that goes with it, nor which of several keys it is.
@@ -137,7 +137,7 @@ def ini_of(outline: Outline) -> IniOutline:
     return outline.derived(IniOutline)
 
 
-def if_fault(field: str, fault: str | None) -> Iterator[Diagnostic]:
+def fault_problem(field: str, fault: str | None) -> Iterator[Diagnostic]:
     """INVALID_ARGUMENT where `fault` says why an INI file cannot hold what stands in `field`."""
     if fault is not None:
         yield Diagnostic.invalid(

@@ -12,7 +12,7 @@ from mdplan.markdown.edits.item_text import ItemText, read_item
 from mdplan.markdown.elements.lists import MarkdownList, PlacedItem
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
-from mdplan.operations.base.operation import Count, Ordinal, SectionTargeted, Wire
+from mdplan.operations.base.operation import Count, Ordinal, SectionTargeted, WireModel
 from mdplan.text.source import visible
 from mdplan.text.span import Span
 
@@ -20,14 +20,14 @@ _MOST_LISTED: Final = 10
 _LONGEST_NAME: Final = 60
 
 
-class ListField(Wire):
+class ListField(WireModel):
     """A list, by its 0-based index."""
 
     index: Count
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ListScope:
     """Where an edit looks for items: in `area`, which is a list, a section, or the file.
 
     `section` and `listing` are what the edit names, if it does.
@@ -66,21 +66,21 @@ class ListOperation(SectionTargeted):
         "subsections, else in the file.",
     )
 
-    def scope(self, outline: Outline) -> Scope | Diagnostic:
+    def scope(self, outline: Outline) -> ListScope | Diagnostic:
         """Where items are looked for. Errors: those of the target; LIST_NOT_FOUND."""
         section = self.find_section(outline) if self._given_targets() else None
         if isinstance(section, Diagnostic):
             return section
         if self.listing is None:
             area = Span(0, len(outline.source.text)) if section is None else section.span
-            return Scope(area, section, None)
+            return ListScope(area, section, None)
         lists = _lists_of(outline, section)
         if self.listing.index >= len(lists):
             return _not_found(lists, section, self.listing.index)
         listing = lists[self.listing.index]
-        return Scope(listing.block.span, section, listing)
+        return ListScope(listing.block.span, section, listing)
 
-    def only_list(self, outline: Outline, scope: Scope) -> MarkdownList | Diagnostic:
+    def only_list(self, outline: Outline, scope: ListScope) -> MarkdownList | Diagnostic:
         """The list that the edit names, or the only one there is. Errors: LIST_NOT_FOUND."""
         if scope.listing is not None:
             return scope.listing
@@ -96,7 +96,7 @@ class ItemOperation(ListOperation):
     )
 
     def find_item(
-        self, outline: Outline, scope: Scope, where: str, text: str, *, tasks: bool = False
+        self, outline: Outline, scope: ListScope, where: str, text: str, *, tasks: bool = False
     ) -> FoundItem | Diagnostic:
         """The one item in `scope` whose text is `text`, which `where` in the edit gives.
 
@@ -176,7 +176,7 @@ def _not_found(lists: Sequence[MarkdownList], section: Section | None, wanted: i
     )
 
 
-def _no_item(outline: Outline, scope: Scope, where: str, wanted: ItemText) -> Diagnostic:
+def _no_item(outline: Outline, scope: ListScope, where: str, wanted: ItemText) -> Diagnostic:
     near = outline.lists.names.nearest(wanted.rendered)
     places = []
     for name in near:

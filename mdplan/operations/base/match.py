@@ -28,9 +28,9 @@ from mdplan.operations.base.operation import (
     SectionTargeted,
 )
 from mdplan.text.line_end_view import to_lf
-from mdplan.text.search.folded_search import Wanted
+from mdplan.text.search.folded_search import SearchTerm
 from mdplan.text.search.near_miss import NearMiss
-from mdplan.text.search.near_misses import find_near_misses, told
+from mdplan.text.search.near_misses import describe_near_misses, find_near_misses
 from mdplan.text.search.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.span import Span
 
@@ -40,7 +40,7 @@ _ONE: Final = "exactly one is required"
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class MatchSelection:
     """Matches of one operation, and the indexes (0-based) of those it selects; `section` is the scope."""
 
     section: Section | None
@@ -129,7 +129,7 @@ class MatchOperation(SectionTargeted):
                 raise ValueError(msg)
         return self
 
-    def find(self, outline: Outline) -> Selection | Problems:
+    def find(self, outline: Outline) -> MatchSelection | Problems:
         """The matches of the pattern, and which of them are selected.
 
         Errors: those of the target, RANGE_OUT_OF_BOUNDS, INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE,
@@ -147,7 +147,7 @@ class MatchOperation(SectionTargeted):
         selected = self._selected(len(matches.eligible))
         if not self._count_is_expected(len(matches.eligible)) or selected is None:
             return (self._count_mismatch(outline, scope, matches),)
-        return Selection(section, matches, selected)
+        return MatchSelection(section, matches, selected)
 
     def compiled(self) -> Pattern:
         """The pattern with its options."""
@@ -233,7 +233,7 @@ class MatchOperation(SectionTargeted):
             kind = kept_out_by(outline, view.span_in_text(span), self._excluded_kinds())
             return f"left out: in {kind}" if kind else ""
 
-        wanted = Wanted(text=pattern, any_case=not self.case_sensitive, or_exact=False)
+        wanted = SearchTerm(text=pattern, any_case=not self.case_sensitive, or_exact=False)
         near = find_near_misses(folded, wanted, inside, in_excluded_node)
         if near or matches.excluded or inside == everywhere:
             return near
@@ -265,9 +265,9 @@ class MatchOperation(SectionTargeted):
         if left_out:
             kinds = [kind for kind in sorted(excluded) if kind != UNDECIDED]
             advice = f'; add `"include": ["{kinds[0]}"]` to match there' if kinds else ""
-            return f"left out: {left_out}{advice}" + (f"; {told(near)}" if near else "")
+            return f"left out: {left_out}{advice}" + (f"; {describe_near_misses(near)}" if near else "")
         if near:
-            return told(near)
+            return describe_near_misses(near)
         return "check spelling and case against the file" if not found else "correct the expected count"
 
 

@@ -21,7 +21,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.span import Position, Span
 
 
-class Wire(BaseModel):
+class WireModel(BaseModel):
     """Strict, frozen model of what a caller sends; names are camelCase on the wire."""
 
     model_config = ConfigDict(
@@ -39,7 +39,7 @@ Count = Annotated[int, Field(strict=True, ge=0)]
 SectionHash = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
 
 
-class PositionField(Wire):
+class PositionField(WireModel):
     """A place in a file: 1-based line and column; columns count code points."""
 
     line: Ordinal
@@ -50,14 +50,14 @@ class PositionField(Wire):
         return Position(self.line, self.col)
 
 
-class RangeField(Wire):
+class RangeField(WireModel):
     """Half-open range: `end` is the place behind the last character."""
 
     start: PositionField
     end: PositionField
 
 
-class CodeBlockField(Wire):
+class CodeBlockField(WireModel):
     """A fenced code block, by its 0-based index or by its language."""
 
     index: Count | None = None
@@ -71,7 +71,7 @@ class CodeBlockField(Wire):
         return self
 
 
-class LinesField(Wire):
+class LinesField(WireModel):
     """Whole lines `start` to `end`, 1-based and inclusive."""
 
     start: Ordinal
@@ -209,7 +209,7 @@ class Resolution:
 FileEffect = Literal["edit", "create", "delete", "rename"]
 
 
-class Operation(Wire, ABC):
+class Operation(WireModel, ABC):
     """One edit as the caller wrote it. A subclass has a literal `op`, and one `resolve`.
 
     Class docstring: what it does, then a blank line, then the details. `example` is a valid edit; the
@@ -220,7 +220,7 @@ class Operation(Wire, ABC):
     needs_markdown: ClassVar[bool] = True
     needs_ini: ClassVar[bool] = False
     file_effect: ClassVar[FileEffect] = "edit"
-    is_late: ClassVar[bool] = False
+    has_second_pass: ClassVar[bool] = False
     # Problems of `resolve` that mean: what the edit removes is not there.
     satisfied_by: ClassVar[frozenset[Code]] = frozenset()
 
@@ -276,14 +276,14 @@ class Operation(Wire, ABC):
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Text edits against the base `outline`, or all that is wrong with this edit."""
 
-    def resolve_late(self, outline: Outline) -> Resolution | Problems:
+    def resolve_second_pass(self, outline: Outline) -> Resolution | Problems:
         """Text edits against `outline`, the result of all other edits; for those that are made last.
 
         Two with the same claims make the same text.
         """
         raise NotImplementedError
 
-    def resolve_there(self, outline: Outline, exported: Payload) -> Resolution | Problems:
+    def resolve_in_target(self, outline: Outline, exported: Payload) -> Resolution | Problems:
         """Text edits against the base `outline` of `other_file`, to which the blocks `exported` go."""
         raise NotImplementedError
 
@@ -367,7 +367,7 @@ class SectionTargeted(Operation):
         path = self.heading_path if self.heading_path is not None else (self.heading or "",)
         return find_by_path(outline, path, self.occurrence)
 
-    def needs_pin(self, resolution: Resolution) -> bool:
+    def needs_precondition(self, resolution: Resolution) -> bool:
         """Whether the address counts equal headings, so that an edit elsewhere could shift it.
 
         DESIGN section 5: an edit through such an ID needs `baseSha256` or `sectionSha256`.

@@ -25,7 +25,7 @@ BodyEdge = Literal["start", "end", "very end"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class InsertionPoint:
     """Where blocks go: an offset, the section that they become part of, and the level of a section there."""
 
     offset: int
@@ -111,12 +111,12 @@ class PayloadOperation(LevelFitting):
         """
         section, payload = to.section, to.payload
         if payload.starts_with_heading:
-            return self._inserted_at(place_beside(outline, section, child), payload, section)
+            return self._inserted_at(place_next_to(outline, section, child), payload, section)
         place = place_in_body(outline, section, edge)
         if edge == "very end" or not payload.headings:
             return self._inserted_at(place, payload, section)
         text, sections = payload.split()
-        behind = self._inserted_at(place_beside(outline, section, "firstChild"), sections, section)
+        behind = self._inserted_at(place_next_to(outline, section, "firstChild"), sections, section)
         if not isinstance(behind, Resolution):
             return behind
         before = self.insertion(text, place, section)
@@ -126,11 +126,13 @@ class PayloadOperation(LevelFitting):
             insertions=before.insertions + behind.insertions,
         )
 
-    def _inserted_at(self, place: Place, payload: Payload, section: Section) -> Resolution | Problems:
+    def _inserted_at(
+        self, place: InsertionPoint, payload: Payload, section: Section
+    ) -> Resolution | Problems:
         fitted = self.fitted(payload, place.level)
         return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, section)
 
-    def insertion(self, payload: Payload, place: Place, section: Section) -> Resolution:
+    def insertion(self, payload: Payload, place: InsertionPoint, section: Section) -> Resolution:
         """Insertion of `payload` at `place`; `section` was addressed."""
         return Resolution(
             claims=(Claim(span=Span(place.offset, place.offset), owner=place.parent.index),),
@@ -150,7 +152,7 @@ def not_too_deep(fitted: Payload | int) -> Payload | Diagnostic:
     )
 
 
-def place_in_body(outline: Outline, section: Section, edge: BodyEdge) -> Place:
+def place_in_body(outline: Outline, section: Section, edge: BodyEdge) -> InsertionPoint:
     """Place for text: the start or end of the own body of `section`, or behind its last subsection."""
     match edge:
         case "start":
@@ -158,24 +160,26 @@ def place_in_body(outline: Outline, section: Section, edge: BodyEdge) -> Place:
         case "end":
             found = end_of_body(outline, section), InsertRank.BODY_END
         case _:
-            return place_beside(outline, section, "lastChild")
-    return Place(offset=found[0], parent=section, level=section.level + 1, rank=found[1])
+            return place_next_to(outline, section, "lastChild")
+    return InsertionPoint(offset=found[0], parent=section, level=section.level + 1, rank=found[1])
 
 
-def place_beside(outline: Outline, section: Section, position: SectionPosition) -> Place:
+def place_next_to(outline: Outline, section: Section, position: SectionPosition) -> InsertionPoint:
     """Place for a section before, after or inside of `section`, and the level that fits there.
 
     Inside it is one below `section`, or that of its first or last subsection where that is deeper.
     """
     parent = outline.parent(section) or section
     if position == "before":
-        return Place(offset=section.span.start, parent=parent, level=section.level, rank=InsertRank.BEFORE)
+        return InsertionPoint(
+            offset=section.span.start, parent=parent, level=section.level, rank=InsertRank.BEFORE
+        )
     if position == "after":
         offset = end_of_subtree(outline, section)
-        return Place(offset=offset, parent=parent, level=section.level, rank=InsertRank.AFTER)
+        return InsertionPoint(offset=offset, parent=parent, level=section.level, rank=InsertRank.AFTER)
     levels = [child.level for child in outline.children(section)] or [0]
     if position == "firstChild":
         offset, level = end_of_body(outline, section), max(section.level + 1, levels[0])
-        return Place(offset=offset, parent=section, level=level, rank=InsertRank.FIRST_CHILD)
+        return InsertionPoint(offset=offset, parent=section, level=level, rank=InsertRank.FIRST_CHILD)
     offset, level = end_of_subtree(outline, section), max(section.level + 1, levels[-1])
-    return Place(offset=offset, parent=section, level=level, rank=InsertRank.LAST_CHILD)
+    return InsertionPoint(offset=offset, parent=section, level=level, rank=InsertRank.LAST_CHILD)

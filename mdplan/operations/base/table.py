@@ -10,7 +10,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.elements.tables import TableRow, TableSource
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
-from mdplan.operations.base.operation import Count, SectionTargeted, Wire
+from mdplan.operations.base.operation import Count, SectionTargeted, WireModel
 from mdplan.text.search.similar_names import CaselessNames
 from mdplan.text.source import visible
 
@@ -20,7 +20,7 @@ _LONGEST_NAME: Final = 40
 _MAKE_ONE: Final = "append_to_section with the lines of a table makes one"
 
 
-class TableField(Wire):
+class TableField(WireModel):
     """A table, by its 0-based index."""
 
     index: Count

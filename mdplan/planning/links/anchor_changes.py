@@ -17,7 +17,7 @@ from mdplan.text.span import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AnchorPlace:
     """A place of the result that has an anchor. `path` is from the root, `title` that of its heading."""
 
     path: str
@@ -25,7 +25,7 @@ class Place:
     title: str | None = None
 
 
-AnchorChanges = Mapping[str, Place | None]
+AnchorChanges = Mapping[str, AnchorPlace | None]
 
 
 def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> AnchorChanges:
@@ -39,10 +39,10 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
     if not built.edits or built.base.format is not DocumentFormat.MARKDOWN or built.file.is_deleted:
         return {}
     path = built.file.result_path
-    places: dict[int, tuple[str, Place | None]] = {}
+    places: dict[int, tuple[str, AnchorPlace | None]] = {}
     for section, now in _headings(built):
         if section.anchor and (now is None or now.anchor != section.anchor):
-            place = None if now is None else Place(path, now.anchor or "", now.title)
+            place = None if now is None else AnchorPlace(path, now.anchor or "", now.title)
             places[section.heading_start] = (section.anchor, place)
     places |= dict(_departed(built, arrived))
     keys = {target_key(anchor) for anchor, _ in places.values()}
@@ -50,11 +50,11 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
     tree = built.base.heading_tree
     for number in (*(tree.by_anchor[key] for key in keys if key in tree.by_anchor), *tree.with_prefix):
         anchor = tree.anchors[number]
-        places.setdefault(built.base.heading_starts[number], (anchor, Place(path, anchor)))
+        places.setdefault(built.base.heading_starts[number], (anchor, AnchorPlace(path, anchor)))
     explicit = explicit_anchors(built.base) if _may_have_explicit(built, keys) else ()
     for (anchor, span), found in zip(explicit, _explicit_now(built, explicit), strict=True):
-        places[span.start] = (anchor, None if found is None else Place(path, found))
-    changes: dict[str, Place | None] = {}
+        places[span.start] = (anchor, None if found is None else AnchorPlace(path, found))
+    changes: dict[str, AnchorPlace | None] = {}
     for start in sorted(places):
         anchor, place = places[start]
         changes.setdefault(target_key(anchor), place)
@@ -171,7 +171,7 @@ def _moved(built: BuiltFile, item: ResolvedEdit) -> Iterator[tuple[int, Section]
 
 def _departed(
     built: BuiltFile, arrived: Mapping[int, BuiltFile]
-) -> Iterator[tuple[int, tuple[str, Place | None]]]:
+) -> Iterator[tuple[int, tuple[str, AnchorPlace | None]]]:
     """The headings that went to another file."""
     for item in built.resolved:
         there, section = arrived.get(item.index), item.resolution.section
@@ -182,7 +182,7 @@ def _departed(
         new = [heading for span in written for heading in there.result.headings_in(span)]
         if len(old) == len(new):
             for before, after in zip(old, new, strict=True):
-                place = Place(there.file.result_path, after.anchor or "", after.title)
+                place = AnchorPlace(there.file.result_path, after.anchor or "", after.title)
                 yield before.heading_start, (before.anchor or "", place)
 
 

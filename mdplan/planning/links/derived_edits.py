@@ -8,11 +8,11 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.links.link_target import FileTree
 from mdplan.markdown.links.targets import resolvable_targets
 from mdplan.markdown.outline.outline import Outline
-from mdplan.planning.build import Built, BuiltFile
+from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.links.link_changes import LinkChanges
-from mdplan.planning.links.link_updates import BrokenLink, Document, update_links
+from mdplan.planning.links.link_updates import LinkedDocument, UnresolvedLink, update_links
 from mdplan.planning.links.references import broken_labels
-from mdplan.planning.sequence.post_edits import with_later_edits
+from mdplan.planning.sequence.post_edits import with_post_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.requests.batch import ReferenceScope
 from mdplan.text.document_format import DocumentFormat
@@ -33,7 +33,9 @@ class LinkSource(FileTree, Protocol):
         """Why `file` could not be replaced now; None when it could."""
 
 
-def derive(built_files: Sequence[BuiltFile], scope: ReferenceScope, linked: LinkSource) -> Built | Problems:
+def derive_link_edits(
+    built_files: Sequence[BuiltFile], scope: ReferenceScope, linked: LinkSource
+) -> BuildResult | Problems:
     """`built_files` with their links rewritten as `scope` says, and further files whose links were rewritten.
 
     Links that came with text from another file are corrected whatever `scope` says. What breaks is told as
@@ -44,7 +46,7 @@ def derive(built_files: Sequence[BuiltFile], scope: ReferenceScope, linked: Link
     anchors = _Anchors(built_files)
     files = [_updated(built, changes, anchors, may_rewrite=scope != "none") for built in built_files]
     if scope != "workspace" or not changes.names:
-        return Built(files)
+        return BuildResult(files)
     known = {built.file.relative for built in built_files}
     problems: list[Diagnostic] = []
     warnings: list[Diagnostic] = []
@@ -59,7 +61,7 @@ def derive(built_files: Sequence[BuiltFile], scope: ReferenceScope, linked: Link
                 problems.append(refused)
             else:
                 files.append(other)
-    return tuple(problems) or Built(files, tuple(warnings))
+    return tuple(problems) or BuildResult(files, tuple(warnings))
 
 
 class _Anchors:
@@ -88,7 +90,7 @@ def _updated(built: BuiltFile, changes: LinkChanges, anchors: _Anchors, *, may_r
     updates = update_links(_document(built, may_rewrite=may_rewrite), changes, anchors)
     edits = EditList.of(updates.edits)
     assert not isinstance(edits, Overlap), "destinations do not overlap"
-    updated = with_later_edits(built, edits)
+    updated = with_post_edits(built, edits)
     if updated is None or (edits and _headings(updated.result) != _headings(built.result)):
         # The document would not stay what it is: then all its links stay as they are.
         updated, edits = built, EditList()
@@ -101,7 +103,7 @@ def _updated(built: BuiltFile, changes: LinkChanges, anchors: _Anchors, *, may_r
     )
 
 
-def _warning(updated: BuiltFile, link: BrokenLink, edits: EditList) -> Diagnostic:
+def _warning(updated: BuiltFile, link: UnresolvedLink, edits: EditList) -> Diagnostic:
     """BROKEN_LINK for `link`, which `edits` moved to its place in the result."""
     offset = edits.map_offset(link.offset)
     place = updated.result.source.lines.position(link.offset if offset is None else offset)
@@ -114,7 +116,7 @@ def _headings(outline: Outline) -> list[tuple[int, bool, str | None]]:
     return [(section.level, section.nested, section.anchor) for section in outline.headings]
 
 
-def _document(built: BuiltFile, *, may_rewrite: bool) -> Document:
+def _document(built: BuiltFile, *, may_rewrite: bool) -> LinkedDocument:
     authored = [
         span
         for item in built.resolved
@@ -122,7 +124,7 @@ def _document(built: BuiltFile, *, may_rewrite: bool) -> Document:
         for span in built.written.get(item.index, ())
         if len(span)
     ]
-    return Document(
+    return LinkedDocument(
         outline=built.result,
         path=built.file.result_path,
         old_path=built.file.relative,

@@ -4,27 +4,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from mdplan.markdown.links.destinations import Destination, Form
+from mdplan.markdown.links.destinations import Destination, DestinationForm
 from mdplan.markdown.links.link_path import folder_of, followed, page_key, page_variants
-from mdplan.markdown.links.link_target import FileTree, Held, Target, find_target
+from mdplan.markdown.links.link_target import FileTree, LinkedPath, TargetKind, find_target
 from mdplan.markdown.links.targets import target_key
 from mdplan.markdown.outline.anchors import heading_slug
 from mdplan.planning.build import BuiltFile
-from mdplan.planning.links.anchor_changes import AnchorChanges, Place, changed_anchors
+from mdplan.planning.links.anchor_changes import AnchorChanges, AnchorPlace, changed_anchors
 from mdplan.planning.links.result_tree import ResultTree
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class CurrentTarget:
     """Where what a destination named is in the result.
 
-    `path` is None for a file that is gone. `place` is the new place of an anchor that changed, and `is_gone`
-    says that it has none.
+    `path` is None for a file that is gone. `place` is the new place of an anchor that changed;
+    `is_removed` says that it has none.
     """
 
     path: str | None
-    place: Place | None = None
-    is_gone: bool = False
+    place: AnchorPlace | None = None
+    is_removed: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,32 +56,32 @@ class LinkChanges:
         """The `page_key` of each of them."""
         return frozenset(map(page_key, self.affected))
 
-    def target(self, document: str, destination: Destination) -> Target | None:
+    def target(self, document: str, destination: Destination) -> LinkedPath | None:
         """What `destination` named in the file `document` of the base; None where nobody knows.
 
         Only where it may be one of the affected files does it matter what else there is.
         """
         if not destination.path:
-            return Target(document, Held.FILE)
-        if destination.form is Form.WIKI:
+            return LinkedPath(document, TargetKind.FILE)
+        if destination.form is DestinationForm.WIKI:
             is_affected = page_key(destination.path) in self.names
             return find_target(self.before, document, destination) if is_affected else None
         path = followed(folder_of(document), destination.path)
         if path in self.affected:
-            return Target(path, Held.FILE)
+            return LinkedPath(path, TargetKind.FILE)
         if not self.affected.isdisjoint(page_variants(path)):
             return find_target(self.before, document, destination)
-        return Target(path, Held.OTHER)
+        return LinkedPath(path, TargetKind.OTHER)
 
-    def now(self, target: Target, destination: Destination) -> Now:
+    def now(self, target: LinkedPath, destination: Destination) -> CurrentTarget:
         """Where `target`, with the fragment of `destination`, is in the result."""
         path = self.after.paths.get(target.path, target.path)
         changes = self.anchors.get(target.path, {})
         key = self.key(destination, changes)
         if key is None:
-            return Now(path, is_gone=path is None)
+            return CurrentTarget(path, is_removed=path is None)
         place = changes[key]
-        return Now(path, is_gone=True) if place is None else Now(place.path, place)
+        return CurrentTarget(path, is_removed=True) if place is None else CurrentTarget(place.path, place)
 
     def key(self, destination: Destination, changes: AnchorChanges) -> str | None:
         """Key in `changes` of the fragment of `destination`; None where it has none, or it did not change."""
@@ -90,5 +90,5 @@ class LinkChanges:
         key = target_key(destination.fragment)
         if key in changes:
             return key
-        slug = heading_slug(destination.fragment) if destination.form is Form.WIKI else None
+        slug = heading_slug(destination.fragment) if destination.form is DestinationForm.WIKI else None
         return slug if slug in changes else None

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.links.destination_text import wiki_page, with_fragment, with_path
-from mdplan.markdown.links.destinations import ANY_LINK, Destination, Form, destinations
+from mdplan.markdown.links.destinations import ANY_LINK, Destination, DestinationForm, destinations
 from mdplan.markdown.links.link_path import as_variant, folder_of, followed, link_between
-from mdplan.markdown.links.link_target import Held, Target, find_target, has_anchor
+from mdplan.markdown.links.link_target import LinkedPath, TargetKind, find_target, has_anchor
 from mdplan.markdown.links.targets import whole
 from mdplan.markdown.outline.outline import Outline
-from mdplan.planning.links.link_changes import LinkChanges, Now
+from mdplan.planning.links.link_changes import CurrentTarget, LinkChanges
 from mdplan.planning.links.link_names import may_name, places_of_fragments, possible_links
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import BY_PLACE, Span
@@ -27,7 +27,7 @@ Anchors = Callable[[str], frozenset[str] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class LinkedDocument:
     """A document of the result. `path` is its own, `old_path` that of the base; both from the root.
 
     `written` are the places that its edits wrote, and `moved` those that came from the files of the given
@@ -43,7 +43,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class BrokenLink:
+class UnresolvedLink:
     """A destination of the result that names nothing: the `offset` at which it starts, and what to do."""
 
     offset: int
@@ -56,25 +56,25 @@ class LinkUpdates:
 
     edits: tuple[TextEdit, ...] = ()
     rewritten: int = 0
-    broken: tuple[BrokenLink, ...] = ()
+    broken: tuple[UnresolvedLink, ...] = ()
 
 
-def update_links(document: Document, changes: LinkChanges, anchors: Anchors) -> LinkUpdates:
+def update_links(document: LinkedDocument, changes: LinkChanges, anchors: Anchors) -> LinkUpdates:
     """What becomes of the links of `document`.
 
     `anchors` gives those of a file of the result, as `target_key` writes them, or None where they are not
     known. Only blocks that may hold a link of interest are parsed for inline nodes.
     """
-    judge = _Judge(document, changes, anchors)
+    judge = _LinkChecker(document, changes, anchors)
     edits: list[TextEdit] = []
-    broken: list[BrokenLink] = []
+    broken: list[UnresolvedLink] = []
     rewritten = 0
     for destination in judge.destinations():
         found = judge.outcome(destination)
         edits += found.edits
         rewritten += bool(found.edits)
         if found.is_broken:
-            broken.append(BrokenLink(destination.span.start, judge.hint(destination, found)))
+            broken.append(UnresolvedLink(destination.span.start, judge.hint(destination, found)))
     return LinkUpdates(tuple(edits), rewritten, tuple(broken))
 
 
@@ -82,17 +82,17 @@ def update_links(document: Document, changes: LinkChanges, anchors: Anchors) -> 
 class _Outcome:
     edits: tuple[TextEdit, ...] = ()
     is_broken: bool = False
-    now: Now | None = None
+    now: CurrentTarget | None = None
     could_follow: bool = False
 
 
 _FINE = _Outcome()
 
 
-class _Judge:
+class _LinkChecker:
     """What is said of each link of `document`."""
 
-    def __init__(self, document: Document, changes: LinkChanges, anchors: Anchors) -> None:
+    def __init__(self, document: LinkedDocument, changes: LinkChanges, anchors: Anchors) -> None:
         self.document = document
         self.changes = changes
         self.anchors = anchors
@@ -129,9 +129,9 @@ class _Judge:
         edits = self._edits(destination, target, now)
         may_rewrite = self.document.may_rewrite or moved is not None
         if may_rewrite and edits is not None:
-            is_broken = now.is_gone and not self._has_place(destination, now)
+            is_broken = now.is_removed and not self._has_place(destination, now)
             return _Outcome(edits, is_broken and not destination.is_shown, now)
-        if edits == () and not now.is_gone:
+        if edits == () and not now.is_removed:
             return _FINE
         return _Outcome(
             is_broken=self._existed(target, origin, destination) and not self._resolves(destination),
@@ -143,7 +143,7 @@ class _Judge:
         """What to do about a link whose target is somewhere else now, or nowhere."""
         now = outcome.now
         follow = '; with `"updateReferences": "workspace"` links follow' if outcome.could_follow else ""
-        if now is not None and not now.is_gone and now.path is not None:
+        if now is not None and not now.is_removed and now.path is not None:
             if now.path == self.document.path and now.place is not None:
                 return f"the anchor of that heading is now `#{now.place.anchor}`{follow}"
             anchor = now.place.anchor if now.place is not None else destination.fragment
@@ -159,14 +159,14 @@ class _Judge:
         now = None if target is None else self._moved_to(target, destination)
         return _Outcome(is_broken=True, now=now)
 
-    def _existed(self, target: Target, origin: str, destination: Destination) -> bool:
+    def _existed(self, target: LinkedPath, origin: str, destination: Destination) -> bool:
         """Whether there was something in the base where `destination` of the file `origin` points to."""
-        if target.held is Held.FILE:
+        if target.kind is TargetKind.FILE:
             return True
         found = find_target(self.changes.before, origin, destination)
-        return found is not None and found.held is not Held.NOTHING
+        return found is not None and found.kind is not TargetKind.NOTHING
 
-    def _moved_to(self, target: Target, destination: Destination) -> Now | None:
+    def _moved_to(self, target: LinkedPath, destination: Destination) -> CurrentTarget | None:
         now = self.changes.now(target, destination)
         return now if now.place is not None or target.path in self.changes.after.paths else None
 
@@ -178,19 +178,21 @@ class _Judge:
         if destination.is_shown or destination.is_from_root:
             return True
         target = find_target(self.changes.after, self.document.path, destination)
-        if target is None or (is_new and destination.form is Form.WIKI and target.held is Held.NOTHING):
+        if target is None or (
+            is_new and destination.form is DestinationForm.WIKI and target.kind is TargetKind.NOTHING
+        ):
             return True
-        if target.held is not Held.FILE:
-            return target.held is Held.OTHER
+        if target.kind is not TargetKind.FILE:
+            return target.kind is TargetKind.OTHER
         anchors = self.anchors(target.path) if destination.fragment is not None else None
         return anchors is None or has_anchor(destination, anchors)
 
-    def _has_place(self, destination: Destination, now: Now) -> bool:
+    def _has_place(self, destination: Destination, now: CurrentTarget) -> bool:
         """Whether something else has the anchor of `destination` in the file that it names `now`."""
         anchors = self.anchors(now.path) if now.path is not None else frozenset()
         return now.path is not None and (anchors is None or has_anchor(destination, anchors))
 
-    def _edits(self, old: Destination, target: Target, now: Now) -> tuple[TextEdit, ...] | None:
+    def _edits(self, old: Destination, target: LinkedPath, now: CurrentTarget) -> tuple[TextEdit, ...] | None:
         """Edits that make `old` name what `target` is `now`; None where its form cannot."""
         edits: list[TextEdit | None] = []
         if now.path is not None:
@@ -203,14 +205,14 @@ class _Judge:
             return None
         return tuple(edit for edit in edits if edit is not None)
 
-    def _names(self, old: Destination, now: Now) -> bool:
+    def _names(self, old: Destination, now: CurrentTarget) -> bool:
         """Whether the fragment of `old` is already that of its place."""
         return now.place is not None and has_anchor(old, frozenset({now.place.anchor.lower()}))
 
-    def _new_path(self, old: Destination, target: Target, path: str) -> str | None:
+    def _new_path(self, old: Destination, target: LinkedPath, path: str) -> str | None:
         """What must be written in place of the path of `old`; None where that is right already."""
         here = self.document.path
-        if old.form is Form.WIKI:
+        if old.form is DestinationForm.WIKI:
             if path == (target.path if old.path else here):
                 return None
             return wiki_page(old.path, path, is_path="/" in old.path)

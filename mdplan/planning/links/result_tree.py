@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, page_key
-from mdplan.markdown.links.link_target import FileTree, Held
+from mdplan.markdown.links.link_target import FileTree, TargetKind
 from mdplan.planning.build import BuiltFile
 
 
@@ -34,13 +34,13 @@ class ResultTree:
             frozenset(file.relative for file in files if not file.exists),
         )
 
-    def at(self, path: str) -> Held:
+    def at(self, path: str) -> TargetKind:
         """What is at `path`."""
         if path in self._new:
-            return Held.FILE
+            return TargetKind.FILE
         if path in self._folders:
-            return Held.OTHER
-        return Held.NOTHING if path in self.paths else self.base.at(path)
+            return TargetKind.OTHER
+        return TargetKind.NOTHING if path in self.paths else self.base.at(path)
 
     def pages(self, key: str) -> Sequence[str]:
         """Markdown files whose `page_key` is `key`, sorted."""

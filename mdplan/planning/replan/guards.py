@@ -10,7 +10,7 @@ from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.span import Span
 
 
-def unpinned(built_files: Sequence[BuiltFile]) -> Problems:
+def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
     """PRECONDITION_REQUIRED for every file that neither a base hash nor the evidence of each edit pins."""
     problems: list[Diagnostic] = []
     for built in built_files:

@@ -20,7 +20,7 @@ class _Part:
     results: tuple[EditResult, ...]
 
 
-def join_plans(plans: Iterable[Plan], options: Mapping[str, bool | str]) -> Plan | Problems:
+def merge_plans(plans: Iterable[Plan], options: Mapping[str, bool | str]) -> Plan | Problems:
     """One plan that does what all of `plans` do, in their order, asked with `options`.
 
     The indexes of edits go through all of it. Errors: INVALID_ARGUMENT for a path that two of them change.

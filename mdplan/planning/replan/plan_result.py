@@ -13,7 +13,7 @@ from mdplan.text.source import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class PlanSelection:
     """A plan; of a subset, also the indexes in the batch that it was asked of."""
 
     plan: Plan
@@ -22,10 +22,10 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedBatch:
     """A plan as it was chosen, and the files that it was made of."""
 
-    chosen: Chosen
+    chosen: PlanSelection
     files: Sequence[BuiltFile]
     rebased: bool | None = None
 
@@ -61,7 +61,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PlanResult:
     """A report on a new plan, with the exact bytes of its diff and its document; empty for a refusal."""
 
     report: PlanReport

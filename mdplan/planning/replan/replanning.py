@@ -9,41 +9,41 @@ from typing import Any, TypeAlias
 
 from mdplan.diagnostics import Code, Problems
 from mdplan.plan import Plan
-from mdplan.planning.replan.guards import unpinned
-from mdplan.planning.replan.plan_result import Planned
+from mdplan.planning.replan.guards import missing_preconditions
+from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.rebase import numeric_addresses, other_bases, other_effects, request_of
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.requests.limits import Limits
 
-Planner: TypeAlias = Callable[[Batch], Planned | Problems]
+Planner: TypeAlias = Callable[[Batch], PlannedBatch | Problems]
 
 
-def plan_pinned(plan: Planner, batch: Batch) -> Planned | Problems:
+def replan_with_preconditions(plan: Planner, batch: Batch) -> PlannedBatch | Problems:
     """Plan of a batch that is pinned by base hashes or by the evidence of its edits.
 
     Where a base hash does not hold and the batch asks to be rebased, evidence alone can pin it: it fixes what
     is removed and where text is inserted. Errors: those of planning, PRECONDITION_REQUIRED.
     """
     planned = plan(batch)
-    if isinstance(planned, Planned):
-        return unpinned(planned.files) or planned
+    if isinstance(planned, PlannedBatch):
+        return missing_preconditions(planned.files) or planned
     if batch.on_stale == "refuse" or any(problem.code is not Code.STALE_BASE for problem in planned):
         return planned
     rebased = plan(batch.without_bases())
-    if not isinstance(rebased, Planned):
+    if not isinstance(rebased, PlannedBatch):
         return (*planned, *rebased)
-    loose = unpinned(rebased.files)
+    loose = missing_preconditions(rebased.files)
     return (*planned, *loose) if loose else replace(rebased, rebased=True)
 
 
-def plan_part(plan: Planner, whole: Plan, accept: Sequence[int], limits: Limits) -> Planned | Problems:
+def plan_part(plan: Planner, whole: Plan, accept: Sequence[int], limits: Limits) -> PlannedBatch | Problems:
     """Plan of the edits `accept` of the plan `whole`, on its bases. Errors: those of planning, STALE_BASE."""
     planned = _asked(plan, request_of(whole, with_bases=True) | {"accept": list(accept)}, limits)
-    return (other_bases(whole, planned.plan) or planned) if isinstance(planned, Planned) else planned
+    return (other_bases(whole, planned.plan) or planned) if isinstance(planned, PlannedBatch) else planned
 
 
-def plan_on_new_base(plan: Planner, stale: Plan, limits: Limits) -> Planned | Problems:
+def plan_on_new_base(plan: Planner, stale: Plan, limits: Limits) -> PlannedBatch | Problems:
     """The edits of the plan `stale` on its files as they are now, if they still do the same.
 
     Errors: those of planning; STALE_BASE.
@@ -52,9 +52,9 @@ def plan_on_new_base(plan: Planner, stale: Plan, limits: Limits) -> Planned | Pr
     if numeric:
         return numeric
     planned = _asked(plan, request_of(stale, with_bases=False), limits)
-    return (other_effects(stale, planned.files) or planned) if isinstance(planned, Planned) else planned
+    return (other_effects(stale, planned.files) or planned) if isinstance(planned, PlannedBatch) else planned
 
 
-def _asked(plan: Planner, request: dict[str, Any], limits: Limits) -> Planned | Problems:
+def _asked(plan: Planner, request: dict[str, Any], limits: Limits) -> PlannedBatch | Problems:
     batch = read_batch(request, limits)
     return plan(batch) if isinstance(batch, Batch) else batch

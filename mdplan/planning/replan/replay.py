@@ -13,7 +13,7 @@ from mdplan.text.diff.diff import file_diff, find_hunks
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, splice
 
 # How many bytes of results a replay holds; beyond that a result is made again when it is asked for.
-HELD_BYTES: Final = 1 << 20
+CACHED_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def replay(
     held: dict[int, bytes] = {}
     sizes: list[int] = []
     diff: list[bytes] = []
-    room = HELD_BYTES
+    room = CACHED_BYTES
     for index, (change, (path, new_path), base) in enumerate(
         zip(plan.files, relative_paths, bases, strict=True)
     ):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.planning.build import Built, BuiltFile
+from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.results.fingerprints import changes_of
 from mdplan.planning.snapshot import SnapshotFile
@@ -28,7 +28,7 @@ def accepted_batch(batch: Batch) -> Batch | Diagnostic:
     return batch.model_copy(update={"files": tuple(files), "accept": None})
 
 
-def needs_rejected(batch: Batch, full: Built, chosen: Built | Problems) -> Problems:
+def needs_rejected(batch: Batch, full: BuildResult, chosen: BuildResult | Problems) -> Problems:
     """CONFLICTING_EDITS for accepted edits that cannot do without the rejected ones what they do with them.
 
     `full` are the files with all edits of `batch`, `chosen` those with the accepted ones, or why they cannot
@@ -36,7 +36,7 @@ def needs_rejected(batch: Batch, full: Built, chosen: Built | Problems) -> Probl
     """
     files = [built.file for built in full.files for _ in built.resolved]
     subset = _Subset(sorted(set(batch.accept or ())), files)
-    if not isinstance(chosen, Built):
+    if not isinstance(chosen, BuildResult):
         return tuple(subset.want(problem) for problem in chosen)
     in_full, in_chosen = _changes(full.files), _changes(chosen.files)
     return tuple(

@@ -73,7 +73,7 @@ def undo_file(change: FileChange, before: bytes | None) -> UndoneFile | Diagnost
     return _undone(change, left, edits, change.base_sha256)
 
 
-def carry_undone(undone: UndoneFile, current: Source) -> UndoneFile | Problems:
+def rebase_undone(undone: UndoneFile, current: Source) -> UndoneFile | Problems:
     """`undone` on a file that others changed since: `current`, which was read with the plan's encoding.
 
     The lines of each inverse edit, and the lines on both sides of them, must be as the transaction left

@@ -8,7 +8,7 @@ from mdplan.operations.base.operation import MatchReport
 from mdplan.plan import EditResult, MatchResult, Range
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.resolve import ResolvedEdit
-from mdplan.planning.results.section_mapping import SectionAfter, sections_after
+from mdplan.planning.results.section_mapping import MappedSection, map_sections
 from mdplan.text.source import visible
 from mdplan.text.span import Lines, Span
 
@@ -21,7 +21,7 @@ def edit_results(built_files: Sequence[BuiltFile]) -> tuple[EditResult, ...]:
     there = {item.index: (built, item) for built in built_files for item in built.arrivals}
     results: list[EditResult] = []
     for built in built_files:
-        after = sections_after(built, built.resolved)
+        after = map_sections(built, built.resolved)
         for item in built.resolved:
             result = _result(built, item, after.get(item.index))
             results.append(_arrived(result, *there[item.index]) if item.index in there else result)
@@ -30,7 +30,7 @@ def edit_results(built_files: Sequence[BuiltFile]) -> tuple[EditResult, ...]:
 
 def _arrived(result: EditResult, built: BuiltFile, item: ResolvedEdit) -> EditResult:
     """`result` of an edit that moves text to the file `built`, with what `item` does there."""
-    after = sections_after(built, (item,)).get(item.index)
+    after = map_sections(built, (item,)).get(item.index)
     return replace(
         result,
         to_file=built.file.path,
@@ -44,7 +44,7 @@ def _arrived(result: EditResult, built: BuiltFile, item: ResolvedEdit) -> EditRe
     )
 
 
-def _result(built: BuiltFile, item: ResolvedEdit, after: SectionAfter | None) -> EditResult:
+def _result(built: BuiltFile, item: ResolvedEdit, after: MappedSection | None) -> EditResult:
     resolution = item.resolution
     matches = resolution.matches
     section = resolution.section
@@ -55,7 +55,7 @@ def _result(built: BuiltFile, item: ResolvedEdit, after: SectionAfter | None) ->
         file=built.file.path,
         no_op=not _changes_file(built, item)
         and not (resolution.edits or resolution.deletions or resolution.insertions)
-        and not (item.operation.is_late and written),
+        and not (item.operation.has_second_pass and written),
         ranges=tuple(_range(item.outline, claim.span) for claim in resolution.claims[:MOST_MATCHES]),
         result_lines=_lines(built.result, written[:MOST_MATCHES]),
         section_id=section.section_id if section else None,

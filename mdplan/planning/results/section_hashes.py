@@ -6,7 +6,7 @@ from functools import cached_property
 from mdplan.markdown.outline.outline import Outline
 
 
-class OwnHashes(Mapping[str, str]):
+class SectionHashes(Mapping[str, str]):
     """Hash of each top-level section's own text, by section ID, of `outline`; made when one is asked for."""
 
     def __init__(self, outline: Outline) -> None:

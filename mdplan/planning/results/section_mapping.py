@@ -13,7 +13,7 @@ from mdplan.text.span import Span
 
 
 @dataclass(frozen=True, slots=True)
-class SectionAfter:
+class MappedSection:
     """The section that an edit made, else the one that it addressed, in the result.
 
     `new_id` is its ID where that is not the one that the edit addressed; `sha256` is its hash, as in stat.
@@ -23,9 +23,9 @@ class SectionAfter:
     sha256: str
 
 
-def sections_after(built: BuiltFile, items: Iterable[ResolvedEdit]) -> dict[int, SectionAfter]:
+def map_sections(built: BuiltFile, items: Iterable[ResolvedEdit]) -> dict[int, MappedSection]:
     """By the index of each of `items` the section that it made or addressed; those without are left out."""
-    after: dict[int, SectionAfter] = {}
+    after: dict[int, MappedSection] = {}
     hashes: dict[SectionId, str] = {}
     for item in items:
         addressed, made = item.resolution.section, _made_section(built, item)
@@ -36,7 +36,7 @@ def sections_after(built: BuiltFile, items: Iterable[ResolvedEdit]) -> dict[int,
         if section_id not in hashes:
             hashes[section_id] = built.result.section_sha256(section)
         is_other = made is not None or addressed is None or section_id != addressed.section_id
-        after[item.index] = SectionAfter(section_id if is_other else None, hashes[section_id])
+        after[item.index] = MappedSection(section_id if is_other else None, hashes[section_id])
     return after
 
 

@@ -5,18 +5,18 @@ from typing import Any
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import FileChange, Plan
-from mdplan.planning.build import Built, BuiltFile
+from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.document import new_plan
 from mdplan.planning.results.fingerprints import effects_of
 from mdplan.planning.results.large_deletion import large_deletions
 from mdplan.planning.results.results import edit_results
-from mdplan.planning.results.section_hashes import OwnHashes
+from mdplan.planning.results.section_hashes import SectionHashes
 from mdplan.reports.plan import FileReport
 from mdplan.requests.batch import Batch, normalized_edits
 from mdplan.text.diff.diff import DiffStat, DiffText
 
 
-def plan_of(made: Built, batch: Batch) -> Plan:
+def plan_of(made: BuildResult, batch: Batch) -> Plan:
     """The plan that makes the files `made` of `batch`, with the warnings that the whole of it gives."""
     built_files = made.files
     warnings: list[Diagnostic] = []
@@ -82,7 +82,7 @@ def _change(built: BuiltFile) -> FileChange:
         edits=built.edits,
         lines_added=stat.added,
         lines_removed=stat.removed,
-        base_sections=OwnHashes(built.base) if built.file.exists else {},
+        base_sections=SectionHashes(built.base) if built.file.exists else {},
         new_path=built.file.new_path,
         references_updated=built.references_updated,
     )

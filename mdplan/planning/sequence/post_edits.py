@@ -12,7 +12,7 @@ from mdplan.text.span import Span
 Written = Mapping[int, tuple[Span, ...]]
 
 
-def with_later_edits(
+def with_post_edits(
     built: BuiltFile, edits: EditList, writers: Mapping[int, int] | None = None
 ) -> BuiltFile | None:
     """`built` with further `edits` of its result; None where its encoding cannot hold them.

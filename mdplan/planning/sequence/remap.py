@@ -16,7 +16,7 @@ from mdplan.operations.base.operation import (
     Resolution,
     SectionTargeted,
 )
-from mdplan.planning.sequence.state import Intermediate
+from mdplan.planning.sequence.state import SequentialState
 from mdplan.text.span import Position, Span
 
 # Fields that hold a section ID, and those that name a place by numbers.
@@ -25,7 +25,7 @@ _NUMERIC: Final = ("lines", "line", "range")
 _ABOUT_PLACES: Final = frozenset({Code.RANGE_OUT_OF_BOUNDS, Code.TEXT_MISMATCH})
 
 
-def carry(operation: Operation, to: Intermediate) -> Operation | Problems:
+def remap_operation(operation: Operation, to: SequentialState) -> Operation | Problems:
     """`operation`, which was written for the base, as it reads on the current document of `to`.
 
     Errors: those of its guards and numeric addresses on the base; CONFLICTING_EDITS for lines or a range that
@@ -54,7 +54,7 @@ def carry(operation: Operation, to: Intermediate) -> Operation | Problems:
     return operation.model_copy(update=changed)
 
 
-def _ids_now(operation: Operation, to: Intermediate) -> dict[str, Any] | Diagnostic:
+def _ids_now(operation: Operation, to: SequentialState) -> dict[str, Any] | Diagnostic:
     """Section IDs of the base as the IDs that those sections have now. Errors: SECTION_NOT_FOUND."""
     changed: dict[str, Any] = {}
     for name in _IDS:
@@ -72,7 +72,7 @@ def _ids_now(operation: Operation, to: Intermediate) -> dict[str, Any] | Diagnos
     return changed
 
 
-def _hash_now(bare: SectionTargeted, to: Intermediate, expected: str) -> str | Diagnostic:
+def _hash_now(bare: SectionTargeted, to: SequentialState, expected: str) -> str | Diagnostic:
     """`expected` as the hash of the section that `bare` addresses now, if it is its hash in the base.
 
     Errors: SECTION_CHANGED.
@@ -92,7 +92,7 @@ def _hash_now(bare: SectionTargeted, to: Intermediate, expected: str) -> str | D
     return to.current.section_sha256(found) if of_all else to.current.body_sha256(found)
 
 
-def _place_now(operation: Operation, to: Intermediate) -> dict[str, Any] | None:
+def _place_now(operation: Operation, to: SequentialState) -> dict[str, Any] | None:
     """The numeric address of `operation`, and the text that it expects, as they are now."""
     given = getattr(operation, "range", None)
     place = _lines_now(operation, to) if given is None else _range_now(given, to)
@@ -104,7 +104,7 @@ def _place_now(operation: Operation, to: Intermediate) -> dict[str, Any] | None:
     return changed
 
 
-def _range_now(given: RangeField, to: Intermediate) -> tuple[dict[str, Any], Span] | None:
+def _range_now(given: RangeField, to: SequentialState) -> tuple[dict[str, Any], Span] | None:
     start, end = (to.base.source.lines.offset(place.to_position()) for place in (given.start, given.end))
     assert start is not None, "it was resolved on the base"
     assert end is not None, "it was resolved on the base"
@@ -115,7 +115,7 @@ def _range_now(given: RangeField, to: Intermediate) -> tuple[dict[str, Any], Spa
     return {"range": RangeField(start=first, end=last)}, now
 
 
-def _lines_now(operation: Operation, to: Intermediate) -> tuple[dict[str, Any], Span] | None:
+def _lines_now(operation: Operation, to: SequentialState) -> tuple[dict[str, Any], Span] | None:
     """Lines of the base, or those that were written in their place; None where they are cut."""
     line = getattr(operation, "line", None)
     given = getattr(operation, "lines", None) if line is None else LinesField(start=line, end=line)

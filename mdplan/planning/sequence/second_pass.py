@@ -6,25 +6,25 @@ from typing import Final
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.planning.build import BuiltFile
-from mdplan.planning.sequence.post_edits import with_later_edits
+from mdplan.planning.sequence.post_edits import with_post_edits
 from mdplan.text.edit import EditList, Overlap, TextEdit
 
 # What is replaced may hold headings, so that the anchors of others change; then what was made of them does.
 _MOST_ROUNDS: Final = 3
 
 
-def with_late_edits(built: BuiltFile) -> BuiltFile | Problems:
+def with_second_pass(built: BuiltFile) -> BuiltFile | Problems:
     """`built` with what its late edits make of the result, until they find nothing to do.
 
     Errors: those of `Operation.resolve_late`, CONFLICTING_EDITS, UNENCODABLE_TEXT.
     """
-    late = [item for item in built.resolved if item.operation.is_late]
+    late = [item for item in built.resolved if item.operation.has_second_pass]
     for _ in range(_MOST_ROUNDS if late else 0):
         # Of the edits of a sequential batch that make the same text the last one counts.
         found: dict[tuple[Claim, ...], tuple[Sequence[TextEdit], int]] = {}
         problems: list[Diagnostic] = []
         for item in late:
-            outcome = item.operation.resolve_late(built.result)
+            outcome = item.operation.resolve_second_pass(built.result)
             if isinstance(outcome, Resolution):
                 found[outcome.claims] = outcome.edits, item.index
             else:
@@ -38,7 +38,7 @@ def with_late_edits(built: BuiltFile) -> BuiltFile | Problems:
         ordered = EditList.of(edit for edit, _ in edits)
         if isinstance(ordered, Overlap):
             return (_within_another(built, edits[ordered.second][1]),)
-        made = with_later_edits(built, ordered, dict(enumerate(index for _, index in edits)))
+        made = with_post_edits(built, ordered, dict(enumerate(index for _, index in edits)))
         if made is None:
             return (_unencodable(built, edits[0][1]),)
         built = made

@@ -8,8 +8,8 @@ from mdplan.operations.base.operation import Operation
 from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.resolve import ResolvedEdit, has_run_long, resolve_edits
 from mdplan.planning.sequence.post_edits import moved_spans
-from mdplan.planning.sequence.remap import carry
-from mdplan.planning.sequence.state import Intermediate
+from mdplan.planning.sequence.remap import remap_operation
+from mdplan.planning.sequence.state import SequentialState
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify_outline
 from mdplan.requests.batch import Batch
@@ -25,14 +25,14 @@ def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
     An edit that cannot be made is left out, and the next one is tried, so that all problems are reported.
     Errors: those of `resolve_edits`, `build_file` and `verify_outline`.
     """
-    done = Intermediate.before_all(file.outline)
+    done = SequentialState.before_all(file.outline)
     steps: list[BuiltFile] = []
     earlier: dict[int, EditList] = {}
     resolved: list[ResolvedEdit] = []
     written: dict[int, tuple[Span, ...]] = {}
     problems: list[Diagnostic] = []
     for index, operation in enumerate(file.requested.edits, start=file.first_edit):
-        carried = carry(operation, done)
+        carried = remap_operation(operation, done)
         if not isinstance(carried, Operation):
             problems += (problem.at(file=file.path, edit_index=index) for problem in carried)
             continue

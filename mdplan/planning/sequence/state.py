@@ -13,7 +13,7 @@ from mdplan.text.span import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Intermediate:
+class SequentialState:
     """Result `current` of `edits` on `base`.
 
     `starts` says where headings of the base start in it, by where they started; those that are gone are left
@@ -26,7 +26,7 @@ class Intermediate:
     starts: Mapping[int, int]
 
     @classmethod
-    def before_all(cls, base: Outline) -> "Intermediate":
+    def before_all(cls, base: Outline) -> "SequentialState":
         """The base itself."""
         return cls(
             base,
@@ -35,10 +35,10 @@ class Intermediate:
             {section.heading_start: section.heading_start for section in _headed(base)},
         )
 
-    def after(self, step: BuiltFile) -> "Intermediate":
+    def after(self, step: BuiltFile) -> "SequentialState":
         """What the one edit of `step` makes of it."""
         followed = _followed(step)
-        return Intermediate(
+        return SequentialState(
             self.base,
             compose(self.edits, step.edits, len(self.base.source.text)),
             step.result,
@@ -104,8 +104,8 @@ def _rewritten(step: BuiltFile, section: Section) -> int | None:
     assert section.heading is not None
     start, end = section.heading_start, section.heading.span.end
     edit = next(edit for edit in step.edits if edit.span.start <= start < edit.span.end)
-    is_gone = edit.span.start < start or (not edit.new_text and edit.span.end >= end)
-    return None if is_gone else step.edits.map_offset(start)
+    is_removed = edit.span.start < start or (not edit.new_text and edit.span.end >= end)
+    return None if is_removed else step.edits.map_offset(start)
 
 
 def _moved(step: BuiltFile) -> Iterator[tuple[int, int]]:

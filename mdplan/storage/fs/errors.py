@@ -54,7 +54,7 @@ def of_error(error: OSError, shown: str, doing: str) -> Diagnostic:
     return Diagnostic(code=code, message=f"{doing} `{shown}` failed: {reason}", hint=hint, file=shown)
 
 
-class refusing:  # noqa: N801 - It is read as the word before a block.
+class storage_errors:  # noqa: N801 - It is read as the word before a block.
     """Turn an `OSError` of the block into a `StorageRefused` about the file `shown`.
 
     A class and no generator: there is one around nearly every disk operation, and it costs a third.

@@ -61,7 +61,7 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DirectoryEntry:
     """A name in a directory; what is neither a directory nor a regular file is `other`, links included."""
 
     name: str
@@ -173,12 +173,14 @@ class FileSystem:
         with os.scandir(directory) as entries:
             return [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
 
-    def list(self, directory: int) -> list[Entry]:
+    def list(self, directory: int) -> list[DirectoryEntry]:
         """What the directory holds, without `.` and `..`, in no order."""
         self.reach(Step.LIST)
         with os.scandir(directory) as entries:
             return [
-                Entry(entry.name, entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False))
+                DirectoryEntry(
+                    entry.name, entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False)
+                )
                 for entry in entries
             ]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.fs.errors import of_error, refusing
+from mdplan.storage.fs.errors import of_error, storage_errors
 from mdplan.storage.fs.file_name import component_problem
 from mdplan.storage.fs.root import Root
 
@@ -61,9 +61,9 @@ class Folders:
         Raises `StorageRefused`.
         """
         above, _, name = path.rpartition("/")
-        with refusing(self.root.show(path), "making the folder"), suppress(FileExistsError):
+        with storage_errors(self.root.show(path), "making the folder"), suppress(FileExistsError):
             self.root.filesystem.make_directory(self._opened[above], name, 0o777)
-        with refusing(self.root.show(path), "opening the folder"):
+        with storage_errors(self.root.show(path), "opening the folder"):
             self._opened[path] = self.root.filesystem.open_directory(self._opened[above], name)
 
     def is_empty(self, path: str) -> bool:
@@ -90,7 +90,7 @@ class Folders:
         """
         synced = True
         for path in sorted(set(paths) & self._opened.keys()):
-            with refusing(self.root.show(path) or ".", "syncing the folder"):
+            with storage_errors(self.root.show(path) or ".", "syncing the folder"):
                 synced = self.root.filesystem.sync_directory(self._opened[path]) and synced
         return synced
 

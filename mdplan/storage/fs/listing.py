@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.storage.fs.file_name import component_problem
-from mdplan.storage.fs.filesystem import Entry
+from mdplan.storage.fs.filesystem import DirectoryEntry
 from mdplan.storage.fs.root import Root
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def files_below(root: Root, folder: str, *, respect_gitignore: bool = False) -> 
         waiting.extend((name, rules) for name in sorted(names, reverse=True) if not _is_ignored(name, rules))
 
 
-def _entries(root: Root, path: str) -> list[Entry]:
+def _entries(root: Root, path: str) -> list[DirectoryEntry]:
     folder = root.open_folder(path.rstrip("/"))
     if isinstance(folder, Diagnostic):
         return []

@@ -42,7 +42,7 @@ class FileBytes:
         return self.status.st_dev, self.status.st_ino
 
 
-def look_at(filesystem: FileSystem, folder: int, leaf: str, shown: str) -> os.stat_result | Diagnostic:
+def stat_file(filesystem: FileSystem, folder: int, leaf: str, shown: str) -> os.stat_result | Diagnostic:
     """The status of the regular file `leaf` in `folder`; `shown` is its name in messages.
 
     Errors: FILE_NOT_FOUND, SYMLINK_REFUSED, NOT_A_TEXT_FILE, PERMISSION_DENIED, IO_ERROR.
@@ -56,7 +56,7 @@ def look_at(filesystem: FileSystem, folder: int, leaf: str, shown: str) -> os.st
     return _kind_problem(status, shown) or status
 
 
-def read_leaf(
+def read_regular_file(
     filesystem: FileSystem, folder: int, leaf: str, shown: str, max_bytes: int
 ) -> FileBytes | Diagnostic:
     """Read the regular file `leaf` in `folder`, once; `shown` is its name in messages.
@@ -65,7 +65,7 @@ def read_leaf(
     """
     # Looking first keeps devices and FIFOs from being opened at all; what counts is the second look, at what
     # was opened.
-    seen = look_at(filesystem, folder, leaf, shown)
+    seen = stat_file(filesystem, folder, leaf, shown)
     if isinstance(seen, Diagnostic):
         return seen
     try:
@@ -92,7 +92,7 @@ class KnownContent:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FileSnapshot:
     """What is at a name, as `content_of` tells it; and its status, if anything was there to be looked at."""
 
     content: str | None
@@ -108,23 +108,23 @@ def content_of(
     such texts are equal when nothing tells that there is something else. UNFINISHED is one of them. It may be
     `known` what the file should hold.
     """
-    return see(filesystem, folder, leaf, at_most, known).content
+    return take_snapshot(filesystem, folder, leaf, at_most, known).content
 
 
-def see(
+def take_snapshot(
     filesystem: FileSystem, folder: int, leaf: str, at_most: int, known: KnownContent | None = None
-) -> Seen:
+) -> FileSnapshot:
     """The same with the status of it. Raises `OSError`."""
     try:
         status = filesystem.status_of(folder, leaf)
         if not stat.S_ISREG(status.st_mode) or status.st_mode & stat.S_ISVTX:
-            return Seen(_unlike_a_file(filesystem, folder, leaf, status), status)
+            return FileSnapshot(_unlike_a_file(filesystem, folder, leaf, status), status)
         descriptor = filesystem.open_file(folder, leaf)
     except OSError as error:
         if error.errno == errno.ENOENT:
-            return Seen(None)
+            return FileSnapshot(None)
         if error.errno == errno.ELOOP:
-            return Seen("link put there meanwhile")
+            return FileSnapshot("link put there meanwhile")
         raise
     try:
         status = filesystem.status(descriptor)
@@ -132,7 +132,7 @@ def see(
         digest = _digest(filesystem, descriptor, status.st_size, at_most, known) if is_file else None
     finally:
         filesystem.release(descriptor)
-    return Seen(digest or _unlike_a_file(filesystem, folder, leaf, status), status)
+    return FileSnapshot(digest or _unlike_a_file(filesystem, folder, leaf, status), status)
 
 
 def is_digest(content: str | None) -> TypeGuard[str]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.fs.errors import of_error, refusing
+from mdplan.storage.fs.errors import of_error, storage_errors
 from mdplan.storage.fs.file_name import canonical_path, visible
 from mdplan.storage.fs.filesystem import FileSystem
-from mdplan.storage.fs.regular_file import FileBytes, look_at, read_leaf, write_refusal
+from mdplan.storage.fs.regular_file import FileBytes, read_regular_file, stat_file, write_refusal
 from mdplan.storage.fs.scope import Scope
 
 STATE_FOLDER: Final = ".mdplan"
@@ -48,7 +48,7 @@ class Root:
         filesystem = filesystem or FileSystem()
         given = os.path.abspath(folder)
         path = os.path.realpath(given)
-        with refusing(visible(given), "opening the root"):
+        with storage_errors(visible(given), "opening the root"):
             descriptor = filesystem.open_root(path)
         return Root(name, path, given, descriptor, scope or Scope(), filesystem)
 
@@ -94,15 +94,17 @@ class Root:
         return folder if isinstance(folder, Diagnostic) else (folder, leaf)
 
     def read(self, path: str, max_bytes: int) -> FileBytes | Diagnostic:
-        """Read the file `path`, once. Errors: those of `open_parent` and `read_leaf`."""
+        """Read the file `path`, once. Errors: those of `open_parent` and `read_regular_file`."""
         shown = self.show(path)
         return self._find(
-            path, lambda folder, leaf: read_leaf(self.filesystem, folder, leaf, shown, max_bytes)
+            path, lambda folder, leaf: read_regular_file(self.filesystem, folder, leaf, shown, max_bytes)
         )
 
     def look_at(self, path: str) -> os.stat_result | Diagnostic:
         """The status of the regular file `path`. Errors: those of `open_parent` and `leaf.look_at`."""
-        return self._find(path, lambda folder, leaf: look_at(self.filesystem, folder, leaf, self.show(path)))
+        return self._find(
+            path, lambda folder, leaf: stat_file(self.filesystem, folder, leaf, self.show(path))
+        )
 
     def write_refusal(self, path: str) -> Diagnostic | None:
         """Why the file `path` could not be replaced now; None when it could.
@@ -111,7 +113,7 @@ class Root:
         """
 
         def refusal(folder: int, leaf: str) -> Diagnostic | None:
-            status = look_at(self.filesystem, folder, leaf, self.show(path))
+            status = stat_file(self.filesystem, folder, leaf, self.show(path))
             if isinstance(status, Diagnostic):
                 return status
             return write_refusal(self.filesystem, folder, leaf, self.show(path), status)
@@ -189,7 +191,7 @@ class Root:
                 file=file,
             )
         # A link and a file in place of a folder are refused with one errno; a look at the name tells.
-        seen = look_at(self.filesystem, above, walked[-1], shown)
+        seen = stat_file(self.filesystem, above, walked[-1], shown)
         if isinstance(seen, Diagnostic) and seen.code is Code.SYMLINK_REFUSED:
             return replace(seen, hint=self._link_hint(above, walked, rest), file=file)
         return Diagnostic(

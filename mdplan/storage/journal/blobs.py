@@ -13,7 +13,7 @@ _IMAGE: Final = re.compile(r"[0-9a-f]{64}")
 _UNFINISHED_COPY: Final = "copy.new"
 
 
-class Images:
+class BlobStore:
     """The images in the open folder `folder` of the disk. Methods raise `OSError`."""
 
     def __init__(self, filesystem: FileSystem, folder: int, *, lasting: bool) -> None:

@@ -4,7 +4,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.blobs import Images
+from mdplan.storage.journal.blobs import BlobStore
 from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.state_folder import HISTORY_FOLDER, JOURNAL_FOLDER, open_existing
 
@@ -32,5 +32,5 @@ def history_size(root: Root) -> HistorySize:
         names = journal.names()
         size = sum(root.filesystem.status_of(journal_folder, str(name)).st_size for name in names)
         if images_folder is not None:
-            size += sum(Images(root.filesystem, images_folder, lasting=False).sizes().values())
+            size += sum(BlobStore(root.filesystem, images_folder, lasting=False).sizes().values())
         return HistorySize(len(names), size, len(journal.foreign()))

@@ -18,16 +18,16 @@ from itertools import chain
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.fs.errors import refusing
-from mdplan.storage.fs.regular_file import read_leaf
+from mdplan.storage.fs.errors import storage_errors
+from mdplan.storage.fs.regular_file import read_regular_file
 from mdplan.storage.fs.root import STATE_FOLDER, Root
 from mdplan.storage.journal.journal_record import (
     MAX_FOREIGN_BYTES,
     MAX_HEAD_BYTES,
     MAX_RECORD_BYTES,
-    Binding,
-    Head,
-    Record,
+    JournalRecord,
+    RecordBinding,
+    RecordHead,
     decode_record,
     encode_record,
     read_head,
@@ -155,15 +155,15 @@ class Journal:
                 self._is_own[key] = error.errno not in _NOT_OURS
         return self._is_own[key]
 
-    def read(self, name: RecordName) -> Record | Diagnostic:
+    def read(self, name: RecordName) -> JournalRecord | Diagnostic:
         """The record called `name`, of which a foreign one has to be small.
 
-        Errors: JOURNAL_CORRUPT; those of `read_leaf`.
+        Errors: JOURNAL_CORRUPT; those of `read_regular_file`.
         """
         shown = f"{self.shown}/{name}"
         is_own = self.is_own(name)
         most = MAX_RECORD_BYTES if is_own else MAX_FOREIGN_BYTES
-        found = read_leaf(self.root.filesystem, self.folder, str(name), shown, most)
+        found = read_regular_file(self.root.filesystem, self.folder, str(name), shown, most)
         if isinstance(found, Diagnostic):
             return found
         record = decode_record(found.data, self._binding(name))
@@ -176,13 +176,13 @@ class Journal:
             )
         return record
 
-    def write_new(self, record: Record, *, syncs: bool) -> RecordName:
+    def write_new(self, record: JournalRecord, *, syncs: bool) -> RecordName:
         """Write `record` as the newest one; with `syncs` its content is on the disk then."""
         name = RecordName(min(self.newest() + 1, _LAST_SEQUENCE), record.transaction, State.NEW)
         name = replace(name, mark=self._mark(name))
         data = encode_record(record, self._binding(name))
         filesystem = self.root.filesystem
-        with refusing(self.shown, "writing the journal"):
+        with storage_errors(self.shown, "writing the journal"):
             descriptor = filesystem.create(self.folder, str(name))
             try:
                 filesystem.write(descriptor, data)
@@ -200,7 +200,7 @@ class Journal:
     def advance(self, name: RecordName, state: State) -> RecordName:
         """Give the transaction another state; its new name."""
         moved = replace(name, state=state)
-        with refusing(self.shown, "writing the journal"):
+        with storage_errors(self.shown, "writing the journal"):
             self.root.filesystem.rename(self.folder, str(name), str(moved))
         self._listed()[name.state].discard(str(name))
         self._listed()[state].add(str(moved))
@@ -208,7 +208,7 @@ class Journal:
 
     def holds(self, name: RecordName) -> bool:
         """Whether the record is there in that state."""
-        with refusing(self.shown, "reading the journal"):
+        with storage_errors(self.shown, "reading the journal"):
             try:
                 self.root.filesystem.status_of(self.folder, str(name))
             except FileNotFoundError:
@@ -217,14 +217,14 @@ class Journal:
 
     def remove(self, name: RecordName) -> None:
         """Forget a transaction; nothing happens when it is forgotten already."""
-        with refusing(self.shown, "cleaning up the journal"), suppress(FileNotFoundError):
+        with storage_errors(self.shown, "cleaning up the journal"), suppress(FileNotFoundError):
             self.root.filesystem.unlink(self.folder, str(name))
         self._listed()[name.state].discard(str(name))
         self._newest = None
 
     def sync(self) -> bool:
         """Wait until the states of all transactions are on the disk; False where folders cannot be synced."""
-        with refusing(self.shown, "syncing the journal"):
+        with storage_errors(self.shown, "syncing the journal"):
             return self.root.filesystem.sync_directory(self.folder)
 
     def _sorted(self, states: tuple[State, ...]) -> Iterator[RecordName]:
@@ -258,7 +258,7 @@ class Journal:
         finally:
             disk.release(descriptor)
 
-    def _check_body(self, head: Head, start: bytes, descriptor: int, identity: tuple[int, ...]) -> bool:
+    def _check_body(self, head: RecordHead, start: bytes, descriptor: int, identity: tuple[int, ...]) -> bool:
         """The same for a record of mdplan 0.1, whose seal covers all that follows its head."""
         if identity in _known_foreign or self._wasted > _MOST_WASTED_BYTES:
             return False
@@ -274,16 +274,16 @@ class Journal:
             return self._check_seal(replace(name, state=State.KEPT))
         return False
 
-    def _binding(self, name: RecordName) -> Binding:
+    def _binding(self, name: RecordName) -> RecordBinding:
         if self._inode is None:
-            with refusing(self.shown, "reading the journal"):
+            with storage_errors(self.shown, "reading the journal"):
                 self._inode = self.root.filesystem.status(self.folder).st_ino
-        return Binding(self.root.path, self._inode, name.sequence)
+        return RecordBinding(self.root.path, self._inode, name.sequence)
 
     def _listed(self) -> dict[State, set[str]]:
         """The names of all files that end in a state, by that."""
         if self._names is None:
-            with refusing(self.shown, "reading the journal"):
+            with storage_errors(self.shown, "reading the journal"):
                 names = self.root.filesystem.list_files(self.folder)
             found: dict[State, set[str]] = {state: set() for state in State}
             # Nearly all are settled, and those take the short way.

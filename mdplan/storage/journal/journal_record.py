@@ -29,7 +29,7 @@ _KIND: Final = "record"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class JournalEntry:
     """One file of a transaction, by its path below the root.
 
     `base` and `result` are the SHA-256 digests of its content before and after, None where the file is not
@@ -49,7 +49,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class JournalRecord:
     """What a transaction changes. The entries are in the order of the batch.
 
     `made_folders` are made before the files, the outer first; `removed_folders` are removed after the commit
@@ -58,7 +58,7 @@ class Record:
     """
 
     transaction: str
-    entries: tuple[Entry, ...]
+    entries: tuple[JournalEntry, ...]
     made_folders: tuple[str, ...] = ()
     removed_folders: tuple[str, ...] = ()
     note: bytes = field(default=b"{}", repr=False)
@@ -71,7 +71,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class RecordBinding:
     """Where a record belongs: a sealed record that is copied or renamed is foreign.
 
     `folder` is the inode of the journal's folder. A record stays the user's own when the root is moved, which
@@ -84,7 +84,7 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class RecordHead:
     """The first line of a record: the length of the line in bytes, and the size and digest of the rest.
 
     `body_bytes` is None in a record of mdplan 0.1, whose only seal covers the rest itself.
@@ -95,7 +95,7 @@ class Head:
     sha256: str
     seals: tuple[str, ...]
 
-    def is_own(self, transaction: str, binding: Binding) -> bool:
+    def is_own(self, transaction: str, binding: RecordBinding) -> bool:
         """Whether this user's key sealed this head for that place and transaction."""
         if self.body_bytes is None:
             return False
@@ -107,7 +107,7 @@ class Head:
         )
 
 
-def read_head(data: bytes) -> Head | None:
+def read_head(data: bytes) -> RecordHead | None:
     """The head in `data`, the first `MAX_HEAD_BYTES` of a record or all of it; None if there is none."""
     line, end, _ = data[:MAX_HEAD_BYTES].partition(b"\n")
     head = _decoded(line) if end else None
@@ -121,7 +121,7 @@ def read_head(data: bytes) -> Head | None:
     else:
         seals, size = _texts([head.get("seal"), head.get("folderSeal")]), _size(head.get("bytes"))
         seals = None if size is None or version != _FORMAT else seals
-    return None if seals is None else Head(len(line), size, digest, seals)
+    return None if seals is None else RecordHead(len(line), size, digest, seals)
 
 
 def encode_note(note: Mapping[str, Any]) -> bytes:
@@ -131,7 +131,7 @@ def encode_note(note: Mapping[str, Any]) -> bytes:
     return json.dumps(note, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def encode_record(record: Record, binding: Binding) -> bytes:
+def encode_record(record: JournalRecord, binding: RecordBinding) -> bytes:
     """The bytes of `record`, sealed for the place in `binding`."""
     changes = {
         "transaction": record.transaction,
@@ -166,7 +166,7 @@ def encode_record(record: Record, binding: Binding) -> bytes:
     return b"".join((encode_note(head), b"\n", *body))
 
 
-def decode_record(data: bytes, binding: Binding) -> Record | None:
+def decode_record(data: bytes, binding: RecordBinding) -> JournalRecord | None:
     """The record in `data`; None when it is torn, tampered with, or was never one.
 
     Paths in it are texts: whoever uses them checks them like those of a caller.
@@ -194,7 +194,7 @@ def decode_record(data: bytes, binding: Binding) -> Record | None:
         known = is_sealed(binding.root_path, body, head.seals[0])
     else:
         known = head.is_own(transaction, binding)
-    return Record(
+    return JournalRecord(
         transaction=transaction,
         entries=tuple(entry for entry in checked if entry is not None),
         made_folders=made,
@@ -204,7 +204,7 @@ def decode_record(data: bytes, binding: Binding) -> Record | None:
     )
 
 
-def _places(binding: Binding) -> tuple[str, str]:
+def _places(binding: RecordBinding) -> tuple[str, str]:
     """What the two seals are bound to; no absolute path begins like the second."""
     return binding.root_path, f"inode {binding.folder}"
 
@@ -213,7 +213,7 @@ def _sealed_head(transaction: str, sequence: int, size: int, digest: str) -> byt
     return f"{_KIND}\0{transaction}\0{sequence}\0{size}\0{digest}".encode("ascii")
 
 
-def _entry(found: object) -> Entry | None:
+def _entry(found: object) -> JournalEntry | None:
     if not isinstance(found, dict):
         return None
     path, base, result = found.get("path"), found.get("base"), found.get("result")
@@ -222,7 +222,7 @@ def _entry(found: object) -> Entry | None:
         return None
     if base_bytes is None or result_bytes is None:
         return None
-    return Entry(path=path, base=base, base_bytes=base_bytes, result=result, result_bytes=result_bytes)
+    return JournalEntry(path=path, base=base, base_bytes=base_bytes, result=result, result_bytes=result_bytes)
 
 
 def _is_digest(found: object) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mdplan.diagnostics import Code
-from mdplan.storage.fs.errors import StorageRefused, refusing
+from mdplan.storage.fs.errors import StorageRefused, storage_errors
 from mdplan.storage.fs.file_name import visible
 from mdplan.storage.fs.root import STATE_FOLDER, Root
 from mdplan.storage.journal.journal import Journal, RecordName
@@ -29,7 +29,7 @@ _thread_locks_guard: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class UnderLock:
+class LockedState:
     """What is opened once for all that happens under a lock: the journal, and the folder of the history.
 
     `clean` are the committed transactions of which nothing lies beside their targets any more, as they were
@@ -53,13 +53,13 @@ class RootLock:
     state_folder: int
     outer: tuple["RootLock", ...] = ()
     timeout: float = DEFAULT_TIMEOUT
-    _opened: UnderLock | None = field(default=None, init=False, repr=False)
+    _opened: LockedState | None = field(default=None, init=False, repr=False)
 
-    def opened(self) -> UnderLock:
+    def opened(self) -> LockedState:
         """The folders in the state folder, made if they are missing. Raises `StorageRefused`."""
         if self._opened is None:
             folders = open_folders(self.root, self.state_folder)
-            self._opened = UnderLock(Journal(self.root, folders.journal), folders.history)
+            self._opened = LockedState(Journal(self.root, folders.journal), folders.history)
         return self._opened
 
     def close(self) -> None:
@@ -91,7 +91,7 @@ def locked_alone(root: Root, timeout: float, outer: tuple[RootLock, ...] = ()) -
     filesystem = root.filesystem
     state_folder = open_state_folder(root)
     try:
-        with refusing(root.show(STATE_FOLDER), "looking at the state folder"):
+        with storage_errors(root.show(STATE_FOLDER), "looking at the state folder"):
             status = filesystem.status(state_folder)
         with _thread_locks_guard:
             thread_lock = _thread_locks.setdefault((status.st_dev, status.st_ino), threading.Lock())
@@ -125,7 +125,7 @@ def is_held(root: Root) -> bool:
 def _check_same_folder(root: Root) -> None:
     """Whoever names the root by its path must mean the folder that was opened."""
     filesystem = root.filesystem
-    with refusing(root.show(""), "looking at the root"):
+    with storage_errors(root.show(""), "looking at the root"):
         same = os.path.samestat(filesystem.status_at(root.path), filesystem.status(root.descriptor))
     if not same:
         message = "the root folder was replaced by another one since it was opened"

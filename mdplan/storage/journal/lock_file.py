@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.fs.errors import StorageRefused, of_error, refusing
-from mdplan.storage.fs.regular_file import read_leaf
+from mdplan.storage.fs.errors import StorageRefused, of_error, storage_errors
+from mdplan.storage.fs.regular_file import read_regular_file
 from mdplan.storage.fs.root import STATE_FOLDER, Root
 from mdplan.storage.journal.state_folder import LOCK_FILE, NO_LOCK_FILE, check_lock_file, unsafe
 
@@ -41,7 +41,7 @@ def lock_file(root: Root, state_folder: int, deadline: float) -> Iterator[bool]:
             time.sleep(_POLL_SECONDS)
         _held.add(descriptor)
         try:
-            with refusing(root.show(STATE_FOLDER), "locking"):
+            with storage_errors(root.show(STATE_FOLDER), "locking"):
                 check_lock_file(root, os.fstat(descriptor))
             _tell_holder(descriptor)
             yield True
@@ -54,7 +54,7 @@ def lock_file(root: Root, state_folder: int, deadline: float) -> Iterator[bool]:
 
 def holder(root: Root, state_folder: int) -> str | None:
     """Who holds the lock, or held it last, as far as a plain number and name say it."""
-    written = read_leaf(root.filesystem, state_folder, LOCK_FILE, LOCK_FILE, _MAX_HOLDER_BYTES)
+    written = read_regular_file(root.filesystem, state_folder, LOCK_FILE, LOCK_FILE, _MAX_HOLDER_BYTES)
     # What stands there may be anybody's text, so only a number and a plain name are repeated.
     found = None if isinstance(written, Diagnostic) else _HOLDER.fullmatch(written.data)
     return f"process {int(found[1])} on `{found[2].decode()}`" if found else None

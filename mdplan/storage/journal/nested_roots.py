@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.storage.fs.errors import refusing
+from mdplan.storage.fs.errors import storage_errors
 from mdplan.storage.fs.folders import Folders
 from mdplan.storage.fs.root import STATE_FOLDER, Root
 
@@ -55,7 +55,7 @@ def roots_between(folders: Folders, paths: Iterable[str]) -> Iterator[Root]:
 def _opened(root: Root, path: str) -> Root | None:
     """The folder `path` above `root` as a root, if it has a state folder of this user's."""
     filesystem = root.filesystem
-    with refusing(path, "looking for other roots in"):
+    with storage_errors(path, "looking for other roots in"):
         # Most folders have none, which one look tells.
         if not filesystem.is_there(os.path.join(path, STATE_FOLDER)):
             return None
@@ -75,7 +75,7 @@ def _opened(root: Root, path: str) -> Root | None:
 
 
 def _has_own_state(root: Root, folder: int, shown: str) -> bool:
-    with refusing(shown, "looking for other roots in"), suppress(FileNotFoundError):
+    with storage_errors(shown, "looking for other roots in"), suppress(FileNotFoundError):
         status = root.filesystem.status_of(folder, STATE_FOLDER)
         return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
     return False

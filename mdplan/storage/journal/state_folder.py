@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code
-from mdplan.storage.fs.errors import StorageRefused, refusing
+from mdplan.storage.fs.errors import StorageRefused, storage_errors
 from mdplan.storage.fs.root import STATE_FOLDER, Root
 
 LOCK_FILE: Final = "lock"
@@ -40,7 +40,7 @@ def open_state_folder(root: Root) -> int:
     Raises `StorageRefused`: STATE_DIR_UNSAFE, what the making gives.
     """
     filesystem = root.filesystem
-    with refusing(root.show(STATE_FOLDER), "opening the state folder"):
+    with storage_errors(root.show(STATE_FOLDER), "opening the state folder"):
         state_folder = _open_or_make(root, root.descriptor, STATE_FOLDER)
         try:
             # Version control keeps away from a folder that ignores itself.
@@ -58,7 +58,7 @@ def open_folders(root: Root, state_folder: int) -> StateFolders:
     filesystem = root.filesystem
     opened: list[int] = []
     try:
-        with refusing(root.show(STATE_FOLDER), "opening the state folder"):
+        with storage_errors(root.show(STATE_FOLDER), "opening the state folder"):
             opened.append(_open_or_make(root, state_folder, JOURNAL_FOLDER))
             opened.append(_open_or_make(root, state_folder, HISTORY_FOLDER))
     except BaseException:
@@ -73,7 +73,7 @@ def open_existing(root: Root, name: str) -> int | None:
 
     Raises `StorageRefused`: STATE_DIR_UNSAFE, ….
     """
-    with refusing(root.show(STATE_FOLDER), "opening the state folder"):
+    with storage_errors(root.show(STATE_FOLDER), "opening the state folder"):
         try:
             state_folder = _open_checked(root, root.descriptor, STATE_FOLDER)
         except FileNotFoundError:
@@ -101,7 +101,7 @@ def make_lasting(root: Root, state_folder: int) -> bool:
     A journal in a folder that the next loss of power takes away undoes nothing. Raises `StorageRefused`.
     """
     filesystem = root.filesystem
-    with refusing(root.show(STATE_FOLDER), "syncing the state folder"):
+    with storage_errors(root.show(STATE_FOLDER), "syncing the state folder"):
         if _is_there(root, state_folder, _LASTING):
             return True
         synced = filesystem.sync_directory(state_folder) and filesystem.sync_directory(root.descriptor)

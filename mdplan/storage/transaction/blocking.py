@@ -12,15 +12,17 @@ from mdplan.storage.fs.file_name import visible
 from mdplan.storage.fs.folders import Folders
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.journal import Journal, RecordName, State
-from mdplan.storage.journal.journal_record import Record
+from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
 from mdplan.storage.transaction.place import place_of
-from mdplan.storage.transaction.restore import Way, way_back
+from mdplan.storage.transaction.restore import RestoreAction, plan_restore
 from mdplan.storage.transaction.undo import conflict_of
 from mdplan.storage.user.user_state import has_key
 
 
-def unsettled(journal: Journal, folders: Folders, paths: Collection[str] | None = None) -> list[Diagnostic]:
+def blocking_transactions(
+    journal: Journal, folders: Folders, paths: Collection[str] | None = None
+) -> list[Diagnostic]:
     """What stands in the way of a commit to the files `paths` of the journal's root, or to any file.
 
     Errors: RECOVERY_REQUIRED, RECOVERY_CONFLICT (only for files that are concerned), JOURNAL_CORRUPT.
@@ -44,7 +46,7 @@ def blocking_names(journal: Journal) -> list[RecordName]:
     return names if names or has_key() else journal.foreign(State.PENDING, State.CONFLICT)
 
 
-def unsettled_elsewhere(root: Root) -> Diagnostic | None:
+def blocking_transactions_elsewhere(root: Root) -> Diagnostic | None:
     """What stands in the way of a commit in another root, because it was cut off in `root`.
 
     Raises `StorageRefused`.
@@ -66,7 +68,7 @@ def unsettled_elsewhere(root: Root) -> Diagnostic | None:
     )
 
 
-def pending_transactions(journal: Journal, name: RecordName, record: Record) -> Diagnostic:
+def pending_transactions(journal: Journal, name: RecordName, record: JournalRecord) -> Diagnostic:
     """The problem of a transaction that was interrupted."""
     if record.known:
         message = f"the commit `{name.transaction}` was cut off, and some of its files may be visible"
@@ -80,7 +82,7 @@ def pending_transactions(journal: Journal, name: RecordName, record: Record) -> 
     return Diagnostic(code=Code.RECOVERY_REQUIRED, message=message, hint=hint)
 
 
-def _conflicts(folders: Folders, record: Record, paths: Collection[str] | None) -> list[Diagnostic]:
+def _conflicts(folders: Folders, record: JournalRecord, paths: Collection[str] | None) -> list[Diagnostic]:
     problems: list[Diagnostic] = []
     for index, entry in enumerate(record.entries):
         if paths is not None and entry.path not in paths:
@@ -89,7 +91,7 @@ def _conflicts(folders: Folders, record: Record, paths: Collection[str] | None) 
         if isinstance(place, Diagnostic):
             continue
         try:
-            if way_back(entry, place.found()) is Way.CONFLICT:
+            if plan_restore(entry, place.found()) is RestoreAction.CONFLICT:
                 problems.append(conflict_of(place.shown))
         except OSError as error:
             problems.append(of_error(error, place.shown, "looking at"))

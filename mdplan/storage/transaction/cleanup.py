@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage.fs.errors import StorageRefused, of_error
 from mdplan.storage.fs.regular_file import is_digest
-from mdplan.storage.journal.journal_record import Record
-from mdplan.storage.transaction.place import Place, places_of, touched_folders
+from mdplan.storage.journal.journal_record import JournalRecord
+from mdplan.storage.transaction.place import StagedPlace, places_of, touched_folders
 from mdplan.storage.transaction.root_state import RootState
 from mdplan.storage.transaction.undo import stayed
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned:
+class CleanupResult:
     """What a cleaning did: whether it found anything, and whether the history has all that was displaced."""
 
     something: bool
@@ -21,13 +21,13 @@ class Cleaned:
     warnings: Problems
 
 
-def clean_up(state: RootState, record: Record) -> Cleaned:
+def clean_up(state: RootState, record: JournalRecord) -> CleanupResult:
     """Move what `record`, which is committed, displaced into the history; it may be done more than once."""
     places, problems = places_of(state.folders, state.exchange, record)
     return _clean(state, record, [(place, (place.temporary, place.aside)) for place in places], problems)
 
 
-def clean_up_after(state: RootState, record: Record, places: Iterable[Place]) -> Cleaned:
+def clean_up_after(state: RootState, record: JournalRecord, places: Iterable[StagedPlace]) -> CleanupResult:
     """The same right after the commit of `record`, whose `places` are known, and what each of them has."""
     left = [(place, (place.displaced,)) for place in places if place.entry.base is not None]
     return _clean(state, record, left, [])
@@ -35,10 +35,10 @@ def clean_up_after(state: RootState, record: Record, places: Iterable[Place]) ->
 
 def _clean(
     state: RootState,
-    record: Record,
-    left: Iterable[tuple[Place, tuple[str, ...]]],
+    record: JournalRecord,
+    left: Iterable[tuple[StagedPlace, tuple[str, ...]]],
     warnings: list[Diagnostic],
-) -> Cleaned:
+) -> CleanupResult:
     """Clean up the names that are `left` at each place."""
     something, complete = False, True
     for place, names in left:
@@ -64,10 +64,12 @@ def _clean(
             state.folders.remove_empty(record.removed_folders)
         except StorageRefused as refused:
             warnings += refused.problems
-    return Cleaned(something, complete, tuple(replace(each, severity=Severity.WARNING) for each in warnings))
+    return CleanupResult(
+        something, complete, tuple(replace(each, severity=Severity.WARNING) for each in warnings)
+    )
 
 
-def _changed(place: Place, name: str, *, kept: bool) -> Diagnostic:
+def _changed(place: StagedPlace, name: str, *, kept: bool) -> Diagnostic:
     """The warning that another program wrote into the old file after it was displaced."""
     where = "kept in the history" if kept else f"in `{name}` in its folder"
     return Diagnostic(

@@ -12,28 +12,34 @@ from typing import Any
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage.durability import Durability
-from mdplan.storage.fs.errors import StorageRefused, refusing
+from mdplan.storage.fs.errors import StorageRefused, storage_errors
 from mdplan.storage.fs.regular_file import KnownContent
 from mdplan.storage.journal.journal import RecordName, State
-from mdplan.storage.journal.journal_record import MAX_RECORD_BYTES, TRANSACTION, Record, encode_note
+from mdplan.storage.journal.journal_record import MAX_RECORD_BYTES, TRANSACTION, JournalRecord, encode_note
 from mdplan.storage.journal.lock import RootLock, locked_alone
 from mdplan.storage.journal.nested_roots import roots_between
 from mdplan.storage.journal.state_folder import make_lasting
-from mdplan.storage.transaction.blocking import unsettled, unsettled_elsewhere
+from mdplan.storage.transaction.blocking import blocking_transactions, blocking_transactions_elsewhere
 from mdplan.storage.transaction.cleanup import clean_up_after
 from mdplan.storage.transaction.place import touched_folders
-from mdplan.storage.transaction.preconditions import Base, check_again, find_bases
-from mdplan.storage.transaction.retire import Waiting, find_waiting, folders_to_sync, settle
+from mdplan.storage.transaction.preconditions import FilePrecondition, check_again, find_bases
+from mdplan.storage.transaction.retire import UnretiredTransaction, find_unretired, folders_to_sync, retire
 from mdplan.storage.transaction.root_state import RootState
-from mdplan.storage.transaction.staged import LaterContent, Model, StagedFile, Target, write_results
+from mdplan.storage.transaction.staged import (
+    LaterContent,
+    StagedFile,
+    StagedTarget,
+    TemplateFile,
+    write_results,
+)
 from mdplan.storage.transaction.swap import Guard, swap_all
-from mdplan.storage.transaction.undo import undo
+from mdplan.storage.transaction.undo import roll_back
 
-__all__ = ["CommitFacts", "Durability", "LaterContent", "Staged", "StagedFile", "publish", "stage"]
+__all__ = ["CommitResult", "Durability", "LaterContent", "Staged", "StagedFile", "publish", "stage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommitFacts:
+class CommitResult:
     """What there is to say about a commit that happened.
 
     `cas` is `weak` where another program's write in the microseconds before a replacement could be lost.
@@ -55,10 +61,10 @@ class Staged:
         self.state = RootState.open(lock, syncs=durability is Durability.FULL)
         self.lock = lock
         self.held = ExitStack()
-        self.record: Record | None = None
+        self.record: JournalRecord | None = None
         self.name: RecordName | None = None
-        self.targets: tuple[Target, ...] = ()
-        self.waiting: list[Waiting] = []
+        self.targets: tuple[StagedTarget, ...] = ()
+        self.waiting: list[UnretiredTransaction] = []
         self.durable = self.state.syncs
         self.visible = False
 
@@ -70,7 +76,7 @@ class Staged:
             if self.visible and self.state.journal.holds(replace(self.name, state=State.DONE)):
                 # The system reported a failure, or the user stopped us, at the commit point itself.
                 return (_in_doubt(),)
-            return undo(self.state, self.name, self.record, keeps=False, visible=self.visible).problems
+            return roll_back(self.state, self.name, self.record, keeps=False, visible=self.visible).problems
         except StorageRefused as refused:
             return tuple(replace(problem, code=Code.RECOVERY_REQUIRED) for problem in refused.problems)
         finally:
@@ -105,9 +111,9 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
     staged = Staged(lock, durability)
     try:
         _lock_roots_between(staged, files)
-        _refuse_unsettled(staged, files)
+        _refuse_blocked(staged, files)
         bases = find_bases(staged.state.folders, files, max_bytes)
-        staged.record = Record(
+        staged.record = JournalRecord(
             transaction=transaction,
             entries=tuple(base.entry for base in bases.files),
             made_folders=bases.made_folders,
@@ -129,7 +135,7 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
     return staged
 
 
-def publish(staged: Staged) -> CommitFacts:
+def publish(staged: Staged) -> CommitResult:
     """Put all staged files in place; `staged` is used up, whatever happens.
 
     Raises `StorageRefused` after undoing what was done: STALE_BASE and FILE_EXISTS (nothing had been replaced
@@ -165,22 +171,22 @@ def publish(staged: Staged) -> CommitFacts:
 def _lock_roots_between(staged: Staged, files: Sequence[StagedFile]) -> None:
     """Lock what lies between the root and its files, and see that nothing was cut off there or above."""
     paths = _canonical(staged, [file.path for file in files])
-    problems = [unsettled_elsewhere(lock.root) for lock in staged.lock.outer]
+    problems = [blocking_transactions_elsewhere(lock.root) for lock in staged.lock.outer]
     for root in roots_between(staged.state.folders, paths):
         staged.held.enter_context(locked_alone(root, staged.lock.timeout))
-        problems.append(unsettled_elsewhere(root))
+        problems.append(blocking_transactions_elsewhere(root))
     refusals = tuple(problem for problem in problems if problem is not None)
     if refusals:
         raise StorageRefused(refusals)
 
 
-def _refuse_unsettled(staged: Staged, files: Sequence[StagedFile]) -> None:
+def _refuse_blocked(staged: Staged, files: Sequence[StagedFile]) -> None:
     state = staged.state
     paths = _canonical(staged, [file.path for file in files])
-    problems = unsettled(state.journal, state.folders, paths)
+    problems = blocking_transactions(state.journal, state.folders, paths)
     if problems:
         raise StorageRefused(tuple(problems))
-    staged.waiting = find_waiting(state)
+    staged.waiting = find_unretired(state)
 
 
 def _canonical(staged: Staged, paths: Sequence[str]) -> tuple[str, ...]:
@@ -189,7 +195,7 @@ def _canonical(staged: Staged, paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(path for path in found if isinstance(path, str))
 
 
-def _write_record(staged: Staged, record: Record) -> None:
+def _write_record(staged: Staged, record: JournalRecord) -> None:
     """From here on a crash means undo: what follows is found and taken away, whatever part of it happened."""
     if len(record.note) > MAX_RECORD_BYTES // 2:
         message = "the plan is too large for the journal"
@@ -203,19 +209,21 @@ def _write_record(staged: Staged, record: Record) -> None:
     staged.durable &= state.sync(state.journal.sync)
 
 
-def _targets(staged: Staged, record: Record, bases: Sequence[Base]) -> tuple[Target, ...]:
-    with refusing(staged.lock.root.show("."), "looking at the folders of"):
+def _targets(
+    staged: Staged, record: JournalRecord, bases: Sequence[FilePrecondition]
+) -> tuple[StagedTarget, ...]:
+    with storage_errors(staged.lock.root.show("."), "looking at the folders of"):
         places = [staged.state.place(record, index) for index in range(len(bases))]
     problems = tuple(place for place in places if isinstance(place, Diagnostic))
     if problems:
         raise StorageRefused(problems)
     own = {
-        base.entry.path: Model(place.folder, place.leaf, base.status)
+        base.entry.path: TemplateFile(place.folder, place.leaf, base.status)
         for base, place in zip(bases, places, strict=True)
         if base.status is not None and not isinstance(place, Diagnostic)
     }
     return tuple(
-        Target(
+        StagedTarget(
             file=base.file,
             place=replace(place, base=_held(base.file)),
             status=base.status,
@@ -232,7 +240,7 @@ def _held(file: StagedFile) -> KnownContent | None:
     return KnownContent(file.base, file.base_sha256)
 
 
-def _model(state: RootState, base: Base, own: Mapping[str, Model]) -> Model | None:
+def _model(state: RootState, base: FilePrecondition, own: Mapping[str, TemplateFile]) -> TemplateFile | None:
     """What the new file is made like: its base, the file that it was, or itself before it was deleted."""
     if base.status is not None:
         return own[base.entry.path]
@@ -240,7 +248,7 @@ def _model(state: RootState, base: Base, own: Mapping[str, Model]) -> Model | No
         return own[str(state.root.canonical(base.file.like))]
     images = state.images
     if base.file.restores and base.entry.result and (status := images.status(base.entry.result)):
-        return Model(images.folder, base.entry.result, status)
+        return TemplateFile(images.folder, base.entry.result, status)
     return None
 
 
@@ -252,7 +260,9 @@ def _confirm(staged: Staged) -> None:
         raise StorageRefused((_in_doubt(), *refused.problems)) from refused
 
 
-def _finished(staged: Staged, record: Record, done: RecordName, synced: set[str], cas: Guard) -> CommitFacts:
+def _finished(
+    staged: Staged, record: JournalRecord, done: RecordName, synced: set[str], cas: Guard
+) -> CommitResult:
     """Clean up; nothing that fails now makes the commit a failure."""
     state = staged.state
     cleaned = clean_up_after(state, record, [target.place for target in staged.targets])
@@ -262,14 +272,14 @@ def _finished(staged: Staged, record: Record, done: RecordName, synced: set[str]
     if cas == "weak":
         warnings.append(_weak())
     try:
-        settle(state, staged.waiting, synced)
+        retire(state, staged.waiting, synced)
         if (record.removed_folders or not state.syncs) and not cleaned.warnings:
             # A folder that somebody makes there now is not the one that was to go.
             state.sync(lambda: state.folders.sync(touched_folders(record)))
             state.journal.advance(done, State.KEPT)
     except StorageRefused as refused:
         warnings.extend(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
-    return CommitFacts(cas=cas, durable=staged.durable, undoable=cleaned.complete, warnings=tuple(warnings))
+    return CommitResult(cas=cas, durable=staged.durable, undoable=cleaned.complete, warnings=tuple(warnings))
 
 
 def _in_doubt() -> Diagnostic:

@@ -12,9 +12,9 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.storage.fs.folders import Folders
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.journal import Journal, State
-from mdplan.storage.journal.journal_record import Record
+from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
-from mdplan.storage.transaction.place import Place, place_of
+from mdplan.storage.transaction.place import StagedPlace, place_of
 
 # A person cannot decide about more than this, and a stranger decides how many there are.
 MAX_TRANSACTIONS: Final = 20
@@ -22,7 +22,7 @@ MAX_FILES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignFile:
+class ForeignFileState:
     """A file that a recovery of a foreign transaction would change, by its path below the root."""
 
     path: str
@@ -30,14 +30,14 @@ class ForeignFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignCommit:
+class ForeignTransactionState:
     """A foreign record of an interrupted transaction, and the files that its recovery would change."""
 
     transaction: str
-    files: tuple[ForeignFile, ...]
+    files: tuple[ForeignFileState, ...]
 
 
-def foreign_commits(root: Root) -> tuple[ForeignCommit, ...]:
+def foreign_commits(root: Root) -> tuple[ForeignTransactionState, ...]:
     """Up to `MAX_TRANSACTIONS` interrupted transactions of others that can be read and undone.
 
     Raises `StorageRefused`.
@@ -50,7 +50,7 @@ def foreign_commits(root: Root) -> tuple[ForeignCommit, ...]:
         journal = Journal(root, folder)
         names = journal.foreign(State.PENDING, State.CONFLICT)[:MAX_TRANSACTIONS]
         records = (journal.read(name) for name in names)
-        found = (_described(folders, record) for record in records if isinstance(record, Record))
+        found = (_described(folders, record) for record in records if isinstance(record, JournalRecord))
         return tuple(commit for commit in found if commit is not None)
     finally:
         folders.close()
@@ -72,8 +72,8 @@ def foreign_transactions(root: Root) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.transaction for name in names))
 
 
-def _described(folders: Folders, record: Record) -> ForeignCommit | None:
-    files: list[ForeignFile] = []
+def _described(folders: Folders, record: JournalRecord) -> ForeignTransactionState | None:
+    files: list[ForeignFileState] = []
     for index, entry in enumerate(record.entries[:MAX_FILES]):
         place = place_of(folders, None, record, index)
         if isinstance(place, Diagnostic):
@@ -81,11 +81,11 @@ def _described(folders: Folders, record: Record) -> ForeignCommit | None:
             return None
         action = _action(place)
         if action:
-            files.append(ForeignFile(entry.path, action))
-    return ForeignCommit(record.transaction, tuple(files))
+            files.append(ForeignFileState(entry.path, action))
+    return ForeignTransactionState(record.transaction, tuple(files))
 
 
-def _action(place: Place) -> str:
+def _action(place: StagedPlace) -> str:
     """What an undo could do to the file; empty for nothing."""
     there = [_exists(place, name) for name in (place.leaf, place.temporary, place.aside)]
     if place.entry.base is None:
@@ -95,7 +95,7 @@ def _action(place: Place) -> str:
     return "put back the old content of" if there[1] or there[2] else ""
 
 
-def _exists(place: Place, name: str) -> bool:
+def _exists(place: StagedPlace, name: str) -> bool:
     with suppress(OSError):
         place.folders.root.filesystem.status_of(place.folder, name)
         return True

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
-from mdplan.storage.fs.errors import StorageRefused, refusing
-from mdplan.storage.fs.regular_file import MAX_IMAGE_BYTES, read_leaf
+from mdplan.storage.fs.errors import StorageRefused, storage_errors
+from mdplan.storage.fs.regular_file import MAX_IMAGE_BYTES, read_regular_file
 from mdplan.storage.fs.root import STATE_FOLDER, Root
-from mdplan.storage.journal.blobs import Images
+from mdplan.storage.journal.blobs import BlobStore
 from mdplan.storage.journal.journal import Journal, RecordName, State
-from mdplan.storage.journal.journal_record import Record
+from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.lock import RootLock
 from mdplan.storage.journal.state_folder import HISTORY_FOLDER, JOURNAL_FOLDER, open_existing
 from mdplan.storage.transaction.root_state import RootState
@@ -63,7 +63,8 @@ class Transaction:
 def transactions(root: Root) -> Iterator[Transaction | Diagnostic]:
     """The transactions of this user in `root`, the newest first, each read when it is asked for.
 
-    What cannot be read is a diagnostic in its place: JOURNAL_CORRUPT, STATE_DIR_UNSAFE, those of `read_leaf`.
+    What cannot be read is a diagnostic in its place: JOURNAL_CORRUPT, STATE_DIR_UNSAFE, those of
+    `read_regular_file`.
     """
     try:
         with ExitStack() as opened:
@@ -74,10 +75,10 @@ def transactions(root: Root) -> Iterator[Transaction | Diagnostic]:
             if folders[0] is None:
                 return
             journal = Journal(root, folders[0])
-            images = Images(root.filesystem, folders[1], lasting=False) if folders[1] is not None else None
+            images = BlobStore(root.filesystem, folders[1], lasting=False) if folders[1] is not None else None
             for name in journal.newest_first(*_STATES):
                 found = _read(journal, name)
-                yield _transaction(name, found, images) if isinstance(found, Record) else found
+                yield _transaction(name, found, images) if isinstance(found, JournalRecord) else found
     except StorageRefused as refused:
         yield from refused.problems
 
@@ -93,7 +94,7 @@ def before_image(root: Root, sha256: str) -> bytes | None:
     if folder is None:
         return None
     try:
-        found = read_leaf(root.filesystem, folder, sha256, sha256, MAX_IMAGE_BYTES)
+        found = read_regular_file(root.filesystem, folder, sha256, sha256, MAX_IMAGE_BYTES)
     finally:
         root.filesystem.release(folder)
     if isinstance(found, Diagnostic) or hashlib.sha256(found.data).hexdigest() != sha256:
@@ -121,7 +122,7 @@ def collect(
         is_due = newest > 0 and newest % _LOOKED_AT_EVERY == 0
         if not is_due and not state.journal.has_more(max_transactions + _LOOKED_AT_EVERY, *_COLLECTED):
             return ()
-        with refusing(root.show(STATE_FOLDER), "cleaning up the history of"):
+        with storage_errors(root.show(STATE_FOLDER), "cleaning up the history of"):
             sizes = state.images.sizes()
             if state.journal.has_more(max_transactions, *_COLLECTED) or _size(state, sizes) > max_bytes:
                 _collect(state, sizes, max_transactions, max_bytes)
@@ -167,12 +168,12 @@ def _collect(state: RootState, sizes: Mapping[str, int], max_transactions: int, 
         state.images.forget(digest)
 
 
-def _digests(record: Record) -> set[str]:
+def _digests(record: JournalRecord) -> set[str]:
     contents = {content for entry in record.entries for content in (entry.base, entry.result)}
     return {content for content in contents if content is not None}
 
 
-def _read(journal: Journal, name: RecordName) -> Record | Diagnostic:
+def _read(journal: Journal, name: RecordName) -> JournalRecord | Diagnostic:
     """The record called `name`, also when its transaction was settled since it was listed."""
     found = journal.read(name)
     if isinstance(found, Diagnostic) and found.code is Code.FILE_NOT_FOUND:
@@ -180,7 +181,7 @@ def _read(journal: Journal, name: RecordName) -> Record | Diagnostic:
     return found
 
 
-def _transaction(name: RecordName, record: Record, images: Images | None) -> Transaction:
+def _transaction(name: RecordName, record: JournalRecord, images: BlobStore | None) -> Transaction:
     bases = {entry.base for entry in record.entries if entry.base is not None}
     is_complete = not bases or (images is not None and all(map(images.status, bases)))
     return Transaction(

@@ -7,12 +7,18 @@ from dataclasses import dataclass
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.exchange import Exchange
 from mdplan.storage.fs.folders import Folders, folder_of
-from mdplan.storage.fs.regular_file import MAX_IMAGE_BYTES, KnownContent, Seen, content_of, see
-from mdplan.storage.journal.journal_record import Entry, Record
+from mdplan.storage.fs.regular_file import (
+    MAX_IMAGE_BYTES,
+    FileSnapshot,
+    KnownContent,
+    content_of,
+    take_snapshot,
+)
+from mdplan.storage.journal.journal_record import JournalEntry, JournalRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundContents:
     """What is there under each of the three names of a place, as `leaf.content_of` tells it."""
 
     target: str | None
@@ -21,7 +27,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class StagedPlace:
     """A file of a transaction, in its open folder.
 
     `leaf` is its name and `shown` its path for messages. Beside it, `temporary` holds the result until that
@@ -30,7 +36,7 @@ class Place:
     `known` whether it is this user's own record that names the file. `base` is its content, if it is held.
     """
 
-    entry: Entry
+    entry: JournalEntry
     folders: Folders
     folder: int
     leaf: str
@@ -49,18 +55,18 @@ class Place:
         """The same, with the digest also of what is larger than both base and result. Raises `OSError`."""
         return self.seen(name).content
 
-    def seen(self, name: str) -> Seen:
+    def seen(self, name: str) -> FileSnapshot:
         """The same with its status. Raises `OSError`."""
-        return see(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES, self.base)
+        return take_snapshot(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES, self.base)
 
     @property
     def displaced(self) -> str:
         """The name under which a commit that went through leaves the old content, if there was one."""
         return self.temporary if self.exchanges and self.entry.result is not None else self.aside
 
-    def found(self) -> Found:
+    def found(self) -> FoundContents:
         """What is there under all three names. Raises `OSError`."""
-        return Found(self.content(self.leaf), self.content(self.temporary), self.content(self.aside))
+        return FoundContents(self.content(self.leaf), self.content(self.temporary), self.content(self.aside))
 
     def is_clean(self) -> bool:
         """Whether nothing lies beside the target. Raises `OSError`."""
@@ -80,7 +86,9 @@ def temporary_names(transaction: str, index: int) -> tuple[str, str]:
     return f".mdplan-{transaction}-{2 * index}.tmp", f".mdplan-{transaction}-{2 * index + 1}.tmp"
 
 
-def place_of(folders: Folders, exchange: Exchange | None, record: Record, index: int) -> Place | Diagnostic:
+def place_of(
+    folders: Folders, exchange: Exchange | None, record: JournalRecord, index: int
+) -> StagedPlace | Diagnostic:
     """The place of the `index`-th file of `record`; its folder stays open.
 
     Without `exchange` the place is only to be looked at. The path is checked like a caller's. Errors: those
@@ -94,7 +102,7 @@ def place_of(folders: Folders, exchange: Exchange | None, record: Record, index:
     if isinstance(folder, Diagnostic):
         return folder
     temporary, aside = temporary_names(record.transaction, index)
-    return Place(
+    return StagedPlace(
         entry=entry,
         folders=folders,
         folder=folder,
@@ -109,23 +117,23 @@ def place_of(folders: Folders, exchange: Exchange | None, record: Record, index:
 
 
 def places_of(
-    folders: Folders, exchange: Exchange | None, record: Record
-) -> tuple[list[Place], list[Diagnostic]]:
+    folders: Folders, exchange: Exchange | None, record: JournalRecord
+) -> tuple[list[StagedPlace], list[Diagnostic]]:
     """The places of all files whose folder is still there, and why others could not be opened."""
     found = [place_of(folders, exchange, record, index) for index in range(len(record.entries))]
     problems = [each for each in found if isinstance(each, Diagnostic)]
     return (
-        [each for each in found if isinstance(each, Place)],
+        [each for each in found if isinstance(each, StagedPlace)],
         [problem for problem in problems if problem.code is not Code.FILE_NOT_FOUND],
     )
 
 
-def touched_folders(record: Record) -> set[str]:
+def touched_folders(record: JournalRecord) -> set[str]:
     """The folders whose names `record` changes, by path."""
     return {folder_of(path) for path in touched_paths(record)}
 
 
-def touched_paths(record: Record) -> Iterable[str]:
+def touched_paths(record: JournalRecord) -> Iterable[str]:
     """The paths of all files and folders that `record` changes."""
     yield from (entry.path for entry in record.entries)
     yield from record.made_folders

@@ -9,48 +9,50 @@ from dataclasses import dataclass, replace
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.errors import StorageRefused, of_error
 from mdplan.storage.fs.folders import Folders, folder_of
-from mdplan.storage.fs.regular_file import read_leaf, write_refusal
-from mdplan.storage.journal.journal_record import Entry
-from mdplan.storage.transaction.staged import StagedFile, Target
+from mdplan.storage.fs.regular_file import read_regular_file, write_refusal
+from mdplan.storage.journal.journal_record import JournalEntry
+from mdplan.storage.transaction.staged import StagedFile, StagedTarget
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class FilePrecondition:
     """A file of a commit as it was found: as the journal names it, and its status if there is a base.
 
     `missing` are folders that a created file needs. `problem` is why the file cannot be what the commit takes
-    it for; in `Bases` there is none.
+    it for; in `Preconditions` there is none.
     """
 
     file: StagedFile
-    entry: Entry
+    entry: JournalEntry
     status: os.stat_result | None = None
     missing: tuple[str, ...] = ()
     problem: Diagnostic | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Bases:
+class Preconditions:
     """All files of a commit, in the order of the batch, and the folders to be made, the outer ones first."""
 
-    files: tuple[Base, ...]
+    files: tuple[FilePrecondition, ...]
     made_folders: tuple[str, ...]
 
 
-def find_bases(folders: Folders, files: Sequence[StagedFile], max_bytes: int) -> Bases:
+def find_bases(folders: Folders, files: Sequence[StagedFile], max_bytes: int) -> Preconditions:
     """Read every base once, and see that it is as the plan saw it and may be replaced.
 
     Raises `StorageRefused` with the problems of all files: STALE_BASE, FILE_EXISTS, ALIAS_CONFLICT (two names
     of one file), what `Root.read` and `Root.write_refusal` give.
     """
     found = [_find(folders, file, max_bytes) for file in files]
-    names = Counter(identity for base in found if isinstance(base, Base) for identity in _identities(base))
+    names = Counter(
+        identity for base in found if isinstance(base, FilePrecondition) for identity in _identities(base)
+    )
     problems: list[Diagnostic] = []
-    bases: list[Base] = []
+    bases: list[FilePrecondition] = []
     missing: set[str] = set()
     for each in found:
         base = each
-        if isinstance(base, Base):
+        if isinstance(base, FilePrecondition):
             missing.update(base.missing)
             base = _alias_problem(folders, base, names) or base.problem or base
         if isinstance(base, Diagnostic):
@@ -59,17 +61,17 @@ def find_bases(folders: Folders, files: Sequence[StagedFile], max_bytes: int) ->
             bases.append(base)
     if problems:
         raise StorageRefused(tuple(problems))
-    return Bases(tuple(bases), tuple(sorted(missing)))
+    return Preconditions(tuple(bases), tuple(sorted(missing)))
 
 
-def check_again(targets: Sequence[Target]) -> None:
+def check_again(targets: Sequence[StagedTarget]) -> None:
     """Look once more, while there is nothing to undo. Raises `StorageRefused`: STALE_BASE, FILE_EXISTS, …."""
     problems = [problem for target in targets if (problem := _changed_since(target)) is not None]
     if problems:
         raise StorageRefused(tuple(problems))
 
 
-def _find(folders: Folders, file: StagedFile, max_bytes: int) -> Base | Diagnostic:
+def _find(folders: Folders, file: StagedFile, max_bytes: int) -> FilePrecondition | Diagnostic:
     path = folders.root.canonical(file.path)
     if isinstance(path, Diagnostic):
         return path
@@ -83,18 +85,18 @@ def _find(folders: Folders, file: StagedFile, max_bytes: int) -> Base | Diagnost
 
 def _find_created(
     folders: Folders, file: StagedFile, path: str, folder: int | Diagnostic
-) -> Base | Diagnostic:
+) -> FilePrecondition | Diagnostic:
     """A file that must not be there; neither must its folder."""
     shown = folders.root.show(path)
     if isinstance(folder, Diagnostic):
         missing = folders.missing(folder_of(path))
         if isinstance(missing, Diagnostic):
             return replace(missing, file=shown)
-        return Base(file, _entry(file, path), missing=missing)
+        return FilePrecondition(file, _entry(file, path), missing=missing)
     try:
         folders.root.filesystem.status_of(folder, path.rpartition("/")[2])
     except FileNotFoundError:
-        return Base(file, _entry(file, path))
+        return FilePrecondition(file, _entry(file, path))
     except OSError as error:
         return of_error(error, shown, "looking at")
     return Diagnostic.file_exists(shown)
@@ -102,22 +104,22 @@ def _find_created(
 
 def _find_based(
     folders: Folders, file: StagedFile, path: str, folder: int, max_bytes: int
-) -> Base | Diagnostic:
+) -> FilePrecondition | Diagnostic:
     """A file that must be as the plan saw it."""
     root, leaf = folders.root, path.rpartition("/")[2]
     shown = root.show(path)
-    read = read_leaf(root.filesystem, folder, leaf, shown, max_bytes)
+    read = read_regular_file(root.filesystem, folder, leaf, shown, max_bytes)
     if isinstance(read, Diagnostic):
         return root.explained(read, folder, path)
     stale = None
     if file.base is None or read.data != file.base:
         stale = _stale_problem(shown, hashlib.sha256(read.data).hexdigest(), file.base_sha256)
     problem = stale or write_refusal(root.filesystem, folder, leaf, shown, read.status)
-    return Base(file, _entry(file, path, len(read.data)), read.status, problem=problem)
+    return FilePrecondition(file, _entry(file, path, len(read.data)), read.status, problem=problem)
 
 
-def _entry(file: StagedFile, path: str, base_bytes: int = 0) -> Entry:
-    return Entry(
+def _entry(file: StagedFile, path: str, base_bytes: int = 0) -> JournalEntry:
+    return JournalEntry(
         path=path,
         base=file.base_sha256,
         base_bytes=base_bytes,
@@ -126,14 +128,14 @@ def _entry(file: StagedFile, path: str, base_bytes: int = 0) -> Entry:
     )
 
 
-def _identities(base: Base) -> list[object]:
+def _identities(base: FilePrecondition) -> list[object]:
     """What no two files of a commit may share: a path, or the device and inode of a base."""
     if base.status is None:
         return [base.entry.path]
     return [base.entry.path, (base.status.st_dev, base.status.st_ino)]
 
 
-def _alias_problem(folders: Folders, base: Base, names: Counter[object]) -> Diagnostic | None:
+def _alias_problem(folders: Folders, base: FilePrecondition, names: Counter[object]) -> Diagnostic | None:
     count = max(names[identity] for identity in _identities(base))
     if count == 1:
         return None
@@ -146,7 +148,7 @@ def _alias_problem(folders: Folders, base: Base, names: Counter[object]) -> Diag
     )
 
 
-def _changed_since(target: Target) -> Diagnostic | None:
+def _changed_since(target: StagedTarget) -> Diagnostic | None:
     place, disk = target.place, target.place.folders.root.filesystem
     try:
         status = disk.status_of(place.folder, place.leaf)
@@ -158,7 +160,7 @@ def _changed_since(target: Target) -> Diagnostic | None:
         return Diagnostic.file_exists(place.shown)
     if _traits(status) == _traits(target.status):
         return None
-    read = read_leaf(disk, place.folder, place.leaf, place.shown, place.entry.at_most)
+    read = read_regular_file(disk, place.folder, place.leaf, place.shown, place.entry.at_most)
     if isinstance(read, Diagnostic):
         return read if read.code is not Code.FILE_TOO_LARGE else _stale(place.shown, "")
     return _stale_problem(place.shown, hashlib.sha256(read.data).hexdigest(), target.file.base_sha256)

@@ -14,23 +14,23 @@ from mdplan.storage.fs.file_name import canonical_path
 from mdplan.storage.fs.folders import Folders
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.journal import Journal, RecordName, State
-from mdplan.storage.journal.journal_record import Record
+from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.lock import RootLock, is_held
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
-from mdplan.storage.transaction.blocking import blocking_names, pending_transactions, unsettled
+from mdplan.storage.transaction.blocking import blocking_names, blocking_transactions, pending_transactions
 from mdplan.storage.transaction.cleanup import clean_up
 from mdplan.storage.transaction.place import touched_folders, touched_paths
 from mdplan.storage.transaction.restore import Keep
-from mdplan.storage.transaction.retire import is_clean, waiting_names
+from mdplan.storage.transaction.retire import is_clean, unretired_names
 from mdplan.storage.transaction.root_state import RootState
-from mdplan.storage.transaction.undo import undo
+from mdplan.storage.transaction.undo import roll_back
 from mdplan.storage.user.user_state import has_key
 
-__all__ = ["Keep", "Recovered", "confirm", "pending", "recover"]
+__all__ = ["Keep", "RecoveryResult", "confirm", "pending", "recover"]
 
 
 @dataclass(frozen=True, slots=True)
-class Recovered:
+class RecoveryResult:
     """What a recovery did: the transactions that it undid and those whose cleaning it finished, by ID.
 
     `files` are the paths that were put back. Errors among the `problems` are what still needs a person, the
@@ -44,7 +44,7 @@ class Recovered:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Findings:
     rolled_back: list[str] = field(default_factory=list)
     finished: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
@@ -67,14 +67,14 @@ def pending(root: Root) -> Problems:
             opened.callback(folders.close)
             if not blocking_names(journal) or is_held(root):
                 return ()
-            return tuple(unsettled(journal, folders))
+            return tuple(blocking_transactions(journal, folders))
     except StorageRefused as refused:
         return refused.problems
 
 
 def recover(
     lock: RootLock, *, settles: bool, foreign: Collection[str] = (), keep: Keep | None = None
-) -> Recovered:
+) -> RecoveryResult:
     """Undo this user's transactions of the locked root that were interrupted, and finish the committed ones.
 
     With `settles`, as `mdplan recover` does, every committed transaction is checked and none is left for a
@@ -87,7 +87,7 @@ def recover(
     """
     # The cause may have been a loss of power, so this lasts whatever the commit was asked for.
     state = RootState.open(lock, syncs=True)
-    found = _Found()
+    found = _Findings()
     try:
         # Of these nothing was done yet but the writing of the record.
         for name in state.journal.unfinished():
@@ -95,11 +95,11 @@ def recover(
         for name in state.journal.names(State.PENDING, State.CONFLICT):
             _undo(state, name, found, keep=keep)
         _undo_foreign(state, found, foreign, keep=keep)
-        for name in waiting_names(state.journal, everything=settles):
+        for name in unretired_names(state.journal, everything=settles):
             _finish(state, name, found, settles=settles)
     finally:
         state.close()
-    return Recovered(
+    return RecoveryResult(
         tuple(found.rolled_back), tuple(found.finished), tuple(found.files), tuple(found.problems)
     )
 
@@ -118,7 +118,7 @@ def confirm(lock: RootLock) -> None:
         state.close()
 
 
-def _undo_foreign(state: RootState, found: _Found, foreign: Collection[str], *, keep: Keep | None) -> None:
+def _undo_foreign(state: RootState, found: _Findings, foreign: Collection[str], *, keep: Keep | None) -> None:
     """Undo those interrupted transactions of others that a person named; where no key tells, name all."""
     if not foreign and has_key():
         return
@@ -128,11 +128,13 @@ def _undo_foreign(state: RootState, found: _Found, foreign: Collection[str], *, 
         elif not has_key():
             record = state.journal.read(name)
             found.problems.append(
-                pending_transactions(state.journal, name, record) if isinstance(record, Record) else record
+                pending_transactions(state.journal, name, record)
+                if isinstance(record, JournalRecord)
+                else record
             )
 
 
-def _undo(state: RootState, name: RecordName, found: _Found, *, keep: Keep | None) -> None:
+def _undo(state: RootState, name: RecordName, found: _Findings, *, keep: Keep | None) -> None:
     record = state.journal.read(name)
     problem = record if isinstance(record, Diagnostic) else _path_problem(state, name, record)
     if isinstance(record, Diagnostic) or problem is not None:
@@ -141,14 +143,14 @@ def _undo(state: RootState, name: RecordName, found: _Found, *, keep: Keep | Non
         elif problem is not None:
             found.problems.append(problem)
         return
-    undone = undo(state, name, record, keeps=True, keep=keep)
+    undone = roll_back(state, name, record, keeps=True, keep=keep)
     found.files.extend(undone.files)
     found.problems.extend(undone.problems)
     if all(problem.severity is Severity.WARNING for problem in undone.problems):
         found.rolled_back.append(record.transaction)
 
 
-def _path_problem(state: RootState, name: RecordName, record: Record) -> Diagnostic | None:
+def _path_problem(state: RootState, name: RecordName, record: JournalRecord) -> Diagnostic | None:
     """Why the paths of `record` are none that a commit of ours could have written; None when they could."""
     for path in touched_paths(record):
         checked = canonical_path(path)
@@ -163,7 +165,7 @@ def _path_problem(state: RootState, name: RecordName, record: Record) -> Diagnos
     return None
 
 
-def _finish(state: RootState, name: RecordName, found: _Found, *, settles: bool) -> None:
+def _finish(state: RootState, name: RecordName, found: _Findings, *, settles: bool) -> None:
     """Clean up after a transaction that was committed; a person's recovery also settles it for good."""
     record = state.journal.read(name)
     if isinstance(record, Diagnostic) or _path_problem(state, name, record) is not None:

@@ -15,15 +15,15 @@ from typing import Final, Literal
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.errors import of_error
 from mdplan.storage.fs.regular_file import UNFINISHED
-from mdplan.storage.journal.journal_record import Entry
-from mdplan.storage.transaction.place import Found, Place
+from mdplan.storage.journal.journal_record import JournalEntry
+from mdplan.storage.transaction.place import FoundContents, StagedPlace
 
 Keep = Literal["current", "base"]
 # Another program that writes in a loop is followed this often; then both versions are left for a person.
 _MOST_EXCHANGES: Final = 50
 
 
-class Way(Enum):
+class RestoreAction(Enum):
     """What has to be done to a file to have it as it was."""
 
     NOTHING = auto()
@@ -34,42 +34,46 @@ class Way(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class WentBack:
+class RestoreResult:
     """The places that were put back, those where a person has to choose, and what was not possible."""
 
-    restored: tuple[Place, ...]
-    conflicts: tuple[Place, ...]
+    restored: tuple[StagedPlace, ...]
+    conflicts: tuple[StagedPlace, ...]
     problems: tuple[Diagnostic, ...]
 
 
-def put_back(places: Sequence[Place], keep: Keep | None = None) -> WentBack:
+def restore(places: Sequence[StagedPlace], keep: Keep | None = None) -> RestoreResult:
     """Put all of `places` back, the last first; `keep` chooses for those that somebody changed meanwhile.
 
     Nothing is thrown away: what was in place is under one of the other two names after that.
     """
-    restored: list[Place] = []
-    conflicts: list[Place] = []
+    restored: list[StagedPlace] = []
+    conflicts: list[StagedPlace] = []
     problems: list[Diagnostic] = []
-    looked: list[tuple[Place, Found]] = []
+    looked: list[tuple[StagedPlace, FoundContents]] = []
     for place in places:
         try:
             looked.append((place, place.found()))
         except OSError as error:
             problems.append(_failed(error, place))
     for place, found in reversed(looked):
-        way = way_back(place.entry, found, known=place.known)
-        if way is Way.NOTHING or (way is Way.CONFLICT and keep == "current"):
+        way = plan_restore(place.entry, found, known=place.known)
+        if way is RestoreAction.NOTHING or (way is RestoreAction.CONFLICT and keep == "current"):
             continue
         try:
-            went = _force_back(place, found) if way is Way.CONFLICT and keep else _go_back(place, found, way)
+            went = (
+                _force_back(place, found)
+                if way is RestoreAction.CONFLICT and keep
+                else _run_action(place, found, way)
+            )
         except OSError as error:
             problems.append(_failed(error, place))
         else:
             (restored if went else conflicts).append(place)
-    return WentBack(tuple(restored), tuple(conflicts), tuple(problems))
+    return RestoreResult(tuple(restored), tuple(conflicts), tuple(problems))
 
 
-def way_back(entry: Entry, found: Found, *, known: bool = True) -> Way:
+def plan_restore(entry: JournalEntry, found: FoundContents, *, known: bool = True) -> RestoreAction:
     """The way back for a file of which `found` is there.
 
     A file that somebody changed on top of the transaction, so that neither that nor the old content may be
@@ -77,14 +81,16 @@ def way_back(entry: Entry, found: Found, *, known: bool = True) -> Way:
     is not `known` to be this user's: a stranger could have put that there.
     """
     if entry.base is None:
-        return _way_of_created(entry, found)
-    way = _way_of_deleted(found) if entry.result is None else _way_of_replaced(entry, found)
-    if way in (Way.PUT_BACK, Way.RESTORE) and not (known or _displaced_content(entry, found) == entry.base):
-        return Way.CONFLICT
+        return _plan_for_created(entry, found)
+    way = _plan_for_deleted(found) if entry.result is None else _plan_for_replaced(entry, found)
+    if way in (RestoreAction.PUT_BACK, RestoreAction.RESTORE) and not (
+        known or _displaced_content(entry, found) == entry.base
+    ):
+        return RestoreAction.CONFLICT
     return way
 
 
-def exchange_back(place: Place, source: str) -> bool:
+def exchange_back(place: StagedPlace, source: str) -> bool:
     """Exchange the target, which should be the result, with what was displaced to `source`.
 
     If another program wrote the target meanwhile, its newest version ends up in place; False when it never
@@ -101,65 +107,65 @@ def exchange_back(place: Place, source: str) -> bool:
     return False
 
 
-def _way_of_replaced(entry: Entry, found: Found) -> Way:
+def _plan_for_replaced(entry: JournalEntry, found: FoundContents) -> RestoreAction:
     if found.target == entry.base:
-        return Way.NOTHING
+        return RestoreAction.NOTHING
     source = _displaced(entry, found)
     if source is None:
         # The result waits, or was never written: the target was not replaced, and is somebody's own. But a
         # result in place whose old content is gone is no work of ours, and cannot be put back.
         waits = found.temporary is not None
-        return Way.NOTHING if waits or found.target != entry.result else Way.CONFLICT
+        return RestoreAction.NOTHING if waits or found.target != entry.result else RestoreAction.CONFLICT
     # What was displaced goes back also where it is not the base: somebody wrote it at the last moment.
     if found.target == entry.result:
-        return Way.PUT_BACK
-    return Way.NOTHING if found.temporary == entry.result else Way.CONFLICT
+        return RestoreAction.PUT_BACK
+    return RestoreAction.NOTHING if found.temporary == entry.result else RestoreAction.CONFLICT
 
 
-def _way_of_created(entry: Entry, found: Found) -> Way:
+def _plan_for_created(entry: JournalEntry, found: FoundContents) -> RestoreAction:
     if found.target is None:
-        return Way.NOTHING
+        return RestoreAction.NOTHING
     if found.target == entry.result and found.temporary in (None, entry.result):
-        return Way.TAKE_AWAY
-    return Way.CONFLICT if found.temporary is None else Way.NOTHING
+        return RestoreAction.TAKE_AWAY
+    return RestoreAction.CONFLICT if found.temporary is None else RestoreAction.NOTHING
 
 
-def _way_of_deleted(found: Found) -> Way:
+def _plan_for_deleted(found: FoundContents) -> RestoreAction:
     if found.aside is None or found.target == found.aside:
-        return Way.NOTHING
-    return Way.RESTORE if found.target is None else Way.CONFLICT
+        return RestoreAction.NOTHING
+    return RestoreAction.RESTORE if found.target is None else RestoreAction.CONFLICT
 
 
-def _displaced(entry: Entry, found: Found) -> Literal["aside", "temporary"] | None:
+def _displaced(entry: JournalEntry, found: FoundContents) -> Literal["aside", "temporary"] | None:
     """Under which of the two names the old content of a replaced file is."""
     if found.aside not in (None, entry.result):
         return "aside"
     return None if found.temporary in (None, entry.result, UNFINISHED) else "temporary"
 
 
-def _displaced_content(entry: Entry, found: Found) -> str | None:
+def _displaced_content(entry: JournalEntry, found: FoundContents) -> str | None:
     if entry.result is None or _displaced(entry, found) == "aside":
         return found.aside
     return found.temporary
 
 
-def _go_back(place: Place, found: Found, way: Way) -> bool:
+def _run_action(place: StagedPlace, found: FoundContents, way: RestoreAction) -> bool:
     """Put a file back; False where that turns out to be a conflict. Raises `OSError`."""
     match way:
-        case Way.PUT_BACK if _displaced(place.entry, found) == "temporary" and place.exchanges:
+        case RestoreAction.PUT_BACK if _displaced(place.entry, found) == "temporary" and place.exchanges:
             return exchange_back(place, place.temporary)
-        case Way.PUT_BACK:
+        case RestoreAction.PUT_BACK:
             _rename_back(place, found)
             return True
-        case Way.RESTORE:
+        case RestoreAction.RESTORE:
             return _restore(place, place.aside)
-        case Way.TAKE_AWAY:
+        case RestoreAction.TAKE_AWAY:
             return _take_away(place, found)
-        case Way.CONFLICT | Way.NOTHING:
-            return way is Way.NOTHING
+        case RestoreAction.CONFLICT | RestoreAction.NOTHING:
+            return way is RestoreAction.NOTHING
 
 
-def _rename_back(place: Place, found: Found) -> None:
+def _rename_back(place: StagedPlace, found: FoundContents) -> None:
     """Put the displaced content of a replaced file back where two files cannot change places."""
     disk = place.folders.root.filesystem
     source, other = _names(place, found)
@@ -169,7 +175,7 @@ def _rename_back(place: Place, found: Found) -> None:
     disk.rename(place.folder, source, place.leaf)
 
 
-def _restore(place: Place, source: str) -> bool:
+def _restore(place: StagedPlace, source: str) -> bool:
     """Give `source` the name of the file; False when somebody made one of that name."""
     try:
         place.folders.root.filesystem.rename_new(place.folder, source, place.folder, place.leaf)
@@ -178,14 +184,14 @@ def _restore(place: Place, source: str) -> bool:
     return True
 
 
-def _names(place: Place, found: Found) -> tuple[str, str]:
+def _names(place: StagedPlace, found: FoundContents) -> tuple[str, str]:
     """The name under which the old content is, and the other one."""
     if place.entry.result is None or _displaced(place.entry, found) == "aside":
         return place.aside, place.temporary
     return place.temporary, place.aside
 
 
-def _take_away(place: Place, found: Found) -> bool:
+def _take_away(place: StagedPlace, found: FoundContents) -> bool:
     """Let a created file disappear to the name `temporary`; False when it was changed at the last moment."""
     disk = place.folders.root.filesystem
     if found.temporary is not None:
@@ -201,7 +207,7 @@ def _take_away(place: Place, found: Found) -> bool:
     return False
 
 
-def _force_back(place: Place, found: Found) -> bool:
+def _force_back(place: StagedPlace, found: FoundContents) -> bool:
     """Put the base in the place of what somebody wrote on top; that goes to one of the other names.
 
     False where the base is gone, or somebody writes on.
@@ -220,7 +226,7 @@ def _force_back(place: Place, found: Found) -> bool:
     return _restore(place, source)
 
 
-def _failed(error: OSError, place: Place) -> Diagnostic:
+def _failed(error: OSError, place: StagedPlace) -> Diagnostic:
     reason = of_error(error, place.shown, "putting back")
     return Diagnostic(
         code=Code.RECOVERY_REQUIRED,

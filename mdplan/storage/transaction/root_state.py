@@ -7,11 +7,11 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.storage.fs.exchange import Exchange
 from mdplan.storage.fs.folders import Folders
 from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.blobs import Images
+from mdplan.storage.journal.blobs import BlobStore
 from mdplan.storage.journal.journal import Journal, RecordName
-from mdplan.storage.journal.journal_record import Record
+from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.lock import RootLock
-from mdplan.storage.transaction.place import Place, place_of
+from mdplan.storage.transaction.place import StagedPlace, place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class RootState:
     root: Root
     journal: Journal
     clean: dict[RecordName, frozenset[str]]
-    images: Images
+    images: BlobStore
     folders: Folders
     exchange: Exchange
     syncs: bool
@@ -37,7 +37,7 @@ class RootState:
             root=root,
             journal=opened.journal,
             clean=opened.clean,
-            images=Images(root.filesystem, opened.history, lasting=syncs),
+            images=BlobStore(root.filesystem, opened.history, lasting=syncs),
             folders=Folders(root),
             exchange=Exchange(root.filesystem, lock.state_folder),
             syncs=syncs,
@@ -47,7 +47,7 @@ class RootState:
         """Close all that was opened; what belongs to the lock stays open with it."""
         self.folders.close()
 
-    def place(self, record: Record, index: int) -> Place | Diagnostic:
+    def place(self, record: JournalRecord, index: int) -> StagedPlace | Diagnostic:
         """The place of the `index`-th file of `record`. Errors: those of `place_of`."""
         return place_of(self.folders, self.exchange, record, index)
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.durability import Durability
-from mdplan.storage.fs.errors import StorageRefused, refusing
+from mdplan.storage.fs.errors import StorageRefused, storage_errors
 from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.fs.regular_file import UNFINISHED_MODE
-from mdplan.storage.transaction.place import Place
+from mdplan.storage.transaction.place import StagedPlace
 
 # So many results are written before the first of them is synced: the disk takes them together.
 _OPEN_AT_ONCE: Final = 32
@@ -66,7 +66,7 @@ class StagedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class TemplateFile:
     """A file whose owner, mode and attributes another one gets: its name in an open folder, its status."""
 
     folder: int
@@ -75,19 +75,19 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class StagedTarget:
     """A file of a commit where it was found. `status` is that of its base, None where there is none.
 
     `model` is what a new file is made like; where there is none it becomes an ordinary file of the user.
     """
 
     file: StagedFile
-    place: Place
+    place: StagedPlace
     status: os.stat_result | None
-    model: Model | None
+    model: TemplateFile | None
 
 
-def write_results(disk: FileSystem, targets: Sequence[Target], durability: Durability) -> None:
+def write_results(disk: FileSystem, targets: Sequence[StagedTarget], durability: Durability) -> None:
     """Write the result of every target to its temporary name, and sync it and its base.
 
     Raises `StorageRefused`: NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
@@ -100,13 +100,13 @@ def write_results(disk: FileSystem, targets: Sequence[Target], durability: Durab
         _write_some(disk, written[start : start + _OPEN_AT_ONCE], durability)
 
 
-def _write_some(disk: FileSystem, targets: Sequence[Target], durability: Durability) -> None:
-    opened: list[tuple[Target, int]] = []
+def _write_some(disk: FileSystem, targets: Sequence[StagedTarget], durability: Durability) -> None:
+    opened: list[tuple[StagedTarget, int]] = []
     try:
         for target in targets:
-            with refusing(target.place.shown, "reading the attributes of"):
+            with storage_errors(target.place.shown, "reading the attributes of"):
                 attributes = _attributes(disk, target, durability)
-            with refusing(target.place.shown, "writing beside"):
+            with storage_errors(target.place.shown, "writing beside"):
                 mode = _ORDINARY_MODE if target.model is None else UNFINISHED_MODE
                 descriptor = disk.create(target.place.folder, target.place.temporary, mode)
                 opened.append((target, descriptor))
@@ -117,19 +117,19 @@ def _write_some(disk: FileSystem, targets: Sequence[Target], durability: Durabil
                     disk.start_writing(descriptor)
         if durability is Durability.FULL:
             for target, descriptor in opened:
-                with refusing(target.place.shown, "syncing what was written beside"):
+                with storage_errors(target.place.shown, "syncing what was written beside"):
                     disk.sync(descriptor)
         while opened:
             target, descriptor = opened.pop()
-            with refusing(target.place.shown, "writing beside"):
+            with storage_errors(target.place.shown, "writing beside"):
                 disk.close(descriptor)
     finally:
         for _, descriptor in opened:
             disk.release(descriptor)
 
 
-def _sync_base(disk: FileSystem, target: Target) -> None:
-    with refusing(target.place.shown, "syncing"):
+def _sync_base(disk: FileSystem, target: StagedTarget) -> None:
+    with storage_errors(target.place.shown, "syncing"):
         descriptor = disk.open_file(target.place.folder, target.place.leaf)
         try:
             disk.sync(descriptor)
@@ -137,7 +137,7 @@ def _sync_base(disk: FileSystem, target: Target) -> None:
             disk.release(descriptor)
 
 
-def _attributes(disk: FileSystem, target: Target, durability: Durability) -> dict[str, bytes]:
+def _attributes(disk: FileSystem, target: StagedTarget, durability: Durability) -> dict[str, bytes]:
     """The extended attributes that the target gets; on the way its own base, our way back, is synced."""
     if target.model is None:
         return {}
@@ -151,7 +151,11 @@ def _attributes(disk: FileSystem, target: Target, durability: Durability) -> dic
 
 
 def _make_like(
-    disk: FileSystem, descriptor: int, target: Target, model: os.stat_result, attributes: dict[str, bytes]
+    disk: FileSystem,
+    descriptor: int,
+    target: StagedTarget,
+    model: os.stat_result,
+    attributes: dict[str, bytes],
 ) -> None:
     """Give the new file owner, attributes and mode of its model; the mode, which says it is whole, last."""
     made = disk.status(descriptor)

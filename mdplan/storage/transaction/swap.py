@@ -11,23 +11,23 @@ from typing import Literal
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.durability import Durability
-from mdplan.storage.fs.errors import StorageRefused, refusing
+from mdplan.storage.fs.errors import StorageRefused, storage_errors
 from mdplan.storage.fs.filesystem import NO_LINK, FileSystem
 from mdplan.storage.fs.folders import folder_of
 from mdplan.storage.fs.regular_file import is_digest
-from mdplan.storage.transaction.place import Place
+from mdplan.storage.transaction.place import StagedPlace
 from mdplan.storage.transaction.restore import exchange_back
 from mdplan.storage.transaction.root_state import RootState
-from mdplan.storage.transaction.staged import Target
+from mdplan.storage.transaction.staged import StagedTarget
 
 Guard = Literal["strong", "weak"]
 
 
-def swap_all(state: RootState, targets: Sequence[Target], durability: Durability) -> Guard:
+def swap_all(state: RootState, targets: Sequence[StagedTarget], durability: Durability) -> Guard:
     """Put the results of all targets in place: what is new or changed first, what is deleted last.
 
     So a renamed file is never missing. Raises `StorageRefused` at the first problem; what was done until then
-    is found by `put_back`.
+    is found by `restore`.
     """
     disk = state.root.filesystem
     linked = [target for target in targets if _needs_second_name(target)]
@@ -37,7 +37,7 @@ def swap_all(state: RootState, targets: Sequence[Target], durability: Durability
         # Else a loss of power could keep the renaming, and take the second name away.
         state.sync(lambda: state.folders.sync({folder_of(target.place.entry.path) for target in linked}))
     for target in targets:
-        with refusing(target.place.shown, "replacing"):
+        with storage_errors(target.place.shown, "replacing"):
             if target.file.base_sha256 is None:
                 _create(disk, target)
             elif target in linked:
@@ -46,17 +46,17 @@ def swap_all(state: RootState, targets: Sequence[Target], durability: Durability
                 _exchange(state, target)
     for target in targets:
         if target.file.result is None:
-            with refusing(target.place.shown, "deleting"):
+            with storage_errors(target.place.shown, "deleting"):
                 _delete(disk, target)
     return "weak" if linked else "strong"
 
 
-def _needs_second_name(target: Target) -> bool:
+def _needs_second_name(target: StagedTarget) -> bool:
     replaced = target.status is not None and target.file.result is not None
     return replaced and not target.place.exchanges
 
 
-def _exchange(state: RootState, target: Target) -> None:
+def _exchange(state: RootState, target: StagedTarget) -> None:
     place = target.place
     state.root.filesystem.exchange(place.folder, place.temporary, place.leaf)
     if place.content(place.temporary) != target.file.base_sha256:
@@ -66,14 +66,14 @@ def _exchange(state: RootState, target: Target) -> None:
         raise _late_write(target)
 
 
-def _keep_superseded(state: RootState, place: Place) -> None:
+def _keep_superseded(state: RootState, place: StagedPlace) -> None:
     """Where the other program wrote on, an older version of its file came out: into the history with it."""
     content = place.whole_content(place.temporary)
     if content != place.entry.result and is_digest(content):
         state.images.take(place.folder, place.temporary, content)
 
 
-def _create(disk: FileSystem, target: Target) -> None:
+def _create(disk: FileSystem, target: StagedTarget) -> None:
     place = target.place
     try:
         disk.rename_new(place.folder, place.temporary, place.folder, place.leaf)
@@ -81,7 +81,7 @@ def _create(disk: FileSystem, target: Target) -> None:
         raise StorageRefused((Diagnostic.file_exists(place.shown),)) from error
 
 
-def _delete(disk: FileSystem, target: Target) -> None:
+def _delete(disk: FileSystem, target: StagedTarget) -> None:
     place = target.place
     disk.rename(place.folder, place.leaf, place.aside)
     if place.content(place.aside) != target.file.base_sha256:
@@ -91,10 +91,10 @@ def _delete(disk: FileSystem, target: Target) -> None:
         raise _late_write(target)
 
 
-def _keep_aside(disk: FileSystem, target: Target, durability: Durability) -> None:
+def _keep_aside(disk: FileSystem, target: StagedTarget, durability: Durability) -> None:
     """Give the base a second name, or copy it where it can have none."""
     place = target.place
-    with refusing(place.shown, "keeping the old content of"):
+    with storage_errors(place.shown, "keeping the old content of"):
         try:
             disk.link(place.folder, place.leaf, place.aside)
         except OSError as error:
@@ -105,7 +105,7 @@ def _keep_aside(disk: FileSystem, target: Target, durability: Durability) -> Non
             raise _late_write(target)
 
 
-def _copy_aside(disk: FileSystem, target: Target, durability: Durability) -> None:
+def _copy_aside(disk: FileSystem, target: StagedTarget, durability: Durability) -> None:
     """Copy the base; a file system without second names has no owners and attributes to copy."""
     place = target.place
     source = disk.open_file(place.folder, place.leaf)
@@ -123,7 +123,7 @@ def _copy_aside(disk: FileSystem, target: Target, durability: Durability) -> Non
         disk.close(descriptor)
 
 
-def _rename_over(disk: FileSystem, target: Target) -> None:
+def _rename_over(disk: FileSystem, target: StagedTarget) -> None:
     place = target.place
     if place.content(place.leaf) != target.file.base_sha256:
         raise _late_write(target)
@@ -132,7 +132,7 @@ def _rename_over(disk: FileSystem, target: Target) -> None:
         raise _late_write(target)
 
 
-def _late_write(target: Target) -> StorageRefused:
+def _late_write(target: StagedTarget) -> StorageRefused:
     return StorageRefused.of(
         Code.CONFLICT_LATE_WRITE,
         f"another program wrote `{target.place.shown}` during the commit",

@@ -10,29 +10,29 @@ from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage.fs.errors import StorageRefused, of_error
 from mdplan.storage.fs.regular_file import UNFINISHED, is_digest
 from mdplan.storage.journal.journal import RecordName, State
-from mdplan.storage.journal.journal_record import Record
-from mdplan.storage.transaction.place import Place, places_of, temporary_names, touched_folders
-from mdplan.storage.transaction.restore import Keep, put_back
+from mdplan.storage.journal.journal_record import JournalRecord
+from mdplan.storage.transaction.place import StagedPlace, places_of, temporary_names, touched_folders
+from mdplan.storage.transaction.restore import Keep, restore
 from mdplan.storage.transaction.root_state import RootState
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
+class RollbackResult:
     """The paths of the files that were put back, and what a person has to know or do."""
 
     files: tuple[str, ...]
     problems: Problems
 
 
-def undo(
+def roll_back(
     state: RootState,
     name: RecordName,
-    record: Record,
+    record: JournalRecord,
     *,
     keeps: bool,
     keep: Keep | None = None,
     visible: bool = True,
-) -> Undone:
+) -> RollbackResult:
     """Put back the files of the transaction whose record is called `name`, then close that record.
 
     With `keeps` what it had written stays in the history as a transaction that was rolled back. `keep`
@@ -43,26 +43,26 @@ def undo(
     try:
         places, unopened = places_of(state.folders, state.exchange, record)
         if unopened:
-            return Undone((), tuple(_required(problem) for problem in unopened))
-        went = put_back(places if visible else (), keep)
+            return RollbackResult((), tuple(_required(problem) for problem in unopened))
+        went = restore(places if visible else (), keep)
         files = tuple(place.entry.path for place in went.restored)
         # The old content has its name back for good before its other names go.
         state.sync(lambda: state.folders.sync(touched_folders(record)))
         if went.problems:
-            return Undone(files, went.problems)
+            return RollbackResult(files, went.problems)
         settled = [place for place in places if place not in went.conflicts]
         warnings = _tidy(state, record, settled, keeps=keeps) if visible else _unstage(state, settled)
         if any(problem.severity is Severity.ERROR for problem in warnings):
-            return Undone(files, warnings)
+            return RollbackResult(files, warnings)
         state.folders.remove_empty(record.made_folders)
         state.sync(lambda: state.folders.sync(touched_folders(record)))
         _close(state, name, keeps=keeps, conflict=bool(went.conflicts))
     except OSError as error:
         problem = of_error(error, state.journal.shown, "undoing a transaction of")
-        return Undone((), (_required(problem),))
+        return RollbackResult((), (_required(problem),))
     except StorageRefused as refused:
-        return Undone((), tuple(_required(problem) for problem in refused.problems))
-    return Undone(files, (*(conflict_of(place.shown) for place in went.conflicts), *warnings))
+        return RollbackResult((), tuple(_required(problem) for problem in refused.problems))
+    return RollbackResult(files, (*(conflict_of(place.shown) for place in went.conflicts), *warnings))
 
 
 def conflict_of(shown: str) -> Diagnostic:
@@ -75,7 +75,7 @@ def conflict_of(shown: str) -> Diagnostic:
     )
 
 
-def _unstage(state: RootState, places: Iterable[Place]) -> Problems:
+def _unstage(state: RootState, places: Iterable[StagedPlace]) -> Problems:
     """Remove what was staged; nothing has to be looked at, since nothing else can have those names."""
     problems: list[Diagnostic] = []
     for place in places:
@@ -88,7 +88,7 @@ def _unstage(state: RootState, places: Iterable[Place]) -> Problems:
     return tuple(problems)
 
 
-def _tidy(state: RootState, record: Record, places: Iterable[Place], *, keeps: bool) -> Problems:
+def _tidy(state: RootState, record: JournalRecord, places: Iterable[StagedPlace], *, keeps: bool) -> Problems:
     """Take away what lies beside the targets; a problem for each name where that is not possible."""
     problems: list[Diagnostic] = []
     for place in places:
@@ -105,7 +105,7 @@ def _tidy(state: RootState, record: Record, places: Iterable[Place], *, keeps: b
     return tuple(problems)
 
 
-def _take(state: RootState, place: Place, name: str, *, keeps: bool) -> Diagnostic | None:
+def _take(state: RootState, place: StagedPlace, name: str, *, keeps: bool) -> Diagnostic | None:
     """Remove one name beside a target. Content that is in no plan and has no other name is always kept."""
     content = place.whole_content(name)
     if content is None:

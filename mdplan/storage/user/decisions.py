@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.filesystem import FileSystem
-from mdplan.storage.fs.regular_file import read_leaf
+from mdplan.storage.fs.regular_file import read_regular_file
 from mdplan.storage.user.private_folder import PrivateFolder
 from mdplan.storage.user.user_state import is_sealed, seal
 
@@ -84,7 +84,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
+class PlanUsed:
     """An approval was used by the transaction `transaction`, at `at` seconds since the epoch."""
 
     transaction: str
@@ -92,7 +92,7 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revoked:
+class DecisionRevoked:
     """An approval was revoked by `by`, because of a decision on the plan `because_of`."""
 
     by: str
@@ -100,12 +100,16 @@ class Revoked:
     because_of: str
 
 
-Event: TypeAlias = Decision | Used | Revoked
-_KINDS: Final[Mapping[type[Event], str]] = {Decision: "decision", Used: "used", Revoked: "revoked"}
+Event: TypeAlias = Decision | PlanUsed | DecisionRevoked
+_KINDS: Final[Mapping[type[Event], str]] = {
+    Decision: "decision",
+    PlanUsed: "used",
+    DecisionRevoked: "revoked",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DecisionHistory:
     """The events of a plan, the oldest first, and the `version` that a new decision has to name.
 
     With `is_damaged` a later event cannot be trusted: then no approval counts.
@@ -135,10 +139,10 @@ class Standing:
     def used_by(self) -> str | None:
         """The transaction that used the latest approval; None where it was not used."""
         last = self.events[-1] if self.events else None
-        return last.transaction if isinstance(last, Used) else None
+        return last.transaction if isinstance(last, PlanUsed) else None
 
 
-class Outcome(StrEnum):
+class AddOutcome(StrEnum):
     """What became of an event that was to be added."""
 
     ADDED = "added"
@@ -155,40 +159,40 @@ class DecisionStore:
         self._root_path = root_path
         self._place = PrivateFolder(root_path, _FOLDER, directory, filesystem)
 
-    def add(self, plan_id: str, event: Event, version: str) -> Outcome:
+    def add(self, plan_id: str, event: Event, version: str) -> AddOutcome:
         """Add `event` to the log of a plan whose version is `version`.
 
         STALE where another event came first; FAILED where nothing can be stored that others cannot change.
         """
         named = _PLAN_ID.fullmatch(plan_id)
         if named is None:
-            return Outcome.FAILED
+            return AddOutcome.FAILED
         try:
             with self._place.open(makes=True) as folder:
                 standing = self._standing(folder, named[1])
                 if standing.version != version:
-                    return Outcome.STALE
+                    return AddOutcome.STALE
                 number = len(standing.events) + 1
                 data = self._encoded(plan_id, number, version, event)
                 if data is None:
-                    return Outcome.FAILED
+                    return AddOutcome.FAILED
                 self._place.write_new(folder, f"{named[1]}.{number}.json", data)
         except FileExistsError:
-            return Outcome.STALE
+            return AddOutcome.STALE
         except OSError:
-            return Outcome.FAILED
-        return Outcome.ADDED
+            return AddOutcome.FAILED
+        return AddOutcome.ADDED
 
-    def standing(self, plan_id: str) -> Standing:
+    def standing(self, plan_id: str) -> DecisionHistory:
         """The events on the plan of that full ID that can be trusted."""
         named = _PLAN_ID.fullmatch(plan_id)
         if named is None:
-            return Standing()
+            return DecisionHistory()
         try:
             with self._place.open() as folder:
                 return self._standing(folder, named[1])
         except OSError:
-            return Standing()
+            return DecisionHistory()
 
     def of(self, plan_id: str) -> Decision | None:
         """The latest decision on the plan of that full ID."""
@@ -240,18 +244,18 @@ class DecisionStore:
                 plans.setdefault(found[1], []).append(int(found[2]))
         return plans
 
-    def _standing(self, folder: int, digits: str) -> Standing:
+    def _standing(self, folder: int, digits: str) -> DecisionHistory:
         events = list(self._read(folder, digits))
         whole = [event for event in events if event is not None]
         version = whole[-1][1] if whole else UNDECIDED
-        return Standing(tuple(event for event, _ in whole), version, len(whole) < len(events))
+        return DecisionHistory(tuple(event for event, _ in whole), version, len(whole) < len(events))
 
     def _read(self, folder: int, digits: str) -> Iterator[tuple[Event, str] | None]:
         """The events with their seals, each after the one before; None for the first that is not sealed."""
         number, version = 1, UNDECIDED
         while True:
             name = f"{digits}.{number}.json"
-            leaf = read_leaf(self._place.filesystem, folder, name, name, _MOST_BYTES)
+            leaf = read_regular_file(self._place.filesystem, folder, name, name, _MOST_BYTES)
             if isinstance(leaf, Diagnostic) and leaf.code is Code.FILE_NOT_FOUND:
                 return
             is_private = not isinstance(leaf, Diagnostic) and not leaf.status.st_mode & _OPEN_TO_OTHERS
@@ -286,9 +290,11 @@ class DecisionStore:
 
 def _event_of(kind: str, facts: Mapping[str, Any]) -> Event:
     if kind == "used":
-        return Used(transaction=str(facts["transaction"]), at=float(facts["at"]))
+        return PlanUsed(transaction=str(facts["transaction"]), at=float(facts["at"]))
     if kind == "revoked":
-        return Revoked(by=str(facts["by"]), at=float(facts["at"]), because_of=str(facts["because_of"]))
+        return DecisionRevoked(
+            by=str(facts["by"]), at=float(facts["at"]), because_of=str(facts["because_of"])
+        )
     return Decision(
         plan_id=str(facts["plan_id"]),
         verdict=Verdict(facts["verdict"]),

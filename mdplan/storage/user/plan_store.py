@@ -10,7 +10,7 @@ from typing import Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.storage.fs.filesystem import FileSystem
-from mdplan.storage.fs.regular_file import read_leaf
+from mdplan.storage.fs.regular_file import read_regular_file
 from mdplan.storage.user.private_folder import PrivateFolder
 
 DEFAULT_KEPT_SECONDS: Final = 30 * 24 * 3600.0
@@ -82,7 +82,7 @@ class PlanStore:
                     names = [name for name in stored if name.startswith(digits) and _STORED.fullmatch(name)]
                 if len(names) != 1:
                     return None
-                found = read_leaf(self._filesystem, folder, names[0], names[0], MAX_DOCUMENT_BYTES)
+                found = read_regular_file(self._filesystem, folder, names[0], names[0], MAX_DOCUMENT_BYTES)
         except OSError:
             return None
         return None if isinstance(found, Diagnostic) else found.data

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.storage.fs.regular_file import read_leaf
+from mdplan.storage.fs.regular_file import read_regular_file
 from mdplan.storage.user.private_folder import PrivateFolder
 
 _FOLDER: Final = "review"
@@ -75,7 +75,7 @@ class _Announced:
 
 
 def _announced(place: PrivateFolder, folder: int) -> _Announced | None:
-    found = read_leaf(place.filesystem, folder, _FILE, _FILE, _MOST_BYTES)
+    found = read_regular_file(place.filesystem, folder, _FILE, _FILE, _MOST_BYTES)
     if isinstance(found, Diagnostic) or found.status.st_mode & _OPEN_TO_OTHERS:
         return None
     try:

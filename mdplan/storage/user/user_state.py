@@ -16,7 +16,7 @@ from typing import Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.storage.fs.filesystem import FileSystem
-from mdplan.storage.fs.regular_file import read_leaf
+from mdplan.storage.fs.regular_file import read_regular_file
 
 STATE_DIRECTORY_VARIABLE: Final = "MDPLAN_STATE_DIR"
 _KEY_FILE: Final = "journal.key"
@@ -131,7 +131,7 @@ def _key(directory: str) -> bytes | None:
         try:
             _make_key(disk, folder)
             status = disk.status(folder)
-            found = read_leaf(disk, folder, _KEY_FILE, _KEY_FILE, _KEY_BYTES)
+            found = read_regular_file(disk, folder, _KEY_FILE, _KEY_FILE, _KEY_BYTES)
         finally:
             disk.release(folder)
     except OSError:

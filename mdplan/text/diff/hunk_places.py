@@ -36,7 +36,7 @@ class PlacedHunk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Misplaced:
+class MisplacedHunk:
     """A hunk that does not stand where it says, at the offset `stated` of the view (None: no such line).
 
     `places` are where it stands instead: several, or one before the hunk in front of it. `applied_at` is
@@ -62,9 +62,9 @@ class HunkPlaces:
         # Lines of a diff end with a line end, so that the last of the text gets one here too.
         self._text = view.text if self._has_newline else view.text + "\n"
 
-    def place(self, hunks: Sequence[DiffHunk]) -> list[PlacedHunk | Misplaced]:
+    def place(self, hunks: Sequence[DiffHunk]) -> list[PlacedHunk | MisplacedHunk]:
         """Where each of `hunks` stands, which come in the order of their places."""
-        found: list[PlacedHunk | Misplaced] = []
+        found: list[PlacedHunk | MisplacedHunk] = []
         behind = shift = 0
         for hunk in hunks:
             outcome = self._place(hunk, behind, shift)
@@ -73,7 +73,7 @@ class HunkPlaces:
                 behind, shift = outcome.span.end, outcome.moved_by
         return found
 
-    def _place(self, hunk: DiffHunk, behind: int, shift: int) -> PlacedHunk | Misplaced:
+    def _place(self, hunk: DiffHunk, behind: int, shift: int) -> PlacedHunk | MisplacedHunk:
         old, stated = to_lf(hunk.old), self._offset(hunk.old_start + (not hunk.old))
         if not old:
             return self._place_alone(hunk, stated, behind)
@@ -82,24 +82,24 @@ class HunkPlaces:
             if start is not None and start >= behind and self._fits(old, start):
                 made = None if self._is_anchored(hunk, old, start) else self._made_at(hunk, old, start)
                 if made is not None:
-                    return Misplaced(hunk=hunk, stated=stated, applied_at=made)
+                    return MisplacedHunk(hunk=hunk, stated=stated, applied_at=made)
                 return self._placed(hunk, start, old, moved_by)
         places = tuple(islice(self._places(old, behind), _MOST_PLACES))
         if len(places) != 1:
             made = None if places else self._result_at(hunk)
             places = places or tuple(islice(self._places(old, 0), 1))
-            return Misplaced(hunk=hunk, stated=stated, places=places, applied_at=made)
+            return MisplacedHunk(hunk=hunk, stated=stated, places=places, applied_at=made)
         made = self._made_at(hunk, old, places[0])
         if made is not None:
-            return Misplaced(hunk=hunk, stated=stated, applied_at=made)
+            return MisplacedHunk(hunk=hunk, stated=stated, applied_at=made)
         return self._placed(hunk, places[0], old, self._line(places[0]) - hunk.old_start)
 
-    def _place_alone(self, hunk: DiffHunk, stated: int | None, behind: int) -> PlacedHunk | Misplaced:
+    def _place_alone(self, hunk: DiffHunk, stated: int | None, behind: int) -> PlacedHunk | MisplacedHunk:
         """The place of a hunk that shows nothing of its base: only where it says."""
         if stated is None or stated < behind:
-            return Misplaced(hunk=hunk, stated=stated)
+            return MisplacedHunk(hunk=hunk, stated=stated)
         if self._text.startswith(to_lf(hunk.new), stated):
-            return Misplaced(hunk=hunk, stated=stated, applied_at=stated)
+            return MisplacedHunk(hunk=hunk, stated=stated, applied_at=stated)
         return self._placed(hunk, stated, "", 0)
 
     def _placed(self, hunk: DiffHunk, start: int, old: str, moved_by: int) -> PlacedHunk:

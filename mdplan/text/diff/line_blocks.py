@@ -13,7 +13,7 @@ _MAX_COMPARISONS: Final = 100_000
 Line = TypeVar("Line", bytes, str)
 
 
-class Block(NamedTuple):
+class ComparedBlock(NamedTuple):
     """Half-open ranges of two lists of lines."""
 
     old_start: int
@@ -34,11 +34,11 @@ class LineComparison:
         """Start with an allowance of so many `comparisons` of two lines."""
         self.comparisons_left = comparisons
 
-    def differing(self, old: list[Line], new: list[Line]) -> Iterator[Block]:
+    def differing(self, old: list[Line], new: list[Line]) -> Iterator[ComparedBlock]:
         """The blocks of `old` and `new` that differ, in order; all lines outside of them are the same."""
         if len(old) == 1 == len(new):
             # Most edits stay within their line.
-            yield from () if old == new else (Block(0, 1, 0, 1),)
+            yield from () if old == new else (ComparedBlock(0, 1, 0, 1),)
             return
         for gap in _gaps(old, new):
             if 1 < gap.comparisons <= self.comparisons_left:
@@ -48,19 +48,19 @@ class LineComparison:
                 yield gap
 
 
-def _gaps(old: list[Line], new: list[Line]) -> Iterator[Block]:
+def _gaps(old: list[Line], new: list[Line]) -> Iterator[ComparedBlock]:
     """Blocks that differ, between the lines that have only one possible counterpart."""
-    whole = _trimmed(old, new, Block(0, len(old), 0, len(new)))
+    whole = _trimmed(old, new, ComparedBlock(0, len(old), 0, len(new)))
     pairs: list[tuple[int, int]] = _anchors(old, new, whole) if whole.comparisons > 1 else []
     old_at, new_at = whole.old_start, whole.new_start
     for old_line, new_line in (*pairs, (whole.old_end, whole.new_end)):
-        gap = _trimmed(old, new, Block(old_at, old_line, new_at, new_line))
+        gap = _trimmed(old, new, ComparedBlock(old_at, old_line, new_at, new_line))
         if gap.old_start < gap.old_end or gap.new_start < gap.new_end:
             yield gap
         old_at, new_at = old_line + 1, new_line + 1
 
 
-def _trimmed(old: list[Line], new: list[Line], block: Block) -> Block:
+def _trimmed(old: list[Line], new: list[Line], block: ComparedBlock) -> ComparedBlock:
     """`block` without the first and last lines that both sides share."""
     old_start, old_end, new_start, new_end = block
     while old_start < old_end and new_start < new_end and old[old_start] == new[new_start]:
@@ -69,10 +69,10 @@ def _trimmed(old: list[Line], new: list[Line], block: Block) -> Block:
     while old_start < old_end and new_start < new_end and old[old_end - 1] == new[new_end - 1]:
         old_end -= 1
         new_end -= 1
-    return Block(old_start, old_end, new_start, new_end)
+    return ComparedBlock(old_start, old_end, new_start, new_end)
 
 
-def _anchors(old: list[Line], new: list[Line], block: Block) -> list[tuple[int, int]]:
+def _anchors(old: list[Line], new: list[Line], block: ComparedBlock) -> list[tuple[int, int]]:
     """Indexes of lines that stand exactly once on both sides: the longest list that keeps their order.
 
     This is the idea of the patience diff. It takes the time of a sort, so it needs no limit.
@@ -101,14 +101,14 @@ def _anchors(old: list[Line], new: list[Line], block: Block) -> list[tuple[int, 
     return chosen[::-1]
 
 
-def _compare(old: list[Line], new: list[Line], gap: Block) -> Iterator[Block]:
+def _compare(old: list[Line], new: list[Line], gap: ComparedBlock) -> Iterator[ComparedBlock]:
     """The blocks inside of `gap` that differ."""
     matcher = SequenceMatcher(
         None, old[gap.old_start : gap.old_end], new[gap.new_start : gap.new_end], autojunk=False
     )
     for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if tag != "equal":
-            yield Block(
+            yield ComparedBlock(
                 gap.old_start + old_start,
                 gap.old_start + old_end,
                 gap.new_start + new_start,

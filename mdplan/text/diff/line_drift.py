@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from mdplan.text.diff.line_blocks import Block, LineComparison
+from mdplan.text.diff.line_blocks import ComparedBlock, LineComparison
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
@@ -18,7 +18,7 @@ class LineDrift:
     `blocks` are 0-based, half-open and in order; the lines outside of them are the same.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[ComparedBlock, ...]
     edits: EditList
 
     @classmethod
@@ -35,7 +35,7 @@ class LineDrift:
         )
         return cls(blocks, EditList(edits))
 
-    def block_near(self, lines: LineIndex, span: Span) -> Block | None:
+    def block_near(self, lines: LineIndex, span: Span) -> ComparedBlock | None:
         """The first block that changed a line of `span`, or one beside them; None when there is none.
 
         `lines` are those of the old text, and `span` is one of it. The edges of the text count as lines

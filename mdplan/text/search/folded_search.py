@@ -22,7 +22,7 @@ _MARKS: Final = frozenset({Dropped.DASH, Dropped.MARKUP})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class SearchTerm:
     """A `text` with LF line ends that was not found.
 
     With `whole_lines` it is lines, else any text. `addressed` is where it should stand; the search starts
@@ -49,7 +49,7 @@ class SimilarSpan:
 class FoldedSearch:
     """One search for one text. All spans are of the text of `folded`."""
 
-    def __init__(self, folded: FoldedText, wanted: Wanted, within: Span) -> None:
+    def __init__(self, folded: FoldedText, wanted: SearchTerm, within: Span) -> None:
         """Search `folded` for `wanted` in the span `within`."""
         self._folded = folded
         self._wanted = wanted

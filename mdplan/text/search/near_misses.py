@@ -7,7 +7,7 @@ from typing import Final
 
 from mdplan.text.lines import LineIndex
 from mdplan.text.search.differences import Difference
-from mdplan.text.search.folded_search import FoldedSearch, Wanted
+from mdplan.text.search.folded_search import FoldedSearch, SearchTerm
 from mdplan.text.search.folded_text import FoldedText
 from mdplan.text.search.near_miss import NearMiss
 from mdplan.text.span import Span
@@ -21,7 +21,7 @@ _ESCAPED: Final = {"n": "\n", "t": "\t"}
 
 def find_near_misses(
     folded: FoldedText,
-    wanted: Wanted,
+    wanted: SearchTerm,
     within: Span,
     remark: Callable[[Span], str] = lambda _: "",
 ) -> tuple[NearMiss, ...]:
@@ -38,9 +38,9 @@ def find_near_misses(
     return tuple(_near_miss(folded.lines, wanted, place, said) for place, said in places[:_MOST_TOLD])
 
 
-def told(near: Sequence[NearMiss]) -> str:
+def describe_near_misses(near: Sequence[NearMiss]) -> str:
     """`near` as a hint; empty where there is none."""
-    return f"nearest: {'; '.join(map(_told_one, near))}" if near else ""
+    return f"nearest: {'; '.join(map(_describe, near))}" if near else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class _Place:
     weight: int
 
 
-def _places(folded: FoldedText, wanted: Wanted, within: Span) -> Iterator[_Place]:
+def _places(folded: FoldedText, wanted: SearchTerm, within: Span) -> Iterator[_Place]:
     """Places of the first way to search that finds any."""
     lines = folded.lines
     search = FoldedSearch(folded, wanted, within)
@@ -75,7 +75,7 @@ def _places(folded: FoldedText, wanted: Wanted, within: Span) -> Iterator[_Place
         yield _Place(similar.span, differs, similar.errors)
 
 
-def _rank(place: _Place, wanted: Wanted) -> tuple[bool, int, int]:
+def _rank(place: _Place, wanted: SearchTerm) -> tuple[bool, int, int]:
     """What places are ordered by: those that were meant first, then by weight, then by distance."""
     meant = wanted.addressed
     if meant is None:
@@ -84,7 +84,7 @@ def _rank(place: _Place, wanted: Wanted) -> tuple[bool, int, int]:
     return not is_meant, place.weight, abs(place.span.start - meant.start)
 
 
-def _near_miss(lines: LineIndex, wanted: Wanted, place: _Place, remark: str) -> NearMiss:
+def _near_miss(lines: LineIndex, wanted: SearchTerm, place: _Place, remark: str) -> NearMiss:
     start = lines.position(place.span.start)
     # Text that ends in a line end has no part in the next line, unless it is lines of which that is one.
     last = place.span.end if wanted.whole_lines else max(place.span.end - 1, place.span.start)
@@ -121,7 +121,7 @@ def _at(lines: LineIndex, offset: int, span: Span) -> str:
     return f"{position.line}:{position.col}"
 
 
-def _told_one(near: NearMiss) -> str:
+def _describe(near: NearMiss) -> str:
     start = f"{near.line}:{near.col}" if near.col > 1 else str(near.line)
     if near.end_line > near.line:
         return f"lines {start}-{near.end_line} differ in {near.differs}"

@@ -42,7 +42,7 @@ class PatternProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PatternMatch:
     """One match; `match` is None for a literal pattern."""
 
     span: Span
@@ -59,7 +59,7 @@ class Pattern:
     multiline: bool = True
     dot_all: bool = False
 
-    def find(self, text: str, within: Span, seconds: float) -> tuple[Found, ...] | PatternProblem:
+    def find(self, text: str, within: Span, seconds: float) -> tuple[PatternMatch, ...] | PatternProblem:
         """Matches in `text` inside of `within`, from left to right, without overlaps.
 
         A regular expression that has not found them all after `seconds` is given up.
@@ -75,7 +75,7 @@ class Pattern:
             return PatternProblem(PatternFailure.TOO_MANY, f"it matches more than {MOST_MATCHES} times")
         return found
 
-    def expander(self, replacement: str) -> Callable[[Found], str]:
+    def expander(self, replacement: str) -> Callable[[PatternMatch], str]:
         r"""What `replacement` gives for a match: literal, but for ``\1`` and ``\g<name>`` of a pattern.
 
         A group that took no part in the match gives nothing. It raises `KeyError` for a group that the
@@ -86,7 +86,7 @@ class Pattern:
         literals, references = _split(replacement)
         groups = set(references)
 
-        def expand(found: Found) -> str:
+        def expand(found: PatternMatch) -> str:
             if found.match is None:
                 return replacement
             # Each group is asked for once, however often it stands there.
@@ -112,7 +112,7 @@ class Pattern:
                 return str(group)
         return None
 
-    def _search(self, text: str, within: Span, seconds: float) -> tuple[Found, ...] | PatternProblem:
+    def _search(self, text: str, within: Span, seconds: float) -> tuple[PatternMatch, ...] | PatternProblem:
         compiled = self._compiled()
         if isinstance(compiled, PatternProblem):
             return compiled
@@ -134,7 +134,7 @@ class Pattern:
         edges = [within.start, *(edge for match in matches for edge in match.span()), within.end]
         if any(left > right for left, right in pairwise(edges)):
             return PatternProblem(PatternFailure.INVALID, r"\K makes its matches overlap or leave the scope")
-        return tuple(Found(Span(*match.span()), match) for match in matches)
+        return tuple(PatternMatch(Span(*match.span()), match) for match in matches)
 
     def _compiled(self) -> "regex.Pattern[str] | PatternProblem":
         import regex
@@ -160,14 +160,14 @@ def _begins_a_line(text: str, offset: int) -> bool:
     return offset < len(text) and text[offset - 1 : offset] == "\n"
 
 
-def _find_literal(pattern: str, text: str, within: Span) -> Iterator[Found]:
+def _find_literal(pattern: str, text: str, within: Span) -> Iterator[PatternMatch]:
     at = within.start
     for _ in range(MOST_MATCHES + 1):
         start = text.find(pattern, at, within.end)
         if start < 0:
             return
         at = start + len(pattern)
-        yield Found(Span(start, at))
+        yield PatternMatch(Span(start, at))
 
 
 def _reference() -> "regex.Pattern[str]":

@@ -19,19 +19,19 @@ _MOST_SEARCHES: Final = 8
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Similar:
+class SimilarMatch:
     """A part ``[start, end)`` of a text, and the fewest characters to change, add or drop in it."""
 
     start: int
     end: int
     errors: int
 
-    def overlaps(self, other: "Similar") -> bool:
+    def overlaps(self, other: "SimilarMatch") -> bool:
         """Whether the two parts share a character."""
         return self.start < other.end and other.start < self.end
 
 
-def find_similar(text: str, wanted: str, within: Span, near: int) -> list[Similar]:
+def find_similar(text: str, wanted: str, within: Span, near: int) -> list[SimilarMatch]:
     """The three parts of `within` in `text` that are most similar to `wanted`, and the one at `near`.
 
     They are disjoint. Of equally similar parts the one close to `near` comes first. A `wanted` that is so
@@ -40,8 +40,8 @@ def find_similar(text: str, wanted: str, within: Span, near: int) -> list[Simila
     if not _SHORTEST <= len(wanted) <= _LONGEST:
         return []
     most = min((len(wanted) - _EXACT) // _PER_ERROR, _MOST_ERRORS)
-    found: list[Similar] = []
-    best: list[tuple[int, int, Similar, Span]] = []
+    found: list[SimilarMatch] = []
+    best: list[tuple[int, int, SimilarMatch, Span]] = []
 
     def search(region: Span) -> None:
         similar = _best(text, wanted, region, most)
@@ -64,7 +64,7 @@ def find_similar(text: str, wanted: str, within: Span, near: int) -> list[Simila
     return found
 
 
-def _best(text: str, wanted: str, region: Span, most: int) -> Similar | None:
+def _best(text: str, wanted: str, region: Span, most: int) -> SimilarMatch | None:
     """The part of `region` that is most like `wanted`; None where all of it differs far more than `most`."""
     from rapidfuzz import fuzz
     from rapidfuzz.distance import Levenshtein
@@ -88,4 +88,4 @@ def _best(text: str, wanted: str, region: Span, most: int) -> Similar | None:
     starts = range(max(region.start, first - most), min(last, first + most) + 1)
     first = min(starts, key=lambda start: cost(start, last))
     errors, _ = cost(first, last)
-    return Similar(first, last, errors)
+    return SimilarMatch(first, last, errors)

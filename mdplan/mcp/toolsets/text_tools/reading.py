@@ -23,7 +23,7 @@ from mdplan.reading.read_text import read_text
 from mdplan.reading.shown import shown
 from mdplan.reports.read import SearchGroup, SearchReport
 from mdplan.reports.stat import SectionEntry, StatReport
-from mdplan.requests.read import CodeBlockName, LineRange, ReadTarget
+from mdplan.requests.read import CodeBlockName, LinesToRead, ReadTarget
 from mdplan.requests.read import ReadRequest as EngineRequest
 from mdplan.requests.search import SearchRequest
 from mdplan.requests.stat import StatRequest
@@ -267,7 +267,7 @@ def _place(engine: Engine, request: TextReadRequest) -> ReadTarget | ToolResult:
         return ReadTarget(file=file, match=target.search.query, context=target.search.context_lines)
     if target.section is not None:
         return _marked(engine, file, target.section)
-    lines = None if target.lines is None else LineRange(start=target.lines.start, end=target.lines.end)
+    lines = None if target.lines is None else LinesToRead(start=target.lines.start, end=target.lines.end)
     return ReadTarget(file=file, lines=lines)
 
 
@@ -281,7 +281,7 @@ def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | ToolResult:
     found += [(each.marker[1:-1], each.start_line, each.end_line) for each in report.text_sections or ()]
     for name, first, last in found:
         if name == wanted:
-            return ReadTarget(file=file, lines=LineRange(start=first, end=last))
+            return ReadTarget(file=file, lines=LinesToRead(start=first, end=last))
     markers = ", ".join(
         f"[{shown(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
     )
