@@ -9,27 +9,27 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 from typing import Any, Final
 
+from pydantic import TypeAdapter
+
 from mdplan import __version__
-from mdplan.diagnostics import Code, Diagnostic, Severity
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.field_names import snake_case
 from mdplan.plan import (
     PREFIX,
     EditResult,
     Effect,
     FileChange,
-    MatchResult,
     Plan,
     PlanId,
-    Range,
     canonical_json,
     edit_list_from_json,
     edit_list_to_json,
 )
 from mdplan.reports.base import to_wire
-from mdplan.text.source import visible
-from mdplan.text.span import Lines, Position
 
 FORMAT: Final = 2
 # Plans of mdplan 0.1: their ID leaves out options, results and warnings.
@@ -94,7 +94,7 @@ def _content(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
         for change, edits in zip(plan.files, plan.requested, strict=True)
     )
     yield b'{"editResults":['
-    yield from _entries(map(_result_to_json, plan.results))
+    yield from _entries(map(to_wire, plan.results))
     yield b'],"effects":['
     yield from _entries([_effect_to_json(effect) for effect in each] for each in plan.effects)
     yield b'],"engine":' + canonical_json(plan.engine) + b',"files":['
@@ -151,8 +151,8 @@ def _read(body: Mapping[str, Any], *, is_sealed: bool) -> Plan | Diagnostic:
             for name, value in body["options"].items()
         },
         effects=tuple(tuple(_effect_of_json(entry) for entry in effects) for effects in body["effects"]),
-        results=tuple(_result_of_json(entry) for entry in body["editResults"]),
-        warnings=tuple(_diagnostic_of_json(entry) for entry in body["warnings"]),
+        results=_of_json(tuple[EditResult, ...], body["editResults"]),
+        warnings=_of_json(tuple[Diagnostic, ...], body["warnings"]),
     )
     # What was read is hashed, not what was written: a value that was converted on the way changes the ID.
     expected = _plan_id_of_format_1(plan) if body["mdplanPlan"] == _FORMAT_1 else plan_id_of(plan)
@@ -237,100 +237,26 @@ def _effect_of_json(entry: Sequence[str]) -> Effect:
     return Effect(section_id=section_id, removed=removed, inserted=inserted, around=around)
 
 
-def _result_to_json(result: EditResult) -> dict[str, Any]:
-    """As `to_wire` has it, which looks at each value to find out what it is."""
-    body: dict[str, Any] = {
-        "editIndex": result.edit_index,
-        "op": result.op,
-        "file": visible(result.file),
-        "noOp": result.no_op,
-        "ranges": [_range_to_json(place) for place in result.ranges],
-        "resultLines": [{"start": lines.start, "end": lines.end} for lines in result.result_lines],
-        "matches": [
-            {
-                "line": match.line,
-                "col": match.col,
-                "text": visible(match.text),
-                "range": _range_to_json(match.range),
-            }
-            for match in result.matches
-        ],
-        "warnings": to_wire(result.warnings) if result.warnings else [],
+@cache
+def _reader(shape: Any) -> TypeAdapter[Any]:  # noqa: ANN401 (any shape)
+    return TypeAdapter(shape)
+
+
+def _of_json(shape: Any, value: object) -> Any:  # noqa: ANN401 (a value of any shape)
+    """What `to_wire` wrote, as a value of `shape`. Raises ValueError."""
+    return _reader(shape).validate_python(_with_field_names(value))
+
+
+def _with_field_names(value: object) -> object:
+    if isinstance(value, list):
+        return [_with_field_names(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    # The members of `excludedMatches` are no fields.
+    return {
+        snake_case(name): item if name == "excludedMatches" else _with_field_names(item)
+        for name, item in value.items()
     }
-    given = {
-        "toFile": result.to_file if result.to_file is None else visible(result.to_file),
-        "sectionId": result.section_id,
-        "newSectionId": result.new_section_id,
-        "newSectionSha256": result.new_section_sha256,
-        "matchesFound": result.matches_found,
-        "matchesReplaced": result.matches_replaced,
-        "excludedMatches": None if result.excluded_matches is None else dict(result.excluded_matches),
-        "lineEndsNormalized": result.line_ends_normalized,
-        "hunkOffsets": None if result.hunk_offsets is None else list(result.hunk_offsets),
-    }
-    return body | {name: value for name, value in given.items() if value is not None}
-
-
-def _range_to_json(place: Range) -> dict[str, Any]:
-    start, end = place.start, place.end
-    return {"start": {"line": start.line, "col": start.col}, "end": {"line": end.line, "col": end.col}}
-
-
-def _result_of_json(entry: Mapping[str, Any]) -> EditResult:
-    excluded = entry.get("excludedMatches")
-    normalized = entry.get("lineEndsNormalized")
-    return EditResult(
-        edit_index=int(entry["editIndex"]),
-        op=str(entry["op"]),
-        file=str(entry["file"]),
-        no_op=bool(entry["noOp"]),
-        to_file=_text_or_none(entry.get("toFile")),
-        ranges=tuple(_range_of_json(place) for place in entry["ranges"]),
-        result_lines=tuple(_lines_of_json(lines) for lines in entry["resultLines"]),
-        section_id=_text_or_none(entry.get("sectionId")),
-        new_section_id=_text_or_none(entry.get("newSectionId")),
-        new_section_sha256=_text_or_none(entry.get("newSectionSha256")),
-        matches_found=_number_or_none(entry.get("matchesFound")),
-        matches_replaced=_number_or_none(entry.get("matchesReplaced")),
-        matches=tuple(_match_of_json(match) for match in entry["matches"]),
-        excluded_matches=None if excluded is None else {str(kind): int(n) for kind, n in excluded.items()},
-        line_ends_normalized=None if normalized is None else bool(normalized),
-        hunk_offsets=tuple(map(int, entry["hunkOffsets"])) if "hunkOffsets" in entry else None,
-        warnings=tuple(_diagnostic_of_json(warning) for warning in entry["warnings"]),
-    )
-
-
-def _match_of_json(entry: Mapping[str, Any]) -> MatchResult:
-    place = _range_of_json(entry["range"])
-    return MatchResult(line=int(entry["line"]), col=int(entry["col"]), text=str(entry["text"]), range=place)
-
-
-def _lines_of_json(entry: Mapping[str, Any]) -> Lines:
-    return Lines(start=int(entry["start"]), end=int(entry["end"]))
-
-
-def _number_or_none(value: Any) -> int | None:  # noqa: ANN401 (any JSON)
-    return None if value is None else int(value)
-
-
-def _range_of_json(entry: Mapping[str, Any]) -> Range:
-    return Range(start=_position_of_json(entry["start"]), end=_position_of_json(entry["end"]))
-
-
-def _position_of_json(entry: Mapping[str, Any]) -> Position:
-    return Position(int(entry["line"]), int(entry["col"]))
-
-
-def _diagnostic_of_json(entry: Mapping[str, Any]) -> Diagnostic:
-    return Diagnostic(
-        code=Code(entry["code"]),
-        message=str(entry["message"]),
-        hint=str(entry.get("hint", "")),
-        severity=Severity(entry["severity"]),
-        file=entry.get("file"),
-        edit_index=entry.get("editIndex"),
-        place=_position_of_json(entry["place"]) if "place" in entry else None,
-    )
 
 
 def _tampered(reason: str) -> Diagnostic:
