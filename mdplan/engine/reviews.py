@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.snapshot import Documents
+from mdplan.engine.apply_request import PlanRef
 from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of
 from mdplan.engine.engine import Engine
 from mdplan.engine.plan_cache import PlanCache
@@ -270,7 +271,7 @@ class ReviewService:
 
     def _part(self, plan: Plan, accepted: Collection[int]) -> str | Problems:
         """ID of the plan of the `accepted` edits of `plan`, which is stored."""
-        request = {"planId": plan.plan_id, "accept": sorted(accepted), "dryRun": True}
+        request = PlanRef(plan_id=plan.plan_id, accept=tuple(sorted(accepted)), dry_run=True)
         report = self.engine.apply(request)
         return report.plan_id if report.ok and report.plan_id is not None else report.diagnostics
 

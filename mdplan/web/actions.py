@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.engine.apply_request import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.storage.user.decisions import (
     MOST_COMMENT_CHARACTERS,
@@ -87,7 +88,7 @@ class ReviewActions:
 
     def apply(self, visit: ReviewSession, plan_id: str, approved_plan_id: str) -> None:
         """Commit what was approved of the plan `plan_id`."""
-        report = self.reviewing.engine.apply({"planId": approved_plan_id})
+        report = self.reviewing.engine.apply(PlanRef(plan_id=approved_plan_id))
         if not report.ok:
             visit.notices[plan_id] = FlashMessage(
                 "It was not applied; nothing was written.", report.diagnostics

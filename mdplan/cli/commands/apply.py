@@ -35,16 +35,17 @@ def apply(
     `mdplan plan --output` wrote; or a batch as a JSON file, or - for standard input, in which a base hash or
     other evidence pins each edit to the text that its author saw. Without PLAN it is standard input.
     """
-    from mdplan.engine.apply_request import read_apply_request, with_options
+    from mdplan.engine.apply_request import PlanRef, read_apply_request, with_options
     from mdplan.requests.batch import Batch
 
-    data = {"planId": plan} if _PLAN_ID.fullmatch(plan) else read_json(plan)
-    if isinstance(data, Diagnostic):
-        return session.refuse(data)
     if check and rebase:
         raise click.UsageError("--check does not go with --rebase: a dry run is on the files as planned.")
+    is_plan = _PLAN_ID.fullmatch(plan) is not None
+    data = {} if is_plan else read_json(plan)
+    if isinstance(data, Diagnostic):
+        return session.refuse(data)
     engine = session.open_engine(require_approval=require_approval)
-    request = read_apply_request(data, engine.settings.batch)
+    request = PlanRef(plan_id=plan) if is_plan else read_apply_request(data, engine.settings.batch)
     if isinstance(request, tuple):
         return session.refuse(*request)
     if any(overrides.values()) and not isinstance(request, Batch):

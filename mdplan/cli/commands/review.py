@@ -187,6 +187,7 @@ def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "Open
 def _decided(session: Session, reviewing: "ReviewService", decision: "Decision") -> Exit:
     """Say what a decision comes to, and offer to apply what it approves."""
     from mdplan.cli.plan_view import print_applied
+    from mdplan.engine.apply_request import PlanRef
 
     console = session.console
     approved = decision.approved_plan_id
@@ -198,7 +199,7 @@ def _decided(session: Session, reviewing: "ReviewService", decision: "Decision")
     console.note(f"To apply: {session.command_line('apply', approved[:_SHORT_ID])}")
     if not _agrees("Apply it now?"):
         return Exit.DONE
-    report = reviewing.engine.apply({"planId": approved})
+    report = reviewing.engine.apply(PlanRef(plan_id=approved))
     code = session.finish(report)
     if report.ok:
         print_applied(session, report)

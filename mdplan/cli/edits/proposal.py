@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import yaml
 
 from mdplan.cli.edits.content import edit_text
 from mdplan.cli.options import approval_option
@@ -125,10 +124,16 @@ def _save(session: Session, report: PlanReport, code: Exit) -> Exit:
 
 def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Problems) -> Exit:
     """Apply the plan, and print its result with `warnings`."""
+    from mdplan.engine.apply_request import PlanDocument, PlanRef
+
     planned = draft.report
     # A plan that could not be stored is applied from its document.
-    data = {"planId": planned.plan_id} if planned.stored else json.loads(draft.document)
-    report = engine.apply(data)
+    request = (
+        PlanRef(plan_id=planned.plan_id)
+        if planned.stored and planned.plan_id is not None
+        else PlanDocument(body=json.loads(draft.document))
+    )
+    report = engine.apply(request)
     print_recovered(session, report)
     code = session.finish(report)
     if report.ok:
@@ -159,6 +164,8 @@ def _answer(session: Session, report: PlanReport) -> str:
 
 def _edited(batch: dict[str, Any]) -> dict[str, Any]:
     """`batch` as the user leaves it in an editor, as YAML. Raises a usage error where it is no batch."""
+    import yaml
+
     text = yaml.safe_dump(batch, sort_keys=False, allow_unicode=True, width=100)
     edited = edit_text(text, ".yaml")
     if edited is None:
