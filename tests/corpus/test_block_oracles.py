@@ -7,6 +7,7 @@ import pytest
 
 from mdplan.markdown.front_matter.block import find_front_matter
 from tests.block_oracles import difference, differs
+from tests.conftest import FULL
 from tests.corpus.variants import WRAPPINGS, documents, examples_in, mutated
 
 
@@ -16,9 +17,9 @@ def without_front_matter(text: str) -> str:
 
 
 def test_real_documents_have_the_same_blocks(corpus: Path) -> None:
-    found = documents(corpus)
+    found = documents(corpus)[:: 1 if FULL else 12]
 
-    assert len(found) > 500
+    assert len(found) > 50
     assert [name for name, text in found if differs(without_front_matter(text))] == []
 
 
@@ -27,7 +28,10 @@ def test_examples_of_the_specification_have_the_same_blocks(corpus: Path, wrappi
     examples = examples_in(corpus)
 
     assert len(examples) == 652
-    assert [text for text in map(WRAPPINGS[wrapping], examples) if differs(text)] == []
+    # In a short run one of three examples, others in each wrapping.
+    first = list(WRAPPINGS).index(wrapping)
+    taken = examples if FULL else examples[first % 3 :: 3]
+    assert [text for text in map(WRAPPINGS[wrapping], taken) if differs(text)] == []
 
 
 def check_mutated(corpus: Path, seed: int, count: int) -> None:
@@ -38,7 +42,7 @@ def check_mutated(corpus: Path, seed: int, count: int) -> None:
 
 
 def test_mutated_pieces_of_real_documents_have_the_same_blocks(corpus: Path) -> None:
-    check_mutated(corpus, seed=0, count=2_000)
+    check_mutated(corpus, seed=0, count=2_000 if FULL else 400)
 
 
 @pytest.mark.slow

@@ -8,8 +8,8 @@ from tests.corpus.variants import documents, mutated
 from tests.inline_sections_check import sections_differ
 
 # Every so many files, so that the sample has all kinds of documents and takes seconds.
-STEP = 1 if FULL else 4
-MUTATED = 20_000 if FULL else 1_000
+STEP = 1 if FULL else 12
+MUTATED = 20_000 if FULL else 300
 
 
 def test_real_documents_have_the_same_nodes(corpus: Path) -> None:

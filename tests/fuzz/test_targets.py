@@ -10,12 +10,12 @@ from random import Random
 
 import pytest
 
-from tests.conftest import REPOSITORY
+from tests.conftest import FULL, REPOSITORY
 from tests.fuzz.crashes import Crashes
 from tests.fuzz.targets import TARGETS
 
 REGRESSIONS = Path(__file__).parent / "regressions"
-COUNT = 150
+COUNT = 150 if FULL else 40
 
 
 FOUND = [(path.parent.name, path) for path in sorted(REGRESSIONS.glob("*/*"))]

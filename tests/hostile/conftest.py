@@ -12,6 +12,13 @@ from mdplan.storage.transaction.commit import Durability
 from tests.hostile.tally import Record, record_into
 from tests.hostile.trial import HERE, SECRET, Place
 
+# Names of all tests of this folder that the run has collected, also of those that it does not run.
+COLLECTED = pytest.StashKey[list[str]]()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    item.config.stash.setdefault(COLLECTED, []).append(item.nodeid)
+
 
 @pytest.fixture
 def record(record_property: Callable[[str, Any], None]) -> Record:

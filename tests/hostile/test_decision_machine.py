@@ -198,4 +198,4 @@ def _state_directory() -> str:
 
 
 TestDecisions = DecisionMachine.TestCase
-TestDecisions.settings = settings(max_examples=300 if FULL else 40, stateful_step_count=30, deadline=None)
+TestDecisions.settings = settings(max_examples=300 if FULL else 20, stateful_step_count=30, deadline=None)

@@ -9,6 +9,7 @@ from mdplan.markdown.blocks.block import BlockKind
 from mdplan.markdown.blocks.blocks import parse_blocks
 from mdplan.text.lines import LineIndex
 from tests.block_oracles import cmark_blocks, difference, tags_of
+from tests.conftest import FULL
 from tests.properties.hostile_markdown import hostile_documents, random_document
 
 
@@ -24,7 +25,7 @@ def check_random_documents(seed: int, count: int) -> None:
 
 
 def test_random_documents_have_the_blocks_of_other_parsers() -> None:
-    check_random_documents(0, 3_000)
+    check_random_documents(0, 3_000 if FULL else 600)
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import pytest
 from markdown_it.rules_block import lheading
 
 from mdplan.markdown.blocks.parser import block_parser, inline_parser, new_block_parser
+from tests.conftest import FULL
 from tests.properties.hostile_markdown import random_document
 
 # What stands before a paragraph, and what behind it.
@@ -61,7 +62,7 @@ def test_setext_headings_are_found_as_the_rule_of_the_library_finds_them() -> No
     plain = new_block_parser()
     plain.block.ruler.at("lheading", lheading)
     dice = Random(5)
-    texts = [random_document(dice) for _ in range(1_000)]
+    texts = [random_document(dice) for _ in range(1_000 if FULL else 200)]
     texts += [before + "a\n" * lines + after for lines in (1, 15, 16, 17, 40) for before, after in AROUND]
 
     for text in texts:
