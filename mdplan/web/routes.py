@@ -1,4 +1,4 @@
-"""Routes of the page. Each is behind the guard of the server, and below the first page behind a visit too.
+"""Routes of the page. Each is behind the guard of the server, and all but the links behind a visit too.
 
 A form is obeyed only with the token of the visit in it. Every answer to a form is a redirect, so that going
 back or loading again repeats nothing.
@@ -21,19 +21,19 @@ from mdplan.web.actions import APPROVE, APPROVE_AND_APPLY, REJECT, DecisionForm,
 from mdplan.web.diff_rows import DiffOptions
 from mdplan.web.pages import file_page, listed_plans, marks_of, plan_page, section_page
 from mdplan.web.responses import html, redirect, static, with_headers
-from mdplan.web.sessions import Mark, ReviewSession, ReviewSessions, verdicts_key
+from mdplan.web.sessions import Mark, ReviewSession, ReviewSessions, SessionStore, verdicts_key
 
-BASE: Final = "/review/"
-OPEN: Final = "/review/open"
-VIEW: Final = "/review/view"
-STATIC: Final = "/review/static/"
+# What follows the path of the pages in a link.
+OPEN: Final = "open"
+VIEW: Final = "view"
 _MOST_FIELDS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """One request of a visit. `form` is empty but for a form."""
+    """One request of a visit, to a page below `base`. `form` is empty but for a form."""
 
+    base: str
     visit: ReviewSession
     path: Mapping[str, str]
     query: Mapping[str, str]
@@ -46,6 +46,10 @@ class RequestContext:
         return DiffOptions(
             is_split=self.query.get("view") == "split", shows_blanks=self.query.get("blanks") == "1"
         )
+
+    def plan_path(self, plan_id: str) -> str:
+        """The path of the page of a plan."""
+        return _plan_path(self.base, plan_id)
 
     def number(self, name: str) -> int:
         """A number of the query; 1 where there is none."""
@@ -64,96 +68,63 @@ class ReviewRoutes:
 
     def all(self) -> tuple[BaseRoute, ...]:
         """Every route, the more special ones first."""
-        plan, edit = BASE + "plan/{plan_id}", BASE + "plan/{plan_id}/edit/{edit:int}"
+        deciding, viewing = self._visits.deciding, self._visits.viewing
+        links = (_only_get(deciding.base + OPEN, self._open), _only_get(viewing.base + VIEW, self._view))
+        return (*links, *self._pages(deciding), *self._pages(viewing))
+
+    def _pages(self, sessions: SessionStore) -> tuple[BaseRoute, ...]:
+        plan = "plan/{plan_id}"
+        edit = plan + "/edit/{edit:int}"
+        pages: dict[str, Answer] = {
+            "": self._list,
+            "news": self._news,
+            "static/{name}": lambda asked: static(asked.path["name"]) or _nothing(),
+            plan: self._plan,
+            plan + "/state": self._state,
+            plan + "/patch": self._patch,
+            plan + "/file/{file:int}": self._file,
+            edit + "/section/{file:int}": self._section,
+        }
+        forms: dict[str, Answer] = {
+            edit: self._mark,
+            plan + "/decide": self._decide,
+            plan + "/apply": self._apply,
+            plan + "/replan": self._replan,
+        }
         return (
-            _only_get(OPEN, self._open),
-            _only_get(VIEW, self._view),
-            self._page(BASE.rstrip("/"), lambda _: redirect(BASE)),
-            self._page(BASE, self._list),
-            self._page(BASE + "news", self._news),
-            self._page(STATIC + "{name}", lambda asked: static(asked.path["name"]) or _nothing()),
-            self._page(plan, self._plan),
-            self._page(plan + "/state", self._state),
-            self._page(plan + "/patch", self._patch),
-            self._page(plan + "/file/{file:int}", self._file),
-            self._page(edit + "/section/{file:int}", self._section),
-            self._form(edit, self._mark),
-            self._form(plan + "/decide", self._decide),
-            self._form(plan + "/apply", self._apply),
-            self._form(plan + "/replan", self._replan),
+            _page(sessions, sessions.base.rstrip("/"), lambda asked: redirect(asked.base)),
+            *(_page(sessions, sessions.base + path, answer) for path, answer in pages.items()),
+            *(_form(sessions, sessions.base + path, answer) for path, answer in forms.items()),
         )
-
-    # From requests to verbs.
-
-    def _page(self, path: str, answer: Answer) -> Route:
-        async def endpoint(request: Request) -> Response:
-            visit = self._visits.of(request.cookies)
-            if visit is None:
-                return _no_visit()
-            asked = _asked(request, visit, {})
-            return await _in_thread(answer, asked) if _is_shown(asked) else _refused(403, _VIEW_ONLY)
-
-        return Route(path, endpoint, methods=["GET"])
-
-    def _form(self, path: str, answer: Answer) -> Route:
-        async def endpoint(request: Request) -> Response:
-            visit = self._visits.of(request.cookies)
-            if visit is None:
-                return _no_visit()
-            if not visit.may_decide:
-                return _refused(403, _VIEW_ONLY)
-            form = _form_of(await request.body())
-            if form is None or not visit.owns(form.get("form_token", "")):
-                return _refused(403, "This form is not of a page that is open here. Load the page again.")
-            return await _in_thread(answer, _asked(request, visit, form))
-
-        return Route(path, endpoint, methods=["POST"])
 
     async def _open(self, request: Request) -> Response:
         """Start a visit, on a page that goes on by itself.
 
         A redirect would come without the new cookie, when the link was followed from a page of another site.
         """
+        sessions = self._visits.deciding
         plan_id = request.query_params.get("plan", "")
-        target = plan_path(plan_id) if plan_id else BASE
-        visit = self._visits.of(request.cookies)
-        if visit is not None and visit.may_decide:
+        target = _plan_path(sessions.base, plan_id) if plan_id else sessions.base
+        if sessions.of(request.cookies) is not None:
             return redirect(target)
         value = self._visits.start(request.query_params.get("token", ""))
-        if value is None:
-            return _no_visit()
-        answer = html("opened.html", {"target": target})
-        answer.set_cookie(
-            self._visits.cookie, value, path=BASE.rstrip("/"), httponly=True, samesite="strict", secure=False
-        )
-        return answer
+        return _opened(sessions, value, target) if value is not None else _no_visit()
 
     async def _view(self, request: Request) -> Response:
-        """Start a session that shows one plan, by a link that a client of a server of agents received.
-
-        A browser in which a person opened a session that may decide keeps that one.
-        """
+        """Start a session that shows one plan, by a link that a client of a server of agents received."""
+        sessions = self._visits.viewing
         plan_id = request.query_params.get("plan", "")
         value = self._visits.start_view(plan_id, request.query_params.get("token", ""))
         if value is None:
             return _no_visit()
-        answer = html("opened.html", {"target": plan_path(plan_id)})
-        answer.set_cookie(
-            self._visits.view_cookie,
-            value,
-            path=BASE.rstrip("/"),
-            httponly=True,
-            samesite="strict",
-            secure=False,
-        )
-        return answer
+        return _opened(sessions, value, _plan_path(sessions.base, plan_id))
 
     # The verbs.
 
     def _list(self, asked: RequestContext) -> Response:
         news = _digest(self._desk.review_changes())
         page = listed_plans(self._desk.reviewing, asked.number("page"))
-        return html("list.html", {"page": page, "news": news})
+        return html("list.html", {"base": asked.base, "page": page, "news": news})
 
     def _news(self, _asked: RequestContext) -> Response:
         return with_headers(JSONResponse({"news": _digest(self._desk.review_changes())}))
@@ -161,21 +132,21 @@ class ReviewRoutes:
     def _state(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
-            return _problems(opened)
+            return _problems(asked, opened)
         return with_headers(JSONResponse({"state": opened.state}))
 
     def _plan(self, asked: RequestContext) -> Response:
         news = _digest(self._desk.review_changes())
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
-            return _problems(opened)
+            return _problems(asked, opened)
         page = plan_page(opened, asked.visit, asked.look, asked.number("page"))
         return self._shown(asked, page, opened, news)
 
     def _file(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
-            return _problems(opened)
+            return _problems(asked, opened)
         index = int(asked.path["file"])
         if index >= len(opened.review.files):
             return _nothing()
@@ -184,30 +155,36 @@ class ReviewRoutes:
 
     def _shown(self, asked: RequestContext, page: object, opened: OpenPlan, news: str) -> Response:
         values = {
+            "base": asked.base,
             "plan": page,
-            "url": plan_path(opened.plan.plan_id),
+            "url": asked.plan_path(opened.plan.plan_id),
             "form_token": asked.visit.form_token,
             "may_decide": asked.visit.may_decide,
             "notice": asked.visit.notices.pop(opened.plan.plan_id, None),
-            "news": news,
+            # A view link shows one plan, and no news of others.
+            "news": news if asked.visit.may_decide else "",
         }
         return html("plan.html", values)
 
     def _section(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
-            return _problems(opened)
+            return _problems(asked, opened)
         index, file = int(asked.path["edit"]), int(asked.path["file"])
         edit = next((each for each in opened.review.edits if each.index == index), None)
         if edit is None or file not in edit.files:
-            return _problems(no_such_edit(index))
-        values = {"section": section_page(opened, edit, opened.review.files[file])}
-        return html("section.html", values | {"url": plan_path(opened.plan.plan_id)})
+            return _problems(asked, no_such_edit(index))
+        values = {
+            "base": asked.base,
+            "section": section_page(opened, edit, opened.review.files[file]),
+            "url": asked.plan_path(opened.plan.plan_id),
+        }
+        return html("section.html", values)
 
     def _patch(self, asked: RequestContext) -> Response:
         diff = self._desk.reviewing.engine.diff_bytes(asked.path["plan_id"])
         if not isinstance(diff, bytes):
-            return _problems(diff)
+            return _problems(asked, diff)
         answer = Response(diff, media_type="application/octet-stream")
         answer.headers["Content-Disposition"] = 'attachment; filename="plan.patch"'
         return with_headers(answer)
@@ -215,11 +192,11 @@ class ReviewRoutes:
     def _mark(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
-            return _problems(opened)
+            return _problems(asked, opened)
         index = int(asked.path["edit"])
         indexes = {edit.index for edit in opened.review.edits}
         if index not in indexes:
-            return _problems(no_such_edit(index))
+            return _problems(asked, no_such_edit(index))
         mark = Mark(asked.form.get("mark") == REJECT, asked.form.get("comment", ""))
         self._desk.mark(asked.visit, opened, index, mark)
         if asked.wants_json:
@@ -233,7 +210,7 @@ class ReviewRoutes:
     def _decide(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
-            return _problems(opened)
+            return _problems(asked, opened)
         verb = asked.form.get("verb", "")
         if verb not in {APPROVE, APPROVE_AND_APPLY, REJECT}:
             return _refused(400, "A decision is to approve, to approve and apply, or to reject.")
@@ -244,22 +221,59 @@ class ReviewRoutes:
             version=asked.form.get("version", ""),
             overrides=asked.form.get("override") == "1",
         )
-        return redirect(plan_path(self._desk.decide(asked.visit, opened, form)))
+        return redirect(asked.plan_path(self._desk.decide(asked.visit, opened, form)))
 
     def _apply(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
-            return _problems(opened)
+            return _problems(asked, opened)
         decision = opened.decision
         approved = decision.approved_plan_id if decision is not None else None
         self._desk.apply(asked.visit, opened.plan.plan_id, approved or opened.plan.plan_id)
-        return redirect(plan_path(opened.plan.plan_id))
+        return redirect(asked.plan_path(opened.plan.plan_id))
 
     def _replan(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
-            return _problems(opened)
-        return redirect(plan_path(self._desk.replan(asked.visit, opened.plan.plan_id)))
+            return _problems(asked, opened)
+        return redirect(asked.plan_path(self._desk.replan(asked.visit, opened.plan.plan_id)))
+
+
+# From requests to verbs.
+
+
+def _page(sessions: SessionStore, path: str, answer: Answer) -> Route:
+    async def endpoint(request: Request) -> Response:
+        visit = sessions.of(request.cookies)
+        if visit is None:
+            return _no_visit()
+        asked = _asked(request, sessions, visit, {})
+        return await _in_thread(answer, asked) if _is_shown(asked) else _refused(403, _VIEW_ONLY)
+
+    return Route(path, endpoint, methods=["GET"])
+
+
+def _form(sessions: SessionStore, path: str, answer: Answer) -> Route:
+    async def endpoint(request: Request) -> Response:
+        visit = sessions.of(request.cookies)
+        if visit is None:
+            return _no_visit()
+        if not visit.may_decide:
+            return _refused(403, _VIEW_ONLY)
+        form = _form_of(await request.body())
+        if form is None or not visit.owns(form.get("form_token", "")):
+            return _refused(403, "This form is not of a page that is open here. Load the page again.")
+        return await _in_thread(answer, _asked(request, sessions, visit, form))
+
+    return Route(path, endpoint, methods=["POST"])
+
+
+def _opened(sessions: SessionStore, value: str, target: str) -> Response:
+    """Set the cookie of a session that starts, and go on to its first page."""
+    answer = html("opened.html", {"base": sessions.base, "target": target})
+    path = sessions.base.rstrip("/")
+    answer.set_cookie(sessions.cookie, value, path=path, httponly=True, samesite="strict", secure=False)
+    return answer
 
 
 def _only_get(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
@@ -275,13 +289,15 @@ def _is_shown(asked: RequestContext) -> bool:
     return asked.visit.may_decide or static_name is not None or asked.visit.may_see(plan_id or "")
 
 
-def plan_path(plan_id: str) -> str:
-    """The path of the page of a plan."""
-    return f"{BASE}plan/{quote(plan_id, safe='')}"
+def _plan_path(base: str, plan_id: str) -> str:
+    return f"{base}plan/{quote(plan_id, safe='')}"
 
 
-def _asked(request: Request, visit: ReviewSession, form: Mapping[str, str]) -> RequestContext:
+def _asked(
+    request: Request, sessions: SessionStore, visit: ReviewSession, form: Mapping[str, str]
+) -> RequestContext:
     return RequestContext(
+        base=sessions.base,
         visit=visit,
         path={name: str(value) for name, value in request.path_params.items()},
         query=request.query_params,
@@ -308,7 +324,7 @@ def _form_of(body: bytes) -> Mapping[str, str] | None:
 
 def _back(asked: RequestContext, opened: OpenPlan) -> str:
     """The page on which an edit was marked, at that edit."""
-    path = plan_path(opened.plan.plan_id)
+    path = asked.plan_path(opened.plan.plan_id)
     file = _number(asked.form.get("file", ""))
     if file is not None and file < len(opened.review.files):
         path += f"/file/{file}"
@@ -328,9 +344,9 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _problems(problems: Problems) -> Response:
+def _problems(asked: RequestContext, problems: Problems) -> Response:
     status = 404 if any(each.code is Code.PLAN_NOT_FOUND for each in problems) else 409
-    return html("problems.html", {"problems": problems}, status)
+    return html("problems.html", {"base": asked.base, "problems": problems}, status)
 
 
 def _nothing() -> Response:

@@ -1,8 +1,11 @@
-"""Sessions of the review page, and the links that open them.
+"""SessionStore of the review page, and the links that open them.
 
 There are two kinds of links. A one-time link is printed in the terminal of the person who started the server,
 and opens a session that may decide. A view link shows one plan and cannot decide: servers of agents send it
 to clients, so it is no secret. Nothing turns one kind into the other. All sessions end with the process.
+
+Each kind has pages below a random path of its own. Browsers send a cookie to every port of a host, but only
+below the path of the cookie (RFC 6265 section 5.1.4): nobody can lure a browser to a path that is secret.
 """
 
 import hashlib
@@ -18,6 +21,7 @@ from mdplan.diagnostics import Problems
 from mdplan.storage.user.review_address import view_token
 
 _TOKEN_BYTES: Final = 32
+_PATH_BYTES: Final = 16
 _MOST_VISITS: Final = 100
 # A person who went away for longer opens the page again.
 _IDLE_SECONDS: Final = 8 * 3600.0
@@ -72,10 +76,16 @@ class ReviewSession:
         return _equal(form_token, self.form_token)
 
 
-class _Sessions:
-    """Visits by the value of their cookie, the last used at the end. The longest idle ones are dropped."""
+class SessionStore:
+    """SessionStore of one kind by the value of their cookie, the last used at the end; the longest idle ones end.
+
+    `base` is the path of their pages, with a slash at its end, and `cookie` the name of their cookie. Both
+    are random: no server on the same host can ask for the cookie, or overwrites it.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
+        self.base: Final = f"/review/{secrets.token_urlsafe(_PATH_BYTES)}/"
+        self.cookie: Final = f"mdplan_{secrets.token_hex(4)}"
         self._clock = clock
         self._used: dict[str, tuple[ReviewSession, float]] = {}
         self._lock = Lock()
@@ -89,8 +99,9 @@ class _Sessions:
                 del self._used[next(iter(self._used))]
         return value
 
-    def get(self, value: str) -> ReviewSession | None:
-        """The visit of a cookie with that value, which is used now."""
+    def of(self, cookies: Mapping[str, str]) -> ReviewSession | None:
+        """The visit of a browser that sends those cookies, which is used now."""
+        value = cookies.get(self.cookie, "")
         with self._lock:
             now = self._clock()
             while self._used and now - next(iter(self._used.values()))[1] > _IDLE_SECONDS:
@@ -101,19 +112,23 @@ class _Sessions:
             self._used[value] = (found[0], now)
             return found[0]
 
+    def covers(self, path: str) -> bool:
+        """Whether a page of these sessions may be at that path."""
+        return path.startswith(self.base) or path == self.base.rstrip("/")
+
 
 class ReviewSessions:
-    """The links and visits of one server. `clock` gives seconds that only grow."""
+    """The links and sessions of one server. `clock` gives seconds that only grow.
+
+    `deciding` are the sessions that may decide, `viewing` those that show one plan. They are separate: an
+    agent that opens many view links ends no session of a person, and learns no path of theirs.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.view_key = secrets.token_hex(_TOKEN_BYTES)
-        # Cookies are shared by all servers of a host, whatever their ports: each has a name of its own.
-        self.cookie = f"mdplan_review_{secrets.token_hex(4)}"
-        self.view_cookie = f"mdplan_view_{secrets.token_hex(4)}"
+        self.deciding: Final = SessionStore(clock)
+        self.viewing: Final = SessionStore(clock)
         self._links: set[str] = set()
-        # Separate, so that an agent that opens many view links ends no session of a person.
-        self._visits = _Sessions(clock)
-        self._views = _Sessions(clock)
         self._lock = Lock()
 
     def new_link(self) -> str:
@@ -135,22 +150,17 @@ class ReviewSessions:
             if found is None:
                 return None
             self._links.discard(found)
-        return self._visits.add(ReviewSession())
+        return self.deciding.add(ReviewSession())
 
     def start_view(self, plan_id: str, token: str) -> str | None:
         """Start a session that shows the plan of that full ID by its view link; the value of its cookie."""
         if not self.is_view_link(plan_id, token):
             return None
-        return self._views.add(ReviewSession(only_plan=plan_id))
+        return self.viewing.add(ReviewSession(only_plan=plan_id))
 
     def is_view_link(self, plan_id: str, token: str) -> bool:
         """Whether a view link with that token shows the plan of that full ID."""
         return _equal(token, view_token(self.view_key, plan_id))
-
-    def of(self, cookies: Mapping[str, str]) -> ReviewSession | None:
-        """The session of a browser that sends those cookies; one that may decide comes first."""
-        visit = self._visits.get(cookies.get(self.cookie, ""))
-        return visit or self._views.get(cookies.get(self.view_cookie, ""))
 
     def _found(self, token: str) -> str | None:
         return next((each for each in self._links if _equal(token, each)), None)

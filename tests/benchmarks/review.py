@@ -39,9 +39,9 @@ def measures() -> Iterator[Measure]:
         large = planned(engine, root, FILES)
         small = planned(engine, root, 1)
         with page_server(root) as server:
-            n_bytes = len(server.get(f"/review/plan/{large}"))
+            n_bytes = len(server.get(f"{server.base}plan/{large}"))
             # People come from the list.
-            server.get("/review/")
+            server.get(server.base)
             costs = against("small", {"large": showing(server, large), "small": showing(server, small)})
     yield Measure(what="first page, against a plan of one file", ratio=costs["large"], bar=MOST_TIMES)
     yield Measure(what="first page, bytes against 500 kB", ratio=n_bytes / MOST_BYTES, bar=1)
@@ -51,10 +51,11 @@ class PageServer:
     """A running `mdplan review`, and a visit of it."""
 
     def __init__(self, link: str) -> None:
-        address, _, self._path = link.removeprefix("http://").partition("/")
+        address, _, path = link.removeprefix("http://").partition("/")
         self._connection = http.client.HTTPConnection(address)
         self._headers: dict[str, str] = {}
-        self.get("/" + self._path)
+        self.base = f"/{path.partition('open?')[0]}"
+        self.get("/" + path)
 
     def get(self, path: str) -> bytes:
         """The body of the answer."""
@@ -70,7 +71,7 @@ class PageServer:
 
 def showing(server: PageServer, plan_id: str) -> Timed:
     """Time of the first page of a plan."""
-    return wall(lambda: server.get(f"/review/plan/{plan_id}"))
+    return wall(lambda: server.get(f"{server.base}plan/{plan_id}"))
 
 
 @contextmanager

@@ -26,12 +26,8 @@ class ReviewServer:
     process: "subprocess.Popen[str]"
     link: str
 
-    @property
-    def base(self) -> str:
-        return self.link.partition("/review/")[0]
-
     def url(self, path: str = "") -> str:
-        return f"{self.base}/review/{path}"
+        return self.link.partition("open?")[0] + path
 
 
 @contextmanager

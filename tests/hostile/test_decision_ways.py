@@ -352,7 +352,7 @@ def test_second_window_does_not_decide_over_the_first(strict: Engine, reviewing:
 def test_page_of_a_second_window_does_not_decide_over_the_first(strict: Engine) -> None:
     plan_id = planned(strict)
     page = ReviewCalls(strict).visit()
-    path = f"/review/plan/{plan_id}"
+    path = page.plan_path(plan_id)
     form = next(each for each in page.get(path).page.forms if each.action.endswith("/decide"))
     page.post(form.action, {**form.fields, "verb": "approve"})
 
@@ -366,7 +366,7 @@ def test_form_that_is_sent_twice_decides_once(strict: Engine, free: Engine, root
     plan_id = planned(strict)
     page = ReviewCalls(strict).visit()
     form = next(
-        each for each in page.get(f"/review/plan/{plan_id}").page.forms if each.action.endswith("/decide")
+        each for each in page.get(page.plan_path(plan_id)).page.forms if each.action.endswith("/decide")
     )
     page.post(form.action, {**form.fields, "verb": "apply"})
     free.undo()
@@ -476,13 +476,16 @@ def test_client_that_receives_the_elicited_link_cannot_approve(root: Path, stric
     opened = page.get(url.removeprefix(f"http://{HOST}"))
     assert opened.status == 200
     page.cookie = opened.headers["set-cookie"].partition(";")[0]
-    shown = page.get(f"/review/plan/{plan_id}")
+    base = url.removeprefix(f"http://{HOST}").partition("view?")[0]
+    shown = page.get(f"{base}plan/{plan_id}")
     assert shown.status == 200
     assert "mdplan review" in shown.page.text
     assert [form.action for form in shown.page.forms if form.action] == []
     for action, verb in (("decide", "approve"), ("decide", "apply"), ("apply", ""), ("replan", "")):
         fields = {"form_token": _any_token(shown.text), "verb": verb, "verdicts": "", "version": "undecided"}
-        assert page.post(f"/review/plan/{plan_id}/{action}", fields).status == 403
+        assert page.post(f"{base}plan/{plan_id}/{action}", fields).status == 403
+        assert page.post(f"{base}plan/{plan_id}/{action}", fields, origin=None).status == 403
+        assert page.post(f"{page.plan_path(plan_id)}/{action}", fields).status == 401
     assert (root / "a.md").read_text() == TEXT
     assert DecisionStore(str(root)).of(plan_id) is None
 
@@ -502,9 +505,11 @@ def test_view_link_shows_one_plan_alone(strict: Engine) -> None:
     opened = page.get(address)
     page.cookie = opened.headers["set-cookie"].partition(";")[0]
 
-    assert page.get(f"/review/plan/{plan_id}").status == 200
-    for path in ("/review/", "/review/news", f"/review/plan/{other}", f"/review/plan/{other}/patch"):
-        assert page.get(path).status == 403
+    base = address.partition("view?")[0]
+    assert page.get(f"{base}plan/{plan_id}").status == 200
+    for path in ("", "news", f"plan/{other}", f"plan/{other}/patch"):
+        assert page.get(base + path).status == 403
+        assert page.get(page.base + path).status == 401
     page.cookie = ""
     assert page.get(address.replace(plan_id, other)).status == 401
     assert page.get(address.replace("/view", "/open")).status == 401
@@ -516,9 +521,9 @@ def test_bearer_token_decides_nothing(strict: Engine, root: Path, path: str) -> 
     page = ReviewCalls(strict)
     bearer = {"authorization": f"Bearer {TOKEN}"}
 
-    assert page.post(f"/review/plan/{plan_id}/{path}", {"verb": "approve"}, **bearer).status == 401
-    assert page.get(f"/review/plan/{plan_id}", **bearer).status == 401
-    assert page.get(f"/review/open?token={TOKEN}", **bearer).status == 401
+    assert page.post(f"{page.plan_path(plan_id)}/{path}", {"verb": "approve"}, **bearer).status == 401
+    assert page.get(page.plan_path(plan_id), **bearer).status == 401
+    assert page.get(f"{page.base}open?token={TOKEN}", **bearer).status == 401
     assert DecisionStore(str(root)).of(plan_id) is None
 
 
@@ -527,7 +532,8 @@ def test_state_directory_contains_no_link_that_may_decide(strict: Engine, state_
     stored = b"".join(path.read_bytes() for path in state_dir.rglob("*") if path.is_file())
 
     assert [link for link in page.links if link.partition("token=")[2].encode() in stored] == []
-    assert b"/review/open" not in stored
+    assert b"/open" not in stored
+    assert page.base.encode() not in stored
 
 
 # Undo by actor.

@@ -96,7 +96,8 @@ def _approve_over_http(url: str) -> list[int]:
     """The statuses of answers to: the page, an approval posted to it, and the list of plans."""
     parts = urllib.parse.urlsplit(url)
     plan_id = urllib.parse.parse_qs(parts.query)["plan"][0]
-    base = f"{parts.scheme}://{parts.netloc}/review/"
+    origin = f"{parts.scheme}://{parts.netloc}"
+    base = url.partition("view?")[0]
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
     statuses = []
     page = ""
@@ -112,7 +113,7 @@ def _approve_over_http(url: str) -> list[int]:
             None if form is None else {**form, "form_token": _between(page, 'name="form_token" value="', '"')}
         )
         data = None if fields is None else urllib.parse.urlencode(fields).encode()
-        request = urllib.request.Request(address, data, {"Origin": base.removesuffix("/review/")})
+        request = urllib.request.Request(address, data, {"Origin": origin})
         try:
             with opener.open(request, timeout=20) as answer:
                 statuses.append(answer.status)

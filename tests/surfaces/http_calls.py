@@ -165,7 +165,7 @@ def http_server_on_a_terminal(*options: str) -> Iterator[tuple[HttpServer, str]]
     os.close(inner)
     shown = b""
     try:
-        while (link := re.search(rb"(http://\S+:(\d+)/review/open\S+)\r?\n", shown)) is None:
+        while (link := re.search(rb"(http://\S+:(\d+)/review/\S+/open\S+)\r?\n", shown)) is None:
             shown += os.read(terminal, 4096)
         yield HttpServer(process, int(link[2]), TOKEN, []), link[1].decode()
     finally:

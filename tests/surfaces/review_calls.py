@@ -35,6 +35,7 @@ class ReviewCalls:
 
     def __init__(self, engine: Engine) -> None:
         self.links: list[str] = []
+        self.root = engine.workspace.roots[0].path
         part = review_part(ReviewService(engine), lambda: "ann", self.links.append)
         rules = GuardRules(
             hosts=frozenset({HOST}),
@@ -51,6 +52,15 @@ class ReviewCalls:
     def link(self) -> str:
         """Path of the link that was told."""
         return self.links[-1].removeprefix(f"http://{HOST}")
+
+    @property
+    def base(self) -> str:
+        """Path of the pages of a session that may decide."""
+        return self.link.partition("open?")[0]
+
+    def plan_path(self, plan_id: str) -> str:
+        """Path of the page of a plan, in a session that may decide."""
+        return f"{self.base}plan/{plan_id}"
 
     def visit(self) -> "ReviewCalls":
         """Open the link, and keep the cookie as a browser does."""

@@ -48,21 +48,21 @@ TAGS = frozenset(
     )
 )
 ROUTES = (
-    ("GET", "/review"),
-    ("GET", "/review/"),
-    ("GET", "/review/news"),
-    ("GET", "/review/static/review.css"),
-    ("GET", "/review/static/review.js"),
-    ("GET", "/review/static/icon.svg"),
-    ("GET", "/review/plan/{id}"),
-    ("GET", "/review/plan/{id}/state"),
-    ("GET", "/review/plan/{id}/patch"),
-    ("GET", "/review/plan/{id}/file/0"),
-    ("GET", "/review/plan/{id}/edit/0/section/0"),
-    ("POST", "/review/plan/{id}/edit/0"),
-    ("POST", "/review/plan/{id}/decide"),
-    ("POST", "/review/plan/{id}/apply"),
-    ("POST", "/review/plan/{id}/replan"),
+    ("GET", ""),
+    ("GET", "/"),
+    ("GET", "/news"),
+    ("GET", "/static/review.css"),
+    ("GET", "/static/review.js"),
+    ("GET", "/static/icon.svg"),
+    ("GET", "/plan/{id}"),
+    ("GET", "/plan/{id}/state"),
+    ("GET", "/plan/{id}/patch"),
+    ("GET", "/plan/{id}/file/0"),
+    ("GET", "/plan/{id}/edit/0/section/0"),
+    ("POST", "/plan/{id}/edit/0"),
+    ("POST", "/plan/{id}/decide"),
+    ("POST", "/plan/{id}/apply"),
+    ("POST", "/plan/{id}/replan"),
 )
 
 
@@ -93,7 +93,7 @@ def plan_id(engine: Engine) -> str:
 def test_route_answers_a_visit_from_its_own_host_and_pages_alone(
     calls: ReviewCalls, root: Path, plan_id: str, method: str, route: str
 ) -> None:
-    path = route.format(id=plan_id)
+    path = calls.base.rstrip("/") + route.format(id=plan_id)
     form = {"origin": f"http://{HOST}"} if method == "POST" else {}
     assert calls.ask(method, path, b"", form).status == 401
     assert calls.ask(method, path, b"", {"cookie": "mdplan_review_0=guessed", **form}).status == 401
@@ -110,15 +110,13 @@ def test_route_answers_a_visit_from_its_own_host_and_pages_alone(
     ):
         assert calls.ask(method, path, b"", headers).status == status
     answer = calls.ask(method, path, b"form_token=guessed", form)
-    assert answer.status == (403 if method == "POST" else 303 if route == "/review" else 200)
+    assert answer.status == (403 if method == "POST" else 200 if route else 303)
     assert DecisionStore(str(root)).all() == ()
 
 
-@pytest.mark.parametrize(
-    "path", ["/review/", "/review/plan/{id}", "/review/static/review.js", "/review/plan/0"]
-)
+@pytest.mark.parametrize("path", ["", "plan/{id}", "static/review.js", "plan/0"])
 def test_policy_lets_nothing_in(calls: ReviewCalls, plan_id: str, path: str) -> None:
-    headers = calls.visit().get(path.format(id=plan_id)).headers
+    headers = calls.visit().get(calls.base + path.format(id=plan_id)).headers
 
     policy = dict(rule.strip().split(" ", 1) for rule in headers["content-security-policy"].split(";"))
     assert policy["default-src"] == "'none'"
@@ -137,15 +135,16 @@ def test_link_works_once_and_becomes_a_cookie_that_scripts_and_other_sites_do_no
     opened = calls.get(calls.link)
 
     attributes = {part.strip().lower() for part in opened.headers["set-cookie"].split(";")[1:]}
-    assert attributes == {"httponly", "samesite=strict", "path=/review"}
+    assert attributes == {"httponly", "samesite=strict", f"path={calls.base.rstrip('/')}".lower()}
     assert calls.get(calls.link).status == 401
-    assert calls.get("/review/open?token=guessed").status == 401
+    assert calls.get(f"{calls.base}open?token=guessed").status == 401
 
 
 def test_visit_opens_only_the_page(calls: ReviewCalls) -> None:
     calls.visit()
     assert calls.get("/mcp").status == 401
-    assert calls.get("/reviewed").status == 401
+    assert calls.get(calls.base.rstrip("/") + "ed").status == 401
+    assert calls.get("/review/").status == 401
 
 
 def test_agents_find_where_to_send_people(calls: ReviewCalls, root: Path, plan_id: str) -> None:
@@ -154,13 +153,13 @@ def test_agents_find_where_to_send_people(calls: ReviewCalls, root: Path, plan_i
     first, second = calls.get(address), calls.get(address)
 
     assert first.status == second.status == 200
-    assert f"/review/plan/{plan_id}" in first.text
+    assert address.partition("view?")[0] + f"plan/{plan_id}" in first.text
 
 
 def test_part_is_approved_with_comments_and_applied(
     calls: ReviewCalls, engine: Engine, root: Path, plan_id: str
 ) -> None:
-    page = f"/review/plan/{plan_id}"
+    page = calls.plan_path(plan_id)
     calls.visit()
     back = calls.submit(page, "/edit/1?view=unified&blanks=0", mark="reject", comment="no\r\nnever")
     assert back.headers["location"] == f"{page}?view=unified&blanks=0&page=1#edit-1"
@@ -178,7 +177,7 @@ def test_part_is_approved_with_comments_and_applied(
 
 
 def test_plan_that_nobody_approved_is_not_applied(calls: ReviewCalls, root: Path, plan_id: str) -> None:
-    page = f"/review/plan/{plan_id}"
+    page = calls.plan_path(plan_id)
     token = calls.visit().get(page).page.forms[0].fields["form_token"]
 
     calls.post(f"{page}/apply", {"form_token": token})
@@ -188,7 +187,7 @@ def test_plan_that_nobody_approved_is_not_applied(calls: ReviewCalls, root: Path
 
 
 def test_decision_that_is_none_is_refused(calls: ReviewCalls, plan_id: str) -> None:
-    page = f"/review/plan/{plan_id}"
+    page = calls.plan_path(plan_id)
     calls.visit()
     assert calls.submit(page, "/decide", verb="perhaps").status == 400
     assert calls.submit(page, "/decide", verb="approve", comment="x" * 2001).status == 303
@@ -198,26 +197,26 @@ def test_decision_that_is_none_is_refused(calls: ReviewCalls, plan_id: str) -> N
 @pytest.mark.parametrize(
     "path",
     [
-        "/review/plan/{id}/file/9",
-        "/review/static/nothing",
-        "/review/plan/{id}/edit/9/section/0",
-        "/review/plan/%00",
+        "plan/{id}/file/9",
+        "static/nothing",
+        "plan/{id}/edit/9/section/0",
+        "plan/%00",
     ],
 )
 def test_what_is_not_there_is_told(calls: ReviewCalls, plan_id: str, path: str) -> None:
-    assert calls.visit().get(path.format(id=plan_id)).status in {404, 409}
+    assert calls.visit().get(calls.base + path.format(id=plan_id)).status in {404, 409}
 
 
 def test_news_change_with_plans_and_decisions_alone(calls: ReviewCalls, engine: Engine, plan_id: str) -> None:
     calls.visit()
 
     def news() -> str:
-        return json.loads(calls.get("/review/news").text)["news"]
+        return json.loads(calls.get(f"{calls.base}news").text)["news"]
 
     seen = [news(), news()]
     engine.plan({"file": "guide.md", "edits": EDITS[:1]})
     seen.append(news())
-    calls.submit(f"/review/plan/{plan_id}", "/decide", verb="reject")
+    calls.submit(calls.plan_path(plan_id), "/decide", verb="reject")
     seen.append(news())
 
     assert seen[0] == seen[1]
@@ -233,7 +232,7 @@ def test_every_file_is_on_one_page_and_every_line_of_a_large_one(
     large = [f"line {number}" for number in range(2000)]
     files = [{"file": name, "edits": [EDITS[0] | {"pattern": "old"}]} for name in names]
     files.append({"file": "large.md", "edits": [{"op": "create_file", "markdown": "\n".join(large)}]})
-    url = f"/review/plan/{engine.plan({'files': files}).plan_id}"
+    url = calls.plan_path(engine.plan({"files": files}).plan_id)
     calls.visit()
 
     pages, number = [], 1
@@ -255,7 +254,7 @@ def test_line_without_end_is_cut_and_told(calls: ReviewCalls, engine: Engine, ro
     edit = {"op": "create_file", "markdown": "x" * 3_000_000}
     plan_id = engine.plan({"file": "new.md", "edits": [edit]}).plan_id
 
-    answer = calls.visit().get(f"/review/plan/{plan_id}")
+    answer = calls.visit().get(calls.plan_path(plan_id))
 
     assert "and 2,980,000 more characters, which are in the patch" in answer.page.text
     assert len(answer.text) < 50_000
@@ -276,7 +275,7 @@ def test_hostile_text_is_shown_and_does_nothing(
     ]
     planned = engine.plan({"file": path, "edits": edits})
     assert planned.ok, planned.diagnostics
-    page = f"/review/plan/{planned.plan_id}"
+    page = calls.plan_path(planned.plan_id)
     calls.visit()
     calls.submit(page, "/edit/0?view=unified&blanks=0", mark="reject", comment=text)
     calls.submit(page, "/decide", verb="approve", comment=text)
@@ -284,7 +283,7 @@ def test_hostile_text_is_shown_and_does_nothing(
     assert re.sub(r"\s+", " ", escaped(f"new {text}")) in calls.get(page).page.text
     for each in ("", "?view=split&blanks=1", "/file/0", "/edit/0/section/0", "/edit/1/section/0"):
         check_inert(calls.get(page + each).text)
-    check_inert(calls.get("/review/").text)
+    check_inert(calls.get(calls.base).text)
     (root / path).write_bytes(f"# {text}\n\nother {text}\n".encode())
     check_inert(calls.get(page).text)
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -66,7 +67,8 @@ def test_link_goes_to_standard_output_and_a_signal_ends_it(root: Path, opened: P
         assert link.startswith("http://127.0.0.1:")
         shown = address_of(str(root), "ID")
         assert shown is not None
-        assert shown.startswith(link.partition("/review/")[0] + "/review/view?plan=ID&token=")
+        host = re.escape(link.partition("/review/")[0])
+        assert re.fullmatch(host + r"/review/[\w-]{22}/view\?plan=ID&token=\w+", shown)
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=SECONDS)
 

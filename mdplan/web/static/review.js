@@ -233,7 +233,7 @@ document.querySelector("[data-focus]")?.focus();
 let known = body.dataset.news;
 
 async function look() {
-  const answer = await fetch("/review/news");
+  const answer = await fetch(`${body.dataset.base}news`);
   if (!answer.ok) throw new Error(String(answer.status));
   const { news } = await answer.json();
   if (news === known) return;
@@ -254,7 +254,7 @@ async function lookAtList() {
 }
 
 async function lookAtPlan() {
-  const answer = await fetch(`/review/plan/${plan}/state`);
+  const answer = await fetch(`${body.dataset.base}plan/${plan}/state`);
   if (!answer.ok) return;
   const { state } = await answer.json();
   if (state === body.dataset.state) return;
