@@ -1,4 +1,4 @@
-"""SessionStore of the review page, and the links that open them.
+"""Sessions of the review page, and the links that open them.
 
 There are two kinds of links. A one-time link is printed in the terminal of the person who started the server,
 and opens a session that may decide. A view link shows one plan and cannot decide: servers of agents send it
@@ -77,7 +77,7 @@ class ReviewSession:
 
 
 class SessionStore:
-    """SessionStore of one kind by the value of their cookie, the last used at the end; the longest idle ones end.
+    """Sessions of one kind by the value of their cookie, the last used at the end; the longest idle ones end.
 
     `base` is the path of their pages, with a slash at its end, and `cookie` the name of their cookie. Both
     are random: no server on the same host can ask for the cookie, or overwrites it.
