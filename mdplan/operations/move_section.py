@@ -126,7 +126,7 @@ class MoveSection(LevelFitting):
         claim = Claim(span=text, owner=section.index, takes=outline.members(section), verb="moves")
         return Resolution(claims=(claim,), deletions=(section.span,), section=section, exported=payload)
 
-    def resolve_there(self, outline: Outline, exported: Payload) -> Resolution | Problems:
+    def resolve_in_target(self, outline: Outline, exported: Payload) -> Resolution | Problems:
         """One insertion. Errors: those of the destination, HEADING_LEVEL_OVERFLOW."""
         to = self._find_destination(outline)
         if isinstance(to, Diagnostic):
@@ -147,7 +147,7 @@ class MoveSection(LevelFitting):
     def _position(self) -> SectionPosition:
         return self.position or "lastChild"
 
-    def needs_pin(self, resolution: Resolution) -> bool:
+    def needs_precondition(self, resolution: Resolution) -> bool:
         """The same of the destination."""
         to = resolution.destination
         is_counted = self.to_section_id is not None and to is not None and to.repeats > 1

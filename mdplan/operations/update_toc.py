@@ -52,7 +52,7 @@ class UpdateToc(Operation):
         claim = claim_of_region(outline, found.region)
         return Resolution(claims=(claim,), section=outline.section_at(claim.span.start), is_evidence=True)
 
-    def resolve_late(self, outline: Outline) -> Resolution | Problems:
+    def resolve_second_pass(self, outline: Outline) -> Resolution | Problems:
         """One replacement in the result; the claim on the region tells which one it is.
 
         Errors: REGION_NOT_FOUND; INVALID_ARGUMENT where the region stands inside of a line of text.

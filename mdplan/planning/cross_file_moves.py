@@ -30,7 +30,7 @@ def find_cross_file_moves(
     """What the edits `resolved`, by the path of their file, do in other files of `snapshot`.
 
     Errors: INVALID_ARGUMENT for a file that no section can move to, STALE_BASE, PRECONDITION_REQUIRED, those
-    of `Operation.resolve_there`.
+    of `Operation.resolve_in_target`.
     """
     files = {file.path: file for file in snapshot}
     known = _Known({})

@@ -16,7 +16,7 @@ _MOST_ROUNDS: Final = 3
 def with_second_pass(built: BuiltFile) -> BuiltFile | Problems:
     """`built` with what its late edits make of the result, until they find nothing to do.
 
-    Errors: those of `Operation.resolve_late`, CONFLICTING_EDITS, UNENCODABLE_TEXT.
+    Errors: those of `Operation.resolve_second_pass`, CONFLICTING_EDITS, UNENCODABLE_TEXT.
     """
     late = [item for item in built.resolved if item.operation.has_second_pass]
     for _ in range(_MOST_ROUNDS if late else 0):
