@@ -82,7 +82,8 @@ Both are named. What is meant one after the other is sent with `sequential: true
 edits of a plan were accepted that need others.""",
     Code.OUTLINE_CHANGED: """\
 The result would have headings, front matter or regions that no edit wrote, or would lose some: an open fence, \
-comment or HTML block swallows what follows, or a line of dashes makes a heading of the line above it.""",
+comment or HTML block swallows what follows, or a line of dashes makes a heading of the line above it. Or rows would \
+fall out of their table, or lose cells.""",
     Code.DIFF_DOES_NOT_APPLY: """\
 A hunk of `apply_diff` does not stand in the file. Its context has to be exact; lines may have moved.""",
     Code.FORMATTER_FAILED: """\
@@ -170,6 +171,8 @@ A link that resolved before the edits leads nowhere after them, or a link in new
     Code.LARGE_DELETION: """\
 A file loses more than 100 lines, or more than half of its lines, that other text does not replace. That may be \
 meant, so it is only said.""",
+    Code.LISTS_MERGED: """\
+Lists that something kept apart are one list in the result: their numbers run on, and their items are spaced alike.""",
     Code.OVERLAPPING_EDIT: """\
 In a sequential batch an edit changed text that an earlier edit of the batch had written.""",
     Code.UNDECIDED_NODE: """\

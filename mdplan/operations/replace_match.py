@@ -9,6 +9,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.match import MatchOperation, MatchSelection
 from mdplan.operations.base.operation import Claim, Resolution
+from mdplan.operations.base.text_in_line import text_in_line
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import to_lf, with_line_ends
 
@@ -59,7 +60,8 @@ class ReplaceMatch(MatchOperation):
         """One replacement a selected match.
 
         Errors: those of the target, RANGE_OUT_OF_BOUNDS, INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE,
-        MATCH_COUNT_MISMATCH, INVALID_ARGUMENT for a group that the pattern does not have.
+        MATCH_COUNT_MISMATCH, INVALID_ARGUMENT for a group that the pattern does not have, and for a line
+        break in a cell of a table or inside of a heading.
         """
         selection = self.find(outline)
         group = self.compiled().unknown_group(self.replacement)
@@ -95,6 +97,10 @@ class ReplaceMatch(MatchOperation):
             if written > most:
                 return _too_much(most)
             if new_text != to_lf(outline.text_of(match.span)):
+                fitting = text_in_line(outline, match.span, new_text)
+                if isinstance(fitting, Diagnostic):
+                    return fitting
+                new_text = fitting
                 line_end = outline.view.line_end_around(match.span.start)
                 edits.append(TextEdit(match.span, with_line_ends(new_text, line_end)))
         return tuple(edits)

@@ -12,6 +12,7 @@ from mdplan.markdown.outline.regions import find_regions
 from mdplan.operations.base.expected_text import with_nearest_lines
 from mdplan.operations.base.operation import Operation, Resolution
 from mdplan.operations.base.region import claim_of_region, find_region, inside_of_a_line, lines_of_region
+from mdplan.operations.base.text_in_line import text_in_line
 from mdplan.text.source import Source
 
 
@@ -54,6 +55,11 @@ class ReplaceRegion(Operation):
             problems += self._mismatch(outline, old)
         if problems or isinstance(old, Diagnostic) or isinstance(payload, Diagnostic):
             return tuple(problems)
+        if old.lines is None and old.region.start.line == old.region.end.line and not old.is_alone:
+            text = text_in_line(outline, old.region.inside, payload.text.strip(" \t\n"))
+            if isinstance(text, Diagnostic):
+                return (text,)
+            payload = payload if text in payload.text else read_payload(text)
         edit = replace_region_text(outline, old, payload)
         if edit is None:
             return (inside_of_a_line(old.region, "markdown has several lines", "give one line"),)

@@ -12,6 +12,7 @@ from mdplan.markdown.outline.regions import find_regions
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import folded
 from mdplan.planning.build import BuiltFile
+from mdplan.planning.torn_tables import torn_tables
 from mdplan.requests.batch import Batch
 from mdplan.text.span import Span
 
@@ -42,6 +43,7 @@ def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
     problems = (
         *_headings_lost(built, old, places),
         *_headings_gained(built, old, new, places),
+        *torn_tables(built),
         *_swallowed(built),
         *_frame_changed(built),
         *_unverified(built),

@@ -60,6 +60,10 @@ def find_matches(
     found = pattern.find(view.text, view.span_in_view(scope), outline.limits.pattern_seconds)
     if isinstance(found, PatternProblem):
         return found
+    end = len(view.text)
+    if len(found) > 1 and found[-1].span.start == end and view.text.endswith("\n"):
+        # Behind the last line end is no line: `^` and `$` match there, and nobody means that place with them.
+        found = found[:-1]
     eligible: list[Eligible] = []
     excluded: Counter[str] = Counter()
     normalized = False

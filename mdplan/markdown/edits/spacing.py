@@ -17,6 +17,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import with_line_ends
 from mdplan.text.span import Span
 
+_CELL_END: Final = re.compile(r"(?<!\\)\|")
 _TABLE_ROWS: Final = re.compile(r"(?: {0,3}\|.*(?:\n|\Z))+")
 
 
@@ -110,14 +111,26 @@ def _continues(tree: BlockTree, text: str, end: int, payload: Payload) -> bool:
     """Whether `payload` goes on with the tight list, or the table, that ends at `end` of `text`."""
     roots = payload.tree.roots
     is_list = bool(roots) and roots[0].kind is BlockKind.LIST
-    is_rows = bool(roots) and not is_list and _TABLE_ROWS.fullmatch(payload.text) is not None
+    is_rows = bool(roots) and not is_list and "|" in payload.text
     # Most payloads are neither, and to look what stands there costs more.
     last = tree.root_ending_at(end) if is_list or is_rows else None
     if last is None:
         return False
     if last.kind is BlockKind.TABLE:
-        return is_rows and all(block.kind is not BlockKind.TABLE for block in roots)
+        is_table = any(block.kind is BlockKind.TABLE for block in roots)
+        return is_rows and not is_table and _are_rows(payload, last, text)
     return _are_one_list(last, roots[0]) and not _is_loose(tree, last, text)
+
+
+def _are_rows(payload: Payload, table: Block, text: str) -> bool:
+    """Whether the lines of `payload` are rows: with outer pipes, or without as those of `table` are."""
+    if _TABLE_ROWS.fullmatch(payload.text):
+        return True
+    header = text[table.span.start : table.span.end].split("\n", 1)[0].strip(" \t\r")
+    has_pipes = header.startswith("|") or header.endswith("|")
+    ends = [len(_CELL_END.findall(line)) for line in payload.text.split("\n")]
+    is_text = len(payload.tree.roots) == 1 and payload.tree.roots[0].kind is BlockKind.PARAGRAPH
+    return is_text and not has_pipes and all(count == len(table.cells) - 1 for count in ends)
 
 
 def _leads_into(tree: BlockTree, text: str, start: int, payload: Payload) -> bool:

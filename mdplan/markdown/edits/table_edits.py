@@ -38,9 +38,12 @@ def cell_source(value: str) -> str:
 
     A pipe that is escaped already stays so; one behind an even run of backslashes gets one more.
     """
-    return _PIPE.sub(
-        lambda match: match[0] if len(match[1]) % 2 else f"{match[1]}\\|", value.strip(trim_characters())
-    )
+    return with_escaped_pipes(value.strip(trim_characters()))
+
+
+def with_escaped_pipes(value: str) -> str:
+    """`value` with a backslash before each pipe that has none."""
+    return _PIPE.sub(lambda match: match[0] if len(match[1]) % 2 else f"{match[1]}\\|", value)
 
 
 def changed_cells(table: TableSource, row: TableRow, values: Mapping[int, str]) -> tuple[TextEdit, ...]:

@@ -1,0 +1,119 @@
+"""Changes that people committed to real documents, as batches: which of them are refused, and why.
+
+Run it for the numbers: `python -m tests.corpus.replayed_commits [FOLDER]`. A change of a Markdown file is
+made of `replace_lines`, `insert_lines` and `delete_lines`, one for each run of changed lines, and once more
+of `replace_section` for each section of which the body alone differs.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.planning.build import BuiltFile
+from mdplan.text.source import Source
+from tests.edit_trials import Document
+
+BUNDLES = Path(__file__).parents[3] / "shared" / "replay"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One Markdown file before and after one commit."""
+
+    name: str
+    old: bytes
+    new: bytes
+
+
+@dataclass
+class Outcome:
+    """What came of some changes. `refused` has each refused change with its problems."""
+
+    changes: int = 0
+    codes: Counter[Code] = field(default_factory=Counter)
+    refused: list[tuple[Change, Sequence[Diagnostic]]] = field(default_factory=list)
+    wrong: list[Change] = field(default_factory=list)
+
+
+def changes_of(bundle: Path, most: int, folder: Path) -> Iterator[Change]:
+    """The changes of Markdown files in the newest `most` commits that are no merges."""
+    repository = folder / bundle.stem
+    if not repository.exists():
+        _git(folder, "clone", "--quiet", "--bare", str(bundle), str(repository))
+    log = _git(repository, "log", "--no-merges", f"--max-count={most}", "--format=%H", "HEAD").decode()
+    for commit in log.split():
+        raw = _git(repository, "diff-tree", "-r", "--diff-filter=M", "--no-commit-id", "-z", commit)
+        parts = raw.decode("utf-8", "surrogateescape").split("\0")
+        for head, path in zip(parts[::2], parts[1::2], strict=False):
+            if path.endswith(".md"):
+                _, _, old, new, _ = head.split()
+                blobs = [_git(repository, "cat-file", "blob", blob) for blob in (old, new)]
+                yield Change(f"{bundle.stem} {commit[:10]} {path}", blobs[0], blobs[1])
+
+
+def _git(folder: Path, *arguments: str) -> bytes:
+    return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True).stdout
+
+
+def line_edits(old: str, new: str) -> list[dict[str, object]]:
+    """One edit for each run of lines that differs."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    edits: list[dict[str, object]] = []
+    for tag, first, stop, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        text = "".join(after[start:end])
+        lines = {"start": first + 1, "end": stop}
+        if tag == "replace":
+            edits.append({"op": "replace_lines", "lines": lines, "text": text})
+        elif tag == "delete":
+            edits.append({"op": "delete_lines", "lines": lines})
+        elif tag == "insert" and first:
+            edits.append({"op": "insert_lines", "line": first, "position": "after", "text": text})
+        elif tag == "insert":
+            edits.append({"op": "insert_lines", "line": 1, "position": "before", "text": text})
+    return edits
+
+
+def replay(changes: Iterator[Change]) -> Outcome:
+    """Plan each change as edits of lines, without any of the `allow…` options."""
+    outcome = Outcome()
+    for change in changes:
+        old, new = Source.decode(change.old), Source.decode(change.new)
+        if not isinstance(old, Source) or not isinstance(new, Source) or "\r" in old.text + new.text:
+            continue
+        edits = line_edits(old.text, new.text)
+        if not edits:
+            continue
+        outcome.changes += 1
+        built = Document(change.name, change.old).plan(*edits)
+        if not isinstance(built, BuiltFile):
+            outcome.codes.update({problem.code for problem in built})
+            outcome.refused.append((change, built))
+        elif built.result.source.text.rstrip("\n") != new.text.rstrip("\n"):
+            outcome.wrong.append(change)
+    return outcome
+
+
+def main(folder: Path, most: int) -> None:
+    """Print the numbers and each refused change."""
+    with tempfile.TemporaryDirectory() as temporary:
+        for bundle in sorted(folder.glob("*.bundle")):
+            outcome = replay(changes_of(bundle, most, Path(temporary)))
+            share = 100 * len(outcome.refused) / max(outcome.changes, 1)
+            sys.stdout.write(
+                f"{bundle.stem}: {outcome.changes} changes, {len(outcome.refused)} refused ({share:.2f} %)\n"
+            )
+            sys.stdout.write(f"  by code: {dict(outcome.codes)}; other result: {len(outcome.wrong)}" + "\n")
+            for change, problems in outcome.refused:
+                sys.stdout.write(f"  {change.name}" + "\n")
+                for problem in problems:
+                    sys.stdout.write(f"    {problem.code} {problem.place}: {problem.message}" + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else BUNDLES, int(sys.argv[2]) if len(sys.argv) > 2 else 700)
