@@ -28,6 +28,8 @@ _TAGS = {
 }
 _FOOTNOTE = "[^"
 _DEFINITION = "]:"
+# Of such a tab the mark takes one column, and others are spaces of code: to markdown-it-py it stays a tab.
+_TAB_IN_QUOTE = re.compile(r"> *\t")
 _TEXT_BELOW_NESTED_DEFINITION = re.compile(
     r"^(?:[ \t]+|.*[>+*.)-][ \t]*)\[[^\n]*\]:[^\n]*\n[ \t>]*\S", re.MULTILINE
 )
@@ -79,8 +81,7 @@ def differs(text: str) -> bool:
     text += "" if text.endswith("\n") else "\n"
     lines = LineIndex(text)
     tree = parse_blocks(text, lines)
-    rows = tree.heading_rows
-    if tuple(map(rows.block, range(len(rows)))) != tree.headings:
+    if tree.headings != tree.of_kinds(BlockKind.HEADING):
         return True
     reference = parse_blocks(text, lines, reference=True).blocks
     if _TEXT_BELOW_NESTED_DEFINITION.search(text):
@@ -93,7 +94,10 @@ def differs(text: str) -> bool:
         # Tags do not show where paragraphs and tables end: to markdown-it-py a definition ends at once, a
         # quote mark continues its quote at any indentation, and a no-break space is no row of a table.
         return tags_of(tree.blocks) != tags_of(reference)
-    return [*map(shape, tree.blocks)] != [*map(shape, reference)]
+    shapes, others = [*map(shape, tree.blocks)], [*map(shape, reference)]
+    if _TAB_IN_QUOTE.search(text):
+        shapes, others = ([each[:-1] for each in sides] for sides in (shapes, others))
+    return shapes != others
 
 
 def difference(text: str) -> str | None:

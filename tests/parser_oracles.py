@@ -17,9 +17,9 @@ from cmarkgfm import cmark
 from markdown_it.token import Token
 
 from mdplan.markdown.blocks.block import Block, BlockKind
-from mdplan.markdown.blocks.block_pass import parse_reference_blocks
 from mdplan.markdown.blocks.blocks import parse_blocks
 from mdplan.markdown.blocks.parser import html_parser
+from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
 from mdplan.markdown.front_matter.block import find_front_matter
 from mdplan.markdown.inline.inline_nodes import InlineKind, InlineMap, InlineNode
 from mdplan.text.lines import LineIndex
@@ -119,7 +119,7 @@ def compare(text: str) -> Compared:
     # Footnotes are at the end of the page.
     page.blocks.sort(key=lambda block: block[1])
     ours = _block_facts(tree.blocks)
-    theirs = _block_facts(parse_reference_blocks(text, lines).blocks)
+    theirs = _block_facts(parse_reference_blocks(text).blocks)
     found, whole = InlineMap(text, lines, tree=tree), Span(0, len(text))
     return Compared(
         Comparison(ours, page.blocks, theirs),

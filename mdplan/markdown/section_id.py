@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NewType
 
@@ -22,22 +21,20 @@ def folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def section_id(path: Sequence[str], ordinal: int = 1) -> SectionId:
-    """ID of the section whose rendered headings are `path`, outermost first.
+def id_of_name(name: str, ordinal: int) -> SectionId:
+    """ID of the section that `name` stands for: the folded titles of its path, joined by U+001F.
 
     `ordinal` (1-based) tells apart sections whose folded paths are equal; the first of them keeps the ID
-    that it has alone, so that a repetition further down changes no ID above. The empty path is the preamble,
-    which is another section than an empty heading.
+    that it has alone, so that a repetition further down changes no ID above.
     """
-    return id_of_name("\x1f".join(folded(element) for element in path) if path else "\x1e", ordinal)
-
-
-def id_of_name(name: str, ordinal: int) -> SectionId:
-    """The same of the folded elements of a path, joined by U+001F, which is in none of them."""
     if ordinal > 1:
         name += f"\x1e{ordinal}"
     digest = sha256_hex(name.encode("utf-8", "surrogateescape"))
     return SectionId(ID_PREFIX + digest[:_DIGITS])
+
+
+# Of the text before the first heading, which is another section than an empty heading.
+PREAMBLE_ID: Final = id_of_name("\x1e", 1)
 
 
 def section_id_digits(reference: str) -> str | None:

@@ -236,7 +236,7 @@ def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
 def _unverified(built: BuiltFile) -> Iterator[Diagnostic]:
     """Blocks around new text that two parsers read differently."""
     result = built.result
-    block = first_unverified(result.tree, result.source.text, result.source.lines, built.edits.result_spans)
+    block = first_unverified(result.tree, built.edits.result_spans)
     if block is not None:
         yield Diagnostic(
             code=Code.OUTLINE_CHANGED,
@@ -303,12 +303,13 @@ def _may_change_comments(built: BuiltFile) -> bool:
 
 def _repeated_paths(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
     """Heading paths that repeat more often than in the base; renaming a parent makes no new repetition."""
-    known = built.base.heading_tree.repeated_paths
-    repeated_now = built.result.heading_tree.repeated_paths
-    if all(count <= known.get(path, 1) for path, count in repeated_now.items()):
-        return
+    before, after = (
+        Counter(_folded_path(section) for section in outline.repeated if not section.nested)
+        for outline in (built.base, built.result)
+    )
     # What is alone in the base counts as one in any case.
-    before = Counter(_folded_path(section) for section in built.base.repeated if not section.nested)
+    if all(count <= max(before[path], 1) for path, count in after.items()):
+        return
     repeating = [(section, _folded_path(section)) for section in built.result.repeated if not section.nested]
     now = {section.heading_start for section, _ in repeating}
     starts = [start for start in built.base.heading_starts if places.in_result(start) in now]
@@ -318,7 +319,6 @@ def _repeated_paths(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
         if section is not None and not section.nested
     }
     came_from: defaultdict[_FoldedPath, Counter[_FoldedPath]] = defaultdict(Counter)
-    after = Counter(path for _, path in repeating)
     for section, path in repeating:
         if section.heading_start in origins:
             came_from[path][origins[section.heading_start]] += 1

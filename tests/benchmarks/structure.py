@@ -122,7 +122,7 @@ def structure_of(text: str) -> Callable[[], object]:
 
 
 def structure(text: str) -> object:
-    return parse_blocks(text, LineIndex(text)).heading_rows
+    return parse_blocks(text, LineIndex(text)).headings
 
 
 def outline(data: bytes) -> list[Section]:

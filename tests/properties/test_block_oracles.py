@@ -95,5 +95,4 @@ def test_heading_depth_counts_containers_behind_tabs() -> None:
     text = " *   10. ###### Six\n\t\t- |a|\n  1. >\tb\n\t\t1. ### Three\n"
     tree = parse_blocks(text, LineIndex(text))
 
-    rows = tree.heading_rows
-    assert tuple(map(rows.block, range(len(rows)))) == tree.headings
+    assert tree.headings == tree.of_kinds(BlockKind.HEADING)

@@ -15,9 +15,8 @@ TEXT = "# A\n\none\n\n- two\n~~~\nthree\n~~~\n\nfour\n\n# B\n\nfive\n"
 
 
 def unverified(text: str, *words: str) -> Block | None:
-    lines = LineIndex(text)
     places = sorted(text.index(word) for word in words)
-    return first_unverified(parse_blocks(text, lines), text, lines, [Span(at, at + 1) for at in places])
+    return first_unverified(parse_blocks(text, LineIndex(text)), [Span(at, at + 1) for at in places])
 
 
 def read_fences_as_rules(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +63,7 @@ def test_blocks_of_markdown_it_need_no_second_opinion(monkeypatch: pytest.Monkey
     tree = parse_blocks(TEXT, LineIndex(TEXT), reference=True)
     read_fences_as_rules(monkeypatch)
 
-    assert first_unverified(tree, TEXT, LineIndex(TEXT), [Span(0, len(TEXT))]) is None
+    assert first_unverified(tree, [Span(0, len(TEXT))]) is None
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from itertools import count
 
 import pytest
 
-from mdplan.markdown.blocks.block_pass import parse_reference_blocks
 from mdplan.markdown.blocks.parse_time import ParseTimeout, check_deadline, parse_time, with_deadline
+from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
 from mdplan.markdown.inline.inline_nodes import InlineMap
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.lines import LineIndex
@@ -29,14 +29,10 @@ HARD = {
     "headings": lambda: Outline(Source.from_text("# a\n" * 500)),
     "items": lambda: Outline(Source.from_text("- a\n- # b\n1. c\n" * 500)).blocks,
     "quotes": lambda: Outline(Source.from_text("> a\nb\n- c\n" * 500)),
-    "a label without end": lambda: parse_reference_blocks(
-        "[\n" + "a\n" * 500, LineIndex("[\n" + "a\n" * 500)
-    ),
-    "lazy lines": lambda: parse_reference_blocks("- a\nb\n" * 500, LineIndex("- a\nb\n" * 500)),
-    "rows": lambda: parse_reference_blocks(
-        "|a|\n|-|\n" + "|b|\n" * 500, LineIndex("|a|\n|-|\n" + "|b|\n" * 500)
-    ),
-    "columns": lambda: parse_reference_blocks("|x" * 9_000 + "\n" + "|-" * 9_000, LineIndex("a\nb")),
+    "a label without end": lambda: parse_reference_blocks("[\n" + "a\n" * 500),
+    "lazy lines": lambda: parse_reference_blocks("- a\nb\n" * 500),
+    "rows": lambda: parse_reference_blocks("|a|\n|-|\n" + "|b|\n" * 500),
+    "columns": lambda: parse_reference_blocks("|x" * 9_000 + "\n" + "|-" * 9_000),
     "brackets": lambda: nodes("[a](b) " * 500),
     "stars": lambda: nodes("*a **a " * 500),
     "signs": lambda: nodes("<&\\\\" * 500),

@@ -108,8 +108,8 @@ def plan(base: Outline, edits: list[Edit]) -> None:
 
 
 def spread(count: int, sections: int) -> list[int]:
-    """Numbers of `count` sections, evenly from the first to the last."""
-    return [index * sections // count for index in range(count)]
+    """Numbers of `count` sections, evenly from the first to the last: all between them is parsed again."""
+    return [index * (sections - 1) // max(count - 1, 1) for index in range(count)]
 
 
 # Parses.

@@ -1,7 +1,7 @@
 """One block of a document."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -27,15 +27,8 @@ class BlockKind(StrEnum):
 
 # Kinds whose text is in other blocks.
 CONTAINERS: Final = frozenset({BlockKind.LIST, BlockKind.LIST_ITEM, BlockKind.QUOTE, BlockKind.FOOTNOTE})
-# Kinds that a blank line ends for good (CommonMark 0.31.2): of blocks that hold no others, only code and HTML
-# can go on behind one.
-ENDED_BY_BLANK_LINES: Final = frozenset(
-    {BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE, BlockKind.RULE, BlockKind.DEFINITION}
-)
 # Kinds whose text is inline Markdown.
 INLINE_KINDS: Final = frozenset({BlockKind.HEADING, BlockKind.PARAGRAPH, BlockKind.TABLE})
-# Those of them that have one content, and no cells.
-WITH_CONTENT: Final = INLINE_KINDS - {BlockKind.TABLE}
 # What the text of a task item begins with (GFM, section 5.3).
 TASK_BOX: Final = re.compile(r"\[([ xX])\][ \t\n]")
 
@@ -62,3 +55,14 @@ class Block:
     content: str = ""
     cells: tuple[str, ...] = ()
     code: str = ""
+
+    def moved(self, characters: int, lines: int) -> "Block":
+        """The same block, so many characters and lines further on."""
+        if not characters and not lines:
+            return self
+        return replace(
+            self,
+            first_line=self.first_line + lines,
+            last_line=self.last_line + lines,
+            span=Span(self.span.start + characters, self.span.end + characters),
+        )

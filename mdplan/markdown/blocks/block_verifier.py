@@ -11,10 +11,9 @@ from itertools import pairwise
 from typing import Final
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
-from mdplan.markdown.blocks.block_pass import parse_reference_blocks
 from mdplan.markdown.blocks.block_tree import BlockTree
 from mdplan.markdown.blocks.parse_time import with_deadline
-from mdplan.text.lines import LineIndex
+from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
 from mdplan.text.span import Span
 
 # Behind quote marks, if any, so much white space that code could begin.
@@ -23,40 +22,35 @@ _TEXT: Final = "x"
 
 
 @with_deadline
-def first_unverified(tree: BlockTree, text: str, lines: LineIndex, spans: Iterable[Span]) -> Block | None:
+def first_unverified(tree: BlockTree, spans: Iterable[Span]) -> Block | None:
     """The first root block near one of `spans` that markdown-it-py reads otherwise; None if there is none.
 
     These are the root blocks that contain something of a span, or touch one, and those beside them.
     """
-    if not tree.is_scanned:
+    if tree.is_reference:
         return None
     touched: dict[int, list[Span]] = {}
     for span in spans:
         for part in tree.parts_in(span):
             touched.setdefault(part, []).append(span)
-    found = (_first_other(tree, part, text, lines, near) for part, near in touched.items())
+    found = (_first_other(tree, part, near) for part, near in touched.items())
     return next((block for block in found if block is not None), None)
 
 
-def _first_other(
-    tree: BlockTree, part: int, text: str, lines: LineIndex, spans: Sequence[Span]
-) -> Block | None:
+def _first_other(tree: BlockTree, part: int, spans: Sequence[Span]) -> Block | None:
     """The same among the blocks of one part."""
     blocks = tree.blocks_of(part)
     if not blocks:
         return None
-    start = tree.part_starts[part]
+    start, before = tree.part_starts[part], tree.lines_before_part(part)
     # The next part begins with a heading, which is read, too: no block of this part reaches over it.
-    following = tree.blocks_of(part + 1)[:1] if part + 1 < len(tree.part_starts) else ()
-    end = following[0].span.end if following else len(text)
-    roots = [list(root) for root in _roots((*blocks, *following))]
-    near = _near(roots, spans)
-    source, before = text[start:end], lines.line_at(start) - 1
-    other = _first_difference(near, parse_reference_blocks(source, lines, before).blocks)
-    if other is None:
+    following = tree.part_headings[part : part + 1]
+    source = tree.text[start : following[0].span.end if following else len(tree.text)]
+    near = _near([list(root) for root in _roots((*blocks, *following))], spans)
+    if _first_difference(near, parse_reference_blocks(source, start, before).blocks) is None:
         return None
     plain = _with_plain_text(source, before, blocks)
-    return _first_difference(near, parse_reference_blocks(plain, lines, before).blocks)
+    return _first_difference(near, parse_reference_blocks(plain, start, before).blocks)
 
 
 def _roots(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:

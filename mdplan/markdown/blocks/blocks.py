@@ -1,18 +1,18 @@
 """The block structure of a document."""
 
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.blocks.block import INLINE_KINDS, Block, BlockKind
-from mdplan.markdown.blocks.block_pass import parse_reference_blocks
 from mdplan.markdown.blocks.block_tree import BlockTree
-from mdplan.markdown.blocks.document_parts import DocumentParts, ReferenceParts
-from mdplan.markdown.blocks.event_headings import DoubtfulText, event_headings
+from mdplan.markdown.blocks.event_headings import DoubtfulText, parse_headings
 from mdplan.markdown.blocks.pulldown import ParserFailure
+from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
 from mdplan.text.lines import LineIndex
+from mdplan.text.span import Span
 
 if TYPE_CHECKING:
-    from mdplan.markdown.blocks.rescan import Rescan
     from mdplan.text.edit import EditList
 
 __all__ = [
@@ -20,15 +20,15 @@ __all__ = [
     "Block",
     "BlockKind",
     "BlockTree",
-    "edited_blocks",
     "ends_at_blank_line",
     "is_left_open",
     "parse_blocks",
+    "reparse_blocks",
 ]
 
 
 def parse_blocks(text: str, lines: LineIndex, start: int = 0, *, reference: bool = False) -> BlockTree:
-    """Blocks of `text` from the line start at offset `start` on (what stands before is front matter).
+    """Blocks of `text` from the line start at offset `start` on (before it is front matter).
 
     pulldown-cmark reads them. markdown-it-py does with `reference`, and where pulldown-cmark fails or may
     read headings otherwise than GitHub does.
@@ -38,33 +38,67 @@ def parse_blocks(text: str, lines: LineIndex, start: int = 0, *, reference: bool
         before = lines.count
     if not reference:
         try:
-            rows, starts = event_headings(text[start:], start, before)
-            return BlockTree(DocumentParts(text, before, rows, [start, *starts]))
+            return BlockTree(text, start, before, parse_headings(text[start:], start, before))
         except (DoubtfulText, ParserFailure):
             pass
-    passed = parse_reference_blocks(text[start:], lines, before)
-    return BlockTree(ReferenceParts(passed.blocks), nesting_limit=passed.nesting_limit)
+    found = parse_reference_blocks(text[start:], start, before)
+    return BlockTree.of_reference(text, start, before, found.blocks, nesting_limit=found.nesting_limit)
 
 
-def edited_blocks(
+def reparse_blocks(
     tree: BlockTree, edits: "EditList", text: str, lines: LineIndex, start: int
-) -> "tuple[BlockTree, Rescan | None]":
-    """The same of `text`, which `edits` made of the text of `tree`, parsed only around the edits.
+) -> tuple[BlockTree, tuple[Span, Span] | None]:
+    """The same of `text`, which `edits` made of the text of `tree`, parsed from heading to heading.
 
-    The rescan tells which parts of the tree are old ones; None where all of it is new.
+    All blocks end before an ATX heading in no container (CommonMark 0.31.2, section 4.2). So parsing begins
+    with the last such heading before all edits, and ends with the first one behind all, if it is a heading as
+    before. The second result is what was parsed, in the old text and in the new one; None where all was.
     """
-    known = tree.parts
-    if isinstance(known, DocumentParts) and known.starts[0] == start and edits:
-        # Most documents are read, and not edited.
-        from mdplan.markdown.blocks.rescan import rescan
-
+    is_behind_start = bool(edits.edits) and edits.edits[0].span.start >= start
+    if not tree.is_reference and tree.part_starts[0] == start and is_behind_start:
         try:
-            found = rescan(known, edits, text) if edits.edits[0].span.start >= start else None
+            return _reparse(tree, edits, text)
         except (DoubtfulText, ParserFailure):
-            found = None
-        if found is not None:
-            return tree.with_parts(found.parts, found.unchanged), found
+            pass
     return parse_blocks(text, lines, start), None
+
+
+def _reparse(tree: BlockTree, edits: "EditList", text: str) -> tuple[BlockTree, tuple[Span, Span]]:
+    growth = len(text) - len(tree.text)
+    part = _part_before(tree, edits.edits[0].span.start)
+    start, before = tree.part_starts[part], tree.lines_before_part(part)
+    stop = max(part + 1, bisect_left(tree.part_starts, edits.edits[-1].span.end))
+    end = len(tree.text)
+    found: list[Block] = []
+    tail: list[Block] = []
+    if stop < len(tree.part_starts):
+        heading = tree.part_headings[stop - 1]
+        found = parse_headings(text[start : heading.span.end + growth], start, before)
+        lines = found[-1].first_line - heading.first_line if found else 0
+        if found and found[-1] == heading.moved(growth, lines):
+            end = heading.span.start
+            tail = [each.moved(growth, lines) for each in tree.headings[_headings_before(tree, end) :]]
+            found.pop()
+    if not tail:
+        found = parse_headings(text[start:], start, before)
+    head = tree.headings[: _headings_before(tree, start)]
+    result = tree.edited(text, [*head, *found, *tail], part)
+    return result, (Span(start, end), Span(start, end + growth))
+
+
+def _part_before(tree: BlockTree, offset: int) -> int:
+    """The last part whose heading ends at `offset` or before it; behind a lone CR a LF may be inserted."""
+    part = tree.part_at(offset)
+    while part:
+        end = tree.part_headings[part - 1].span.end
+        if end + tree.text.endswith("\r", 0, end) <= offset:
+            break
+        part -= 1
+    return part
+
+
+def _headings_before(tree: BlockTree, offset: int) -> int:
+    return bisect_left(tree.headings, offset, key=lambda heading: heading.span.start)
 
 
 _FENCE_MARK: Final = re.compile(r"`{3,}|~{3,}")
@@ -89,10 +123,9 @@ def is_left_open(block: Block, text: str) -> bool:
         # Blank lines at its end are code: the closing fence is the very last line.
         unended = source.removesuffix("\n").removesuffix("\r")
         last = unended.replace("\r", "\n").rsplit("\n", 1)[-1].strip(" \t>")
-        closed = block.last_line > block.first_line and opener is not None
-        return not (
-            closed and opener is not None and len(last) >= len(opener[0]) and set(last) == {opener[0][0]}
-        )
+        if block.last_line == block.first_line or opener is None:
+            return True
+        return len(last) < len(opener[0]) or set(last) != {opener[0][0]}
     if block.kind is BlockKind.HTML:
         head = source.lstrip(" \t")
         for opening, ending in _HTML_ENDS:

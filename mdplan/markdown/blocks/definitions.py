@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from mdplan.markdown.blocks.block import CONTAINERS, BlockKind
-from mdplan.markdown.blocks.block_node import BlockNode, PartLines
+from mdplan.markdown.blocks.event_tree import BlockNode, PartLines
 from mdplan.markdown.blocks.parse_time import check_deadline
 from mdplan.markdown.blocks.pulldown import leading_definition
 

@@ -5,13 +5,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
-from mdplan.markdown.blocks.block_node import BlockNode, PartLines
-from mdplan.markdown.blocks.block_pass import parse_reference_blocks
 from mdplan.markdown.blocks.definitions import add_definitions
-from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, read_tree
+from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, BlockNode, PartLines, read_tree
 from mdplan.markdown.blocks.parse_time import with_deadline
 from mdplan.markdown.blocks.pulldown import ParserFailure, PreparedText
-from mdplan.text.lines import LineIndex, LineIndexSlice
+from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
 from mdplan.text.span import Span
 
 # No delimiter row: a dash and a blank begin a list item; one cell has dashes side by side, and colons around.
@@ -19,7 +17,7 @@ _BROKEN_DELIMITER: Final = re.compile(r"^[ \t>]*-[ \t]|[:-][ \t]+[:-]|-:-|::")
 
 
 @with_deadline
-def event_blocks(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
+def parse_part(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
     """Blocks of `text`, a part of a document that begins at the offset `start`, after `lines_before` lines.
 
     They are in document order, containers before what they contain. Where the parser may see another table
@@ -31,25 +29,17 @@ def event_blocks(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
         roots = read_tree(prepared, lines)
         add_definitions(roots, lines, prepared.text)
     except ParserFailure:
-        return _reference(text, start, lines_before)
-    maker = _Maker(lines, start, lines_before)
+        return parse_reference_blocks(text, start, lines_before).blocks
     found: list[Block] = []
     for root in roots:
         _set_last_line(root, lines)
-        found += maker.blocks(root, 0)
+        found += _blocks(root, lines, start, lines_before)
     if any(_is_doubtful(leaf, lines) for root in roots for leaf in root.leaves()):
-        others = _reference(text, start, lines_before)
+        others = parse_reference_blocks(text, start, lines_before).blocks
         # The headings of the document are known, and stay.
         if _headings(others) == _headings(found):
             return others
     return tuple(found)
-
-
-def _reference(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
-    length = start + len(text)
-    count = lines_before + LineIndex(text).count
-    lines = LineIndexSlice(text, start, lines_before, count=count, length=length)
-    return parse_reference_blocks(text, lines, lines_before).blocks
 
 
 def _is_doubtful(leaf: BlockNode, lines: PartLines) -> bool:
@@ -91,27 +81,17 @@ def _set_last_line(node: BlockNode, lines: PartLines) -> None:
         each.last_line = last
 
 
-class _Maker:
-    def __init__(self, lines: PartLines, start: int, lines_before: int) -> None:
-        self._lines = lines
-        self._start = start
-        self._before = lines_before
-
-    def blocks(self, root: BlockNode, depth: int) -> Iterator[Block]:
-        """The block that `root` is, and those in it."""
-        stack = [(root, depth)]
-        while stack:
-            node, depth = stack.pop()
-            yield self._block(node, depth)
-            stack += [(child, depth + 1) for child in reversed(node.children)]
-
-    def _block(self, node: BlockNode, depth: int) -> Block:
-        first, last = node.first_line, node.last_line
-        return Block(
+def _blocks(root: BlockNode, lines: PartLines, start: int, before: int) -> Iterator[Block]:
+    """The block that `root` is, and those in it."""
+    stack = [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        stack += [(child, depth + 1) for child in reversed(node.children)]
+        yield Block(
             kind=node.kind,
-            first_line=self._before + first + 1,
-            last_line=self._before + last + 1,
-            span=Span(self._start + self._lines.starts[first], self._start + self._lines.end(last)),
+            first_line=before + node.first_line + 1,
+            last_line=before + node.last_line + 1,
+            span=Span(start + lines.starts[node.first_line], start + lines.end(node.last_line)),
             depth=depth,
             level=node.level,
             markup=node.markup,

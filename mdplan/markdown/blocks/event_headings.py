@@ -1,10 +1,11 @@
 """Headings of a text, made of the parser's events without any other block."""
 
 import re
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
-from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, without_prefixes
-from mdplan.markdown.blocks.heading_rows import HeadingTable
+from mdplan.markdown.blocks.block import Block, BlockKind
+from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, read_heading, without_prefixes
 from mdplan.markdown.blocks.parse_time import with_deadline
 from mdplan.markdown.blocks.pulldown import PreparedText, Range, Tag, event_batches, is_nested_too_deep
 from mdplan.text.span import Span
@@ -22,31 +23,29 @@ class DoubtfulText(Exception):  # noqa: N818 - Callers treat it as a result: the
 
 
 @with_deadline
-def event_headings(text: str, start: int, lines_before: int) -> tuple[HeadingTable, list[int]]:
+def parse_headings(text: str, start: int, lines_before: int) -> list[Block]:
     """Headings of `text`, a part of a document from the offset `start` on, after `lines_before` lines.
 
-    The second result has the offsets of the lines of ATX headings in no container: before each of them all
-    other blocks have ended. Raises `ParserFailure` and `DoubtfulText`.
+    Raises `ParserFailure` and `DoubtfulText`.
     """
     reader = _Reader(PreparedText(text), start, lines_before)
     if is_nested_too_deep(reader.prepared.text):
         raise DoubtfulText
-    for batch in event_batches(reader.prepared.text):
+    batches: Iterator[tuple[tuple[Any, Range], ...]] = event_batches(reader.prepared.text)
+    for batch in batches:
+        # Events that are names alone have neither of the two words in them.
         for event, place in batch:
-            if isinstance(event, str):
-                continue
             if "Start" in event:
                 reader.take_start(event["Start"], place)
             elif "End" in event:
                 reader.take_end(event["End"])
-    return reader.rows, reader.part_starts
+    return reader.headings
 
 
 class _Reader:
     def __init__(self, prepared: PreparedText, start: int, lines_before: int) -> None:
         self.prepared = prepared
-        self.rows = HeadingTable()
-        self.part_starts: list[int] = []
+        self.headings: list[Block] = []
         self._source = prepared.source
         self._start = start
         # The offset up to which line ends were counted, and the number of its line.
@@ -92,11 +91,19 @@ class _Reader:
         line_end = line_end + 1 if line_end >= 0 else len(self._source)
         self._line += self._source.count("\n", self._at, line_start)
         self._at = line_start
-        depth = len(self._quotes)
-        if not depth and "\n" not in text:
-            self.part_starts.append(self._start + line_start)
-        span = Span(self._start + line_start, self._start + line_end)
-        self.rows.add(text, depth, span, self._line)
+        level, markup, content = read_heading(text)
+        self.headings.append(
+            Block(
+                kind=BlockKind.HEADING,
+                first_line=self._line,
+                last_line=self._line + text.count("\n"),
+                span=Span(self._start + line_start, self._start + line_end),
+                depth=len(self._quotes),
+                level=level,
+                markup=markup,
+                content=content,
+            )
+        )
 
     def _take_html(self, place: Range) -> None:
         start, end = self.prepared.offset(place["start"]), self.prepared.offset(place["end"])

@@ -1,12 +1,13 @@
-"""The tree of blocks that the events of pulldown-cmark tell."""
+"""The tree of blocks that the events of pulldown-cmark describe, with line numbers inside of one part."""
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Final
 
 from mdplan.markdown.blocks.block import CONTAINERS, BlockKind
-from mdplan.markdown.blocks.block_node import BlockNode, PartLines
-from mdplan.markdown.blocks.heading_rows import read_heading
 from mdplan.markdown.blocks.pulldown import Event, PreparedText, Range, event_batches
 
 # The parser wants a pipe before the header of a table that follows on text; GitHub does not.
@@ -31,6 +32,55 @@ _MARKER: Final = re.compile(r"[ \t>]*([-+*]|[0-9]{1,9}[.)])")
 _FENCE: Final = re.compile(r"`{3,}|~{3,}")
 _WHITE: Final = re.compile(r"[ \t\r\n]*")
 _QUOTE_MARK: Final = re.compile(r"[ \t]*>")
+# CommonMark 0.31.2, section 4.2: closing marks stand behind a blank.
+_CLOSING_MARKS: Final = re.compile(r"[ \t]#+\Z")
+
+
+@dataclass(slots=True, eq=False)
+class BlockNode:
+    """One block and the blocks in it. Lines are 0-based and inclusive.
+
+    Until the tree is complete, `last_line` of a container is the last line that the parser counts to it,
+    which can be a blank one behind its last block. Other fields are those of `Block`.
+    """
+
+    kind: BlockKind
+    first_line: int
+    last_line: int
+    children: "list[BlockNode]" = field(default_factory=list)
+    level: int = 0
+    markup: str = ""
+    content: str = ""
+    cells: tuple[str, ...] = ()
+    code: str = ""
+
+    def leaves(self) -> "Iterator[BlockNode]":
+        """Blocks in it, and in those, without blocks of their own; it itself if it has none."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if node.children:
+                stack += reversed(node.children)
+            else:
+                yield node
+
+
+class PartLines:
+    """Lines of a prepared text. Numbers are 0-based; a final line end opens no line."""
+
+    def __init__(self, text: str) -> None:
+        """Split `text`."""
+        lines = text.split("\n")
+        self.starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
+        if not lines[-1]:
+            lines.pop()
+            self.starts.pop()
+        self.texts = [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+        self._length = len(text)
+
+    def end(self, line: int) -> int:
+        """Offset behind `line` and its line end."""
+        return min(self.starts[line + 1], self._length)
 
 
 def read_tree(prepared: PreparedText, lines: PartLines) -> list[BlockNode]:
@@ -199,3 +249,17 @@ def _without_prefix(line: str, quotes: int) -> str:
             break
         line = line[mark.end() :]
     return line.removesuffix("\r").lstrip(" \t")
+
+
+def read_heading(source: str) -> tuple[int, str, str]:
+    """Level, markup and raw inline text of the heading that `source` is (CommonMark 0.31.2, 4.2 and 4.3)."""
+    if "\n" in source:
+        content, _, underline = source.rpartition("\n")
+        mark = underline.strip(" \t")[0]
+        return 1 if mark == "=" else 2, mark, content.strip(" \t\n")
+    line = source.strip(" \t")
+    title = line.lstrip("#")
+    level = len(line) - len(title)
+    if title.endswith("#"):
+        title = _CLOSING_MARKS.sub("", title)
+    return level, line[:level], title.strip(" \t\n")

@@ -110,10 +110,7 @@ class InlineMap:
     @cached_property
     def _starts(self) -> list[int]:
         """Where sections start; the first one starts with the body."""
-        tree = self._tree
-        starts = tree.part_starts
-        if not tree.is_scanned:
-            starts = [block.span.start for block in tree.headings if not block.depth]
+        starts = self._tree.part_starts
         return [self._body_start, *(start for start in starts if start > self._body_start)]
 
     def _section_span(self, index: int) -> Span:

@@ -1,21 +1,20 @@
 """The outline of a document: every section in order, and what else can be named in it."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from unicodedata import normalize
 
-from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree, edited_blocks, parse_blocks
-from mdplan.markdown.blocks.document_parts import ReferenceParts
-from mdplan.markdown.blocks.heading_attributes import attribute_lines, id_of_attributes
+from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree, parse_blocks, reparse_blocks
 from mdplan.markdown.blocks.parse_time import new_document, with_deadline
 from mdplan.markdown.front_matter.block import FrontMatter, find_front_matter
-from mdplan.markdown.outline.heading_tree import HeadingTree
-from mdplan.markdown.outline.section import Section
-from mdplan.markdown.outline.sections import Sections, SectionTable
-from mdplan.markdown.section_id import ID_PREFIX
+from mdplan.markdown.outline.anchor_lines import anchors_in
+from mdplan.markdown.outline.anchors import GITHUB_PREFIX
+from mdplan.markdown.outline.section import Section, former_ids, read_sections
+from mdplan.markdown.section_id import ID_PREFIX, canonical_heading
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.text.lines import LineIndex
@@ -24,7 +23,6 @@ from mdplan.text.span import Span
 
 # What is derived on demand is loaded on demand: a stat of a short file needs little of it.
 if TYPE_CHECKING:
-    from mdplan.markdown.blocks.rescan import Rescan
     from mdplan.markdown.elements.lists import Lists
     from mdplan.markdown.elements.tables import TableSource
     from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
@@ -43,11 +41,12 @@ _Derived = TypeVar("_Derived")
 class Outline:
     """Sections, blocks and inline nodes of one `Source`. Never changes; derived parts are made on demand.
 
-    `sections` starts with the preamble and holds every top-level heading in order. `nested` holds headings
-    inside of quotes and lists; `headings` has both in document order, and `in_order` the preamble before
-    them. Each section is made when it is looked at. `content_end` is where the last section ends: the end of
-    the text, or the start of a trailing run of link-reference and footnote definitions, which belongs to no
-    section.
+    `sections` starts with the preamble and has every top-level heading in order, `nested` the headings inside
+    of quotes and lists; `headings` has both in document order, and `in_order` the preamble before them.
+    `content_end` is where the last section ends: the end of the text, or the start of a trailing run of
+    link-reference and footnote definitions, which belongs to no section. After edits, `changed` has the
+    pieces of the text before and of this one outside of which both have the same blocks; it is None where all
+    was parsed.
 
     INI and plain text have neither front matter nor blocks nor inline nodes: all of it is the preamble.
     """
@@ -71,8 +70,8 @@ class Outline:
         is_markdown = format is DocumentFormat.MARKDOWN
         self.front_matter: FrontMatter | None = find_front_matter(source.text) if is_markdown else None
         self.body_start = self.front_matter.span.end if self.front_matter else 0
-        self.rescan: Rescan | None = None
-        self.tree = self._parse(before) if is_markdown else BlockTree(ReferenceParts(()))
+        self.changed: tuple[tuple[Span, Span], ...] | None = None
+        self.tree = self._parse(before) if is_markdown else BlockTree("")
         self.content_end = self._content_end()
         # What heading paths name: `heading_path` notes it, so that many edits by one path look once.
         self.named_sections: dict[tuple[str, ...], tuple[Section, ...]] = {}
@@ -81,21 +80,10 @@ class Outline:
         # Anchors that HTML names and where, which `targets` notes.
         self.explicit_anchors: tuple[tuple[str, Span], ...] | None = None
         body = Span(self.body_start, max(self.content_end, self.body_start))
-        rows, known = self.tree.heading_rows, before[0].heading_tree if before else None
-        tails = attribute_lines(rows.texts.depths, rows.ends, source.text)
-        ids = {
-            number: own_id
-            for number, end in tails.items()
-            if (own_id := id_of_attributes(source.text[rows.ends[number] : end]))
-        }
-        is_known = known is not None and known.texts.is_like(rows.texts) and known.ids == ids
-        self.heading_tree: HeadingTree = known if known and is_known else HeadingTree(rows.texts, ids)
-        tree = self.heading_tree
-        self._table = SectionTable(rows, tree, source, body, tails)
-        self.sections = Sections(self._table, tree.tops, has_preamble=True)
-        self.nested = Sections(self._table, tree.nested, has_preamble=False)
-        self.headings = Sections(self._table, range(len(rows)), has_preamble=False)
-        self.in_order = Sections(self._table, range(len(rows)), has_preamble=True)
+        self.in_order = read_sections(self.tree.headings, source, body)
+        self.headings = self.in_order[1:]
+        self.nested = tuple(section for section in self.headings if section.nested)
+        self.sections = tuple(section for section in self.in_order if not section.nested)
         self._derived: dict[Callable[[Source], Any], Any] = {}
         self._latest: tuple[Hashable, Any] | None = None
 
@@ -103,23 +91,13 @@ class Outline:
         """Outline of `source`, which `edits` made of this one's."""
         return Outline(source, self.format, self.limits, before=(self, edits))
 
-    @property
-    def changed(self) -> tuple[tuple[Span, Span], ...] | None:
-        """Pieces of the outline before and of this one, in order; outside of them both have the same blocks.
-
-        None where all of it was parsed.
-        """
-        if self.rescan is None:
-            return None
-        length = len(self.source.text)
-        return tuple((old, Span(new.start, min(new.end, length))) for old, new in self.rescan.scanned)
-
     def _parse(self, before: "tuple[Outline, EditList] | None") -> BlockTree:
         text, lines = self.source.text, self.source.lines
         if before is None:
             new_document()
             return parse_blocks(text, lines, self.body_start)
-        tree, self.rescan = edited_blocks(before[0].tree, before[1], text, lines, self.body_start)
+        tree, changed = reparse_blocks(before[0].tree, before[1], text, lines, self.body_start)
+        self.changed = None if changed is None else (changed,)
         return tree
 
     def derived(self, make: Callable[[Source], _Derived]) -> _Derived:
@@ -199,61 +177,101 @@ class Outline:
         return FoldedText(self.view.text)
 
     def with_digits(self, prefix: str) -> list[Section]:
-        """Sections whose IDs begin with the lower-case hex digits `prefix`, in document order."""
-        preamble = self._table.preamble
-        found = [preamble] if preamble.section_id.startswith(prefix, len(ID_PREFIX)) else []
-        return found + [self._table.section(number) for number in self.heading_tree.with_digits(prefix)]
+        """Sections whose IDs begin with the lower-case hex digits `prefix`; nested ones behind others."""
+        name = ID_PREFIX + prefix
+        if name in self._by_id:
+            return [self._by_id[name]]
+        first, end = (bisect_left(self._sorted_ids, each) for each in (name, name + "g"))
+        found = map(self._by_id.__getitem__, self._sorted_ids[first:end])
+        return sorted(found, key=lambda section: (section.nested, section.span))
+
+    @cached_property
+    def _by_id(self) -> dict[str, Section]:
+        return {section.section_id: section for section in self.in_order}
+
+    @cached_property
+    def _sorted_ids(self) -> list[str]:
+        return sorted(self._by_id)
 
     def named(self, leaf: str, parent: str | None = None) -> tuple[Section, ...]:
         """Sections of the canonical heading `leaf`, below one of the canonical heading `parent` if given.
 
-        The preamble has the empty one. Nested sections stand behind others.
+        The preamble has the empty one. Nested sections come after others.
         """
-        found = tuple(map(self._table.section, self.heading_tree.by_heading.get((parent, leaf), ())))
-        return (self._table.preamble, *found) if not leaf and parent is None else found
+        found = tuple(self._by_heading.get((parent, leaf), ()))
+        return (self.sections[0], *found) if not leaf and parent is None else found
+
+    @cached_property
+    def _by_heading(self) -> dict[tuple[str | None, str], list[Section]]:
+        """Sections under (None, heading), and under (parent's heading, heading), in canonical form."""
+        index: defaultdict[tuple[str | None, str], list[Section]] = defaultdict(list)
+        for section in (*self.sections[1:], *self.nested):
+            leaf = canonical_heading(section.title)
+            index[None, leaf].append(section)
+            if section.parent:
+                index[canonical_heading(section.path[-2]), leaf].append(section)
+        return index
 
     def with_anchor(self, anchor: str) -> Section | None:
         """Section whose heading has `anchor`, or whose anchor lines name it."""
-        tree = self.heading_tree
-        number = tree.by_anchor.get(anchor)
-        if number is None and not anchor.isascii():
-            number = tree.by_composed_anchor.get(normalize("NFC", anchor))
-        if number is None:
-            number = self._table.by_lead.get(anchor)
-        return None if number is None else self._table.section(number)
+        found = self._by_anchor.get(anchor)
+        if found is None and not anchor.isascii():
+            found = self._by_composed_anchor.get(normalize("NFC", anchor))
+        return found or self._by_lead.get(anchor)
+
+    @cached_property
+    def _by_anchor(self) -> dict[str, Section]:
+        # Of equal ones, which headings give themselves, the first counts.
+        return {section.anchor: section for section in reversed(self.headings) if section.anchor}
+
+    @cached_property
+    def _by_composed_anchor(self) -> dict[str, Section]:
+        """The same with each anchor in normal form C (Unicode Standard Annex 15)."""
+        return {normalize("NFC", anchor): section for anchor, section in self._by_anchor.items()}
+
+    @cached_property
+    def _by_lead(self) -> dict[str, Section]:
+        """By each anchor of the anchor lines above a heading the section of that heading."""
+        return {
+            anchor: section
+            for section in reversed(self.sections)
+            for anchor in anchors_in(self.text_of(Span(section.span.start, section.heading_start)))
+        }
 
     @property
     def lead_spans(self) -> list[Span]:
         """The anchor lines above headings, in order."""
-        return self._table.lead_spans
+        leads = (Span(section.span.start, section.heading_start) for section in self.sections)
+        return [lead for lead in leads if len(lead)]
 
     def formerly_with_digits(self, prefix: str) -> list[Section]:
         """Sections whose IDs began so while attributes such as `{#id}` were text of their headings."""
-        return [self._table.section(number) for number in self.heading_tree.with_former_digits(prefix)]
+        pairs = zip(self.headings, former_ids(self.tree.headings), strict=True)
+        return [section for section, former in pairs if former.startswith(prefix, len(ID_PREFIX))]
 
-    @property
-    def anchors(self) -> Sequence[str]:
-        """Anchors that the `headings` generate; some may be empty."""
-        return self.heading_tree.anchors
+    @cached_property
+    def with_prefix(self) -> list[Section]:
+        """Sections whose anchor begins with GitHub's own prefix."""
+        return [section for section in self.headings if (section.anchor or "").startswith(GITHUB_PREFIX)]
 
     @property
     def repeated(self) -> list[Section]:
         """Sections of equal paths, all of them, in document order."""
-        return [self._table.section(number) for number in self.heading_tree.repeated()]
+        return [section for section in self.headings if section.repeats > 1]
 
     @cached_property
     def heading_names(self) -> "NameIndex":
         """Canonical headings, among which the nearest is found."""
         from mdplan.text.search.similar_names import NameIndex
 
-        return NameIndex(leaf for parent, leaf in self.heading_tree.by_heading if parent is None and leaf)
+        return NameIndex(leaf for parent, leaf in self._by_heading if parent is None and leaf)
 
     @cached_property
     def anchor_names(self) -> "NameIndex":
         """Anchors of headings, among which the nearest is found."""
         from mdplan.text.search.similar_names import NameIndex
 
-        return NameIndex(self.heading_tree.by_anchor)
+        return NameIndex(self._by_anchor)
 
     def parent(self, section: Section) -> Section | None:
         """Section around `section`; None for the preamble."""
@@ -264,15 +282,15 @@ class Outline:
         yield from self.sections
         yield from self.nested
 
-    @property
-    def heading_starts(self) -> Sequence[int]:
+    @cached_property
+    def heading_starts(self) -> list[int]:
         """Where each of `headings` starts."""
-        return self._table.rows.starts
+        return [section.heading_start for section in self.headings]
 
     def heading_at(self, offset: int | None) -> Section | None:
         """The one of `headings` that starts at `offset`."""
-        number = None if offset is None else self._table.number_at(offset)
-        return None if number is None else self._table.section(number)
+        found = () if offset is None else self.headings_in(Span(offset, offset + 1))
+        return next(iter(found), None)
 
     def headings_in(self, span: Span) -> tuple[Section, ...]:
         """Those of `headings` that start in `span`."""
@@ -331,15 +349,12 @@ class Outline:
         # Who only looks does not ask for all of them.
         from hashlib import sha256
 
-        table, tops = self._table, self.heading_tree.tops
         # Each ends where the next one starts.
-        end = table.body_end(tops[-1]) if tops else table.preamble.span.end
-        places = self.source.byte_offsets([*self._starts, end])
+        places = self.source.byte_offsets([*self._starts, self.sections[-1].body.end])
         data = memoryview(self.source.data)
-        ids = (table.preamble.section_id, *map(self.heading_tree.section_id, tops))
         return {
-            section_id: sha256(data[start:stop]).hexdigest()[:_SHORT_HASH]
-            for section_id, (start, stop) in zip(ids, pairwise(places), strict=True)
+            section.section_id: sha256(data[start:stop]).hexdigest()[:_SHORT_HASH]
+            for section, (start, stop) in zip(self.sections, pairwise(places), strict=True)
         }
 
     def _sha256(self, span: Span) -> str:
@@ -347,7 +362,7 @@ class Outline:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return self._table.starts
+        return [section.span.start for section in self.sections]
 
     def _content_end(self) -> int:
         """Start of the trailing run of definitions, or the end of the text."""

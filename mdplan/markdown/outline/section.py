@@ -1,30 +1,36 @@
-"""One section of a document."""
+"""The sections of a document, made of its headings."""
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from mdplan.markdown.blocks.block import Block
-from mdplan.markdown.blocks.heading_rows import HeadingTable
-from mdplan.markdown.section_id import SectionId, canonical_heading
+from mdplan.markdown.blocks.heading_attributes import attribute_lines, id_of_attributes, read_content
+from mdplan.markdown.blocks.parse_time import check_deadline
+from mdplan.markdown.blocks.rendered_text import heading_title, text_for_anchor
+from mdplan.markdown.outline.anchor_lines import lead_starts
+from mdplan.markdown.outline.anchors import heading_anchors
+from mdplan.markdown.section_id import PREAMBLE_ID, SectionId, canonical_heading, folded, id_of_name
+from mdplan.text.source import Source
 from mdplan.text.span import Span
 
 
 # Not frozen: an outline makes thousands, and freezing makes each one take three times as long.
 @dataclass(slots=True, unsafe_hash=True)
 class Section:
-    """A heading, its own body, and its subsections; or the preamble (level 0, empty path).
+    """A heading, its own body, and its subsections; or the preamble (level 0, empty path, no heading).
 
-    `number` counts its heading among those in `rows`, from 0, and is None for the preamble. `span` is the
-    whole section, with the anchor lines above its heading; `body` is the text between the heading, with the
-    line of attributes below it, and the first subsection. A nested section is a heading inside of a quote or
-    a list: it has no body and delimits nothing.
+    `span` is the whole section, with the anchor lines above its heading; `body` is the text between the
+    heading, with the line of attributes below it, and the first subsection. A nested section is a heading
+    inside of a quote or a list: it has no body and delimits nothing.
 
     `path` holds rendered headings, outermost first. `ordinal` (1-based) counts the sections whose folded
-    paths are equal, `repeats` says how many of them there are. `parent` is an index into
-    `Outline.sections`.
+    paths are equal, `repeats` says how many of them there are. `index` counts top-level sections, from 0 for
+    the preamble; `parent` is such an index.
     """
 
-    rows: HeadingTable = field(repr=False, compare=False)
-    number: int | None
+    heading: Block | None = field(repr=False, hash=False)
     index: int
     level: int
     title: str
@@ -41,24 +47,19 @@ class Section:
     nested: bool = False
 
     @property
-    def heading(self) -> Block | None:
-        """Its heading; None for the preamble only."""
-        return None if self.number is None else self.rows.block(self.number)
-
-    @property
     def heading_start(self) -> int:
         """Where its heading starts, behind the anchor lines above it; for the preamble, where that starts."""
-        return self.span.start if self.number is None else self.rows.starts[self.number]
+        return self.span.start if self.heading is None else self.heading.span.start
 
     @property
     def heading_end(self) -> int:
         """Where its heading ends, before a line of attributes; for the preamble, where that starts."""
-        return self.span.start if self.number is None else self.rows.ends[self.number]
+        return self.span.start if self.heading is None else self.heading.span.end
 
     @property
     def heading_line(self) -> int:
         """The first line of its heading, 1-based; of the preamble, its own."""
-        return self.first_line if self.number is None else self.rows.first_lines[self.number]
+        return self.first_line if self.heading is None else self.heading.first_line
 
     @property
     def is_root(self) -> bool:
@@ -69,3 +70,129 @@ class Section:
     def canonical_path(self) -> tuple[str, ...]:
         """`path` in canonical form."""
         return tuple(canonical_heading(title) for title in self.path)
+
+
+def read_sections(headings: Sequence[Block], source: Source, body: Span) -> tuple[Section, ...]:
+    """The preamble, and the sections of `headings` in document order.
+
+    `body` reaches from the end of the front matter to where the last section ends.
+    """
+    reader = _Reader(headings, source, body)
+    return (reader.preamble(), *reader.sections())
+
+
+def former_ids(headings: Sequence[Block]) -> list[SectionId]:
+    """The section ID of each of `headings` while attributes such as `{#id}` were text of headings."""
+    return _Tree(headings, [heading_title(heading.content) for heading in headings]).ids
+
+
+class _Tree:
+    """Which heading is below which, and what that makes of their names; all by the number of a heading.
+
+    `tops` are the numbers of top-level headings. `parents` are numbers, None at the root; nested headings
+    have no children. `closers` are the headings at which sections end: the next top-level one of the same or
+    a higher level, or the number of all headings where there is none. `ordinals` (1-based) count the headings
+    of equal paths; `repeats` are how many there are.
+    """
+
+    def __init__(self, headings: Sequence[Block], titles: Sequence[str]) -> None:
+        self.tops = [number for number, heading in enumerate(headings) if not heading.depth]
+        self.parents: list[int | None] = []
+        self.closers = [len(headings)] * len(headings)
+        # Folded titles of the path, in one string, as section IDs compare them.
+        names: list[str] = []
+        open_headings: list[int] = []
+        for number, heading in enumerate(headings):
+            check_deadline()
+            if not heading.depth:
+                while open_headings and headings[open_headings[-1]].level >= heading.level:
+                    self.closers[open_headings.pop()] = number
+            parent = open_headings[-1] if open_headings else None
+            if not heading.depth:
+                open_headings.append(number)
+            self.parents.append(parent)
+            name = folded(titles[number])
+            names.append(name if parent is None else f"{names[parent]}\x1f{name}")
+        repeats: Counter[str] = Counter()
+        self.ordinals = [0] * len(headings)
+        nested = (number for number, heading in enumerate(headings) if heading.depth)
+        # Top-level headings are counted before nested ones, so that a quoted look-alike changes no ID.
+        for number in chain(self.tops, nested):
+            repeats[names[number]] += 1
+            self.ordinals[number] = repeats[names[number]]
+        self.repeats = [repeats[name] for name in names]
+        self.ids = [id_of_name(name, ordinal) for name, ordinal in zip(names, self.ordinals, strict=True)]
+
+
+class _Reader:
+    """Makes sections of `headings`; all goes by the number of a heading."""
+
+    def __init__(self, headings: Sequence[Block], source: Source, body: Span) -> None:
+        self._headings, self._body, self._lines = headings, body, source.lines
+        text = source.text
+        contents = [read_content(heading.content) for heading in headings]
+        self._titles = [heading_title(content.text) for content in contents]
+        self._tree = tree = _Tree(headings, self._titles)
+        ends = [heading.span.end for heading in headings]
+        # By the number of a top-level heading, where the line of attributes below it ends.
+        self._tails = attribute_lines([heading.depth for heading in headings], ends, text)
+        below = {number: id_of_attributes(text[ends[number] : end]) for number, end in self._tails.items()}
+        own_ids = [below.get(number) or content.id for number, content in enumerate(contents)]
+        # GitHub keeps in an anchor the space that an HTML tag beside the text leaves.
+        texts = (text_for_anchor(content.text) for content in contents)
+        self._anchors = list(heading_anchors(texts, own_ids))
+        # Where sections start, and their first lines; behind them, where the last section ends.
+        last_line = self._lines.line_at(body.end - 1) if body.end else 0
+        self._starts = [*(heading.span.start for heading in headings), body.end]
+        self._first_lines = [*(heading.first_line for heading in headings), last_line + 1]
+        # Anchor lines belong to the section of the heading below them.
+        leads = lead_starts(text, [self._starts[number] for number in tree.tops], body.start)
+        for place, start in leads.items():
+            number = tree.tops[place]
+            self._starts[number], self._first_lines[number] = start, self._lines.line_at(start)
+
+    def preamble(self) -> Section:
+        """The text before the first top-level heading."""
+        tops = self._tree.tops
+        end = min(self._starts[tops[0]], self._body.end) if tops else self._body.end
+        span = Span(self._body.start, max(end, self._body.start))
+        first, last = (self._lines.line_at(at) if len(span) else 0 for at in (span.start, span.end - 1))
+        return Section(None, 0, 0, "", (), PREAMBLE_ID, 1, 1, None, span, span, first, last, None)
+
+    def sections(self) -> Iterator[Section]:
+        """Those of all headings, in document order."""
+        tree, starts = self._tree, self._starts
+        paths: list[tuple[str, ...]] = []
+        indexes: list[int] = []
+        index = 0
+        for number, heading in enumerate(self._headings):
+            title, parent = self._titles[number], tree.parents[number]
+            is_nested = heading.depth > 0
+            index += not is_nested
+            indexes.append(index)
+            paths.append((title,) if parent is None else (*paths[parent], title))
+            end = body_end = heading_end = self._tails.get(number, heading.span.end)
+            last_line = heading.last_line + (number in self._tails)
+            closer = tree.closers[number]
+            # Definitions at the end of the text can follow on the last heading, and belong to no section.
+            if not is_nested and starts[closer] > end:
+                end, last_line = starts[closer], self._first_lines[closer] - 1
+                body_end = starts[tree.tops[index] if index < len(tree.tops) else -1]
+            # By position, since to make one by the names of its fields takes three times as long.
+            yield Section(
+                heading,
+                0 if is_nested else index,
+                heading.level,
+                title,
+                paths[number],
+                tree.ids[number],
+                tree.ordinals[number],
+                tree.repeats[number],
+                self._anchors[number],
+                Span(starts[number], end),
+                Span(heading_end, body_end),
+                self._first_lines[number],
+                last_line,
+                0 if parent is None else indexes[parent],
+                is_nested,
+            )

@@ -47,10 +47,10 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
     places |= dict(_departed(built, arrived))
     keys = {target_key(anchor) for anchor, _ in places.values()}
     # Of equal anchors the first counts. Slugs of headings are keys, but for what a prefix can hide.
-    tree = built.base.heading_tree
-    for number in (*(tree.by_anchor[key] for key in keys if key in tree.by_anchor), *tree.with_prefix):
-        anchor = tree.anchors[number]
-        places.setdefault(built.base.heading_starts[number], (anchor, AnchorPlace(path, anchor)))
+    found_by_key = (built.base.with_anchor(key) for key in keys)
+    for heading in (*filter(None, found_by_key), *built.base.with_prefix):
+        anchor = heading.anchor or ""
+        places.setdefault(heading.heading_start, (anchor, AnchorPlace(path, anchor)))
     explicit = explicit_anchors(built.base) if _may_have_explicit(built, keys) else ()
     for (anchor, span), found in zip(explicit, _explicit_now(built, explicit), strict=True):
         places[span.start] = (anchor, None if found is None else AnchorPlace(path, found))
@@ -139,9 +139,8 @@ def _renumbered(built: BuiltFile) -> Iterator[tuple[Section, Section]]:
     for old, new in (*pieces, (None, None)) if pieces is not None else ():
         stop = len(base.headings) if old is None else bisect_left(base.heading_starts, old.start)
         here, now = slice(first, stop), slice(first_now, first_now + stop - first)
-        if base.anchors[here] != result.anchors[now]:
-            pairs = zip(base.headings[here], result.headings[now], strict=True)
-            yield from ((before, after) for before, after in pairs if before.anchor != after.anchor)
+        pairs = zip(base.headings[here], result.headings[now], strict=True)
+        yield from ((before, after) for before, after in pairs if before.anchor != after.anchor)
         if old is not None and new is not None:
             first = bisect_left(base.heading_starts, old.end)
             first_now = bisect_left(result.heading_starts, new.end)

@@ -1,24 +1,20 @@
-"""The reference pass: blocks by markdown-it-py, of a whole document or of a part that starts at the root.
+"""Blocks by markdown-it-py, of a whole document or of a part that starts at the root.
 
 Only line numbers, headings' raw inline text and, to be compared with, the code of fences come back from the
 parser; what is written is cut from the source by its span.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.blocks.parse_time import with_deadline
-from mdplan.markdown.blocks.parser import MAX_NESTING, block_parser
-from mdplan.text.lines import LineIndex, LineIndexSlice
+from mdplan.markdown.blocks.parser import MAX_NESTING, SAFE_NESTING, block_parser
+from mdplan.text.lines import LineIndex
+from mdplan.text.span import Span
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
-
-Lines: TypeAlias = LineIndex | LineIndexSlice
-
-# Where RecursionError stops the parser before its own limit does, this limit is safe on any stack.
-_SAFE_NESTING: Final = 60
 
 _KINDS: Final = {
     "heading_open": BlockKind.HEADING,
@@ -39,7 +35,7 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ReferenceBlocks:
-    """Blocks in document order, containers before what they hold.
+    """Blocks in document order, containers before what they contain.
 
     `nesting_limit` is true when content was nested deeper than the parser goes, so that blocks may be
     missing behind that place.
@@ -49,12 +45,21 @@ class ReferenceBlocks:
     nesting_limit: bool
 
 
+class _PartLines(NamedTuple):
+    """The lines of a part, and what of the document is before them."""
+
+    lines: LineIndex
+    start: int
+    before: int
+
+
 @with_deadline
-def parse_reference_blocks(text: str, lines: Lines, lines_before: int = 0) -> ReferenceBlocks:
-    """Blocks of `text`, which are the lines after the first `lines_before` of `lines`, or some of them."""
+def parse_reference_blocks(text: str, start: int = 0, lines_before: int = 0) -> ReferenceBlocks:
+    """Blocks of `text`, a part of a document from the offset `start` on, after `lines_before` lines."""
     tokens, nesting_limit = _tokens(text)
+    part = _PartLines(LineIndex(text), start, lines_before)
     blocks = tuple(
-        _block(token, kind, tokens, index, lines_before, lines)
+        _block(token, kind, tokens, index, part)
         for index, token in enumerate(tokens)
         if (kind := _KINDS.get(token.type)) is not None and token.map
     )
@@ -67,26 +72,25 @@ def _tokens(text: str) -> "tuple[list[Token], bool]":
     try:
         tokens = block_parser().parse(text)
     except RecursionError:
-        return block_parser(_SAFE_NESTING).parse(text), True
+        return block_parser(SAFE_NESTING).parse(text), True
     return tokens, any(token.level >= MAX_NESTING - 1 for token in tokens)
 
 
-def _block(
-    token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, before: int, lines: Lines
-) -> Block:
+def _block(token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, part: _PartLines) -> Block:
     assert token.map is not None
-    first = token.map[0] + before + 1
-    last = min(max(token.map[1] + before, first), lines.count)
-    if kind in CONTAINERS:
-        last = _without_blank_tail(lines, first, last)
+    lines, first = part.lines, token.map[0] + 1
+    last = min(max(token.map[1], first), lines.count)
+    # The maps of lists reach over the blank lines behind them.
+    while kind in CONTAINERS and last > first and not lines.content(last).strip(" \t"):
+        last -= 1
     content = token.info if kind is BlockKind.FENCE else ""
     if kind in {BlockKind.HEADING, BlockKind.PARAGRAPH}:
         content = tokens[index + 1].content
     return Block(
         kind=kind,
-        first_line=first,
-        last_line=last,
-        span=lines.span(first, last),
+        first_line=part.before + first,
+        last_line=part.before + last,
+        span=Span(part.start + lines.start(first), part.start + lines.end(last)),
         depth=token.level,
         level=int(token.tag[1]) if kind is BlockKind.HEADING else 0,
         markup=token.markup,
@@ -104,10 +108,3 @@ def _header_cells(tokens: "list[Token]", table: int) -> tuple[str, ...]:
             cells.append(tokens[table].content)
         table += 1
     return tuple(cells)
-
-
-def _without_blank_tail(lines: Lines, first: int, last: int) -> int:
-    """The maps of lists reach over the blank lines behind them; those belong to nobody."""
-    while last > first and not lines.content(last).strip(" \t"):
-        last -= 1
-    return last
