@@ -113,29 +113,3 @@ class LineIndex:
             return None
         offset = self.start(line) + col - 1
         return offset if offset <= self.content_end(line) else None
-
-
-class LineIndexSlice:
-    """The lines of a part of a text in LF, with their numbers and places in all of it.
-
-    Nothing else of the text is looked at. `part` begins at `offset`, behind so many lines, and the text of so
-    many lines in all has `length` code points.
-    """
-
-    __slots__ = ("_before", "_length", "_lines", "_offset", "count")
-
-    def __init__(self, part: str, offset: int, lines_before: int, *, count: int, length: int) -> None:
-        """Index `part`."""
-        self._lines = LineIndex(part)
-        self._offset, self._before = offset, lines_before
-        self._length = length
-        self.count = count
-
-    def span(self, first: int, last: int) -> Span:
-        """As `LineIndex.span`."""
-        found = self._lines.span(first - self._before, last - self._before)
-        return Span(found.start + self._offset, min(found.end + self._offset, self._length))
-
-    def content(self, line: int) -> str:
-        """As `LineIndex.content`."""
-        return self._lines.content(line - self._before)
