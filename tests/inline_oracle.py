@@ -6,17 +6,28 @@ each node, in document order, its kind and what it says.
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
+from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference, unescapeAll
 from markdown_it.token import Token
+from mdit_py_plugins.footnote import footnote_plugin
 
-from mdplan.markdown.blocks.parser import inline_parser
+from mdplan.markdown.blocks.parser import inert_parser
 from mdplan.markdown.inline.inline_nodes import InlineKind, InlineMap, InlineNode
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 
 Fact = tuple[str, ...]
 Definitions = dict[str, dict[str, str]]
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """GFM with footnotes and HTML, in which definitions are tokens."""
+    parser = inert_parser(100)
+    parser.options["html"] = parser.options["inline_definitions"] = True
+    return parser.use(footnote_plugin, inline=False, move_to_end=False)
 
 
 def all_nodes(text: str) -> tuple[tuple[InlineNode, ...], tuple[Span, ...]]:
@@ -29,7 +40,7 @@ def all_nodes(text: str) -> tuple[tuple[InlineNode, ...], tuple[Span, ...]]:
 def disagreements(text: str, nodes: tuple[InlineNode, ...]) -> list[tuple[Fact | None, Fact | None]]:
     """Facts of the parser beside those of `nodes`, where they differ."""
     environment: dict[str, Definitions] = {}
-    expected = list(_token_facts(inline_parser().parse(text + "\n", environment)))
+    expected = list(_token_facts(_parser().parse(text + "\n", environment)))
     seen = text.replace("\0", "\ufffd")
     found = [
         _node_fact(node, seen, environment.get("references", {}))

@@ -15,7 +15,7 @@ from mdplan.bot.manifest.placeholders import Values, has_placeholder, misuse
 from mdplan.bot.manifest.source_map import Path
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.snapshot import Documents
-from mdplan.markdown.front_matter.guard import as_json
+from mdplan.markdown.front_matter.values import as_json
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.file_state import FileState

@@ -7,8 +7,7 @@ from mdplan import edits
 from mdplan.diagnostics import Refused
 from mdplan.edits import Edit
 from mdplan.markdown.edits.front_matter_problems import unreadable
-from mdplan.markdown.front_matter.guard import as_json
-from mdplan.markdown.front_matter.values import Unreadable
+from mdplan.markdown.front_matter.values import Unreadable, as_json
 from mdplan.markdown.outline.outline import Outline
 
 

@@ -5,9 +5,8 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.block_edits import end_of_text_before, replace_blocks
 from mdplan.markdown.edits.payload import Payload, read_payload
-from mdplan.markdown.edits.spacing import end_of_subtree
+from mdplan.markdown.edits.spacing import end_of_subtree, end_of_text_before, replace_blocks
 from mdplan.markdown.outline.heading_path import find_by_id, find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section

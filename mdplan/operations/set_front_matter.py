@@ -5,8 +5,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.edits.front_matter_key import elements_of
-from mdplan.markdown.edits.front_matter_problems import null_in_toml
+from mdplan.markdown.edits.front_matter_problems import elements_of, null_in_toml
 from mdplan.markdown.front_matter.change import Key, KeyChange, is_same, value_at
 from mdplan.markdown.front_matter.values import dated
 from mdplan.markdown.outline.outline import Outline

@@ -4,10 +4,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.front_matter.block import FrontMatterFormat
-from mdplan.markdown.front_matter.change import KeyChange
-from mdplan.markdown.front_matter.error import FrontMatterError
-from mdplan.markdown.front_matter.splice import Splice
+from mdplan.markdown.front_matter.block import FrontMatterError, FrontMatterFormat
+from mdplan.markdown.front_matter.change import KeyChange, Splice
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.parts import Part
 from mdplan.planning.resolve import ResolvedEdit

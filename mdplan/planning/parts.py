@@ -4,8 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from mdplan.markdown.edits.block_edits import delete_blocks, end_of_text_before
-from mdplan.markdown.edits.spacing import place_blocks
+from mdplan.markdown.edits.spacing import delete_blocks, end_of_text_before, place_blocks
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import BlockInsertion
 from mdplan.planning.resolve import ResolvedEdit

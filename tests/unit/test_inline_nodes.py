@@ -1,13 +1,12 @@
 """Inline nodes stand exactly where the source has them."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from mdplan.markdown.blocks.pulldown import EventBatch, ParserFailure, event_batches
-from mdplan.markdown.inline import event_nodes
+from mdplan.markdown.blocks import pulldown
 from mdplan.markdown.inline.inline_nodes import InlineMap, InlineNode
+from mdplan.markdown.outline.outline import Outline
 from mdplan.text.lines import LineIndex
+from mdplan.text.source import Source
 from mdplan.text.span import Span
 
 PARTS = ("text", "label", "destination", "title")
@@ -427,18 +426,44 @@ def test_section_that_is_nested_too_deep_is_undecided() -> None:
     assert nodes.undecided_in(Span(0, 3)) == ()
 
 
-def test_section_that_the_parser_fails_on_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(text: str, *_: object) -> Iterator[EventBatch]:
-        if "panic" in text:
-            raise ParserFailure
-        return event_batches(text)
+class PanicException(BaseException):
+    """What a panic in Rust raises."""
 
-    monkeypatch.setattr(event_nodes, "event_batches", fail)
-    text = "# panic\n\n`a`\n\n# b\n\n`b`\n"
+
+def test_markdown_it_decides_on_blocks_that_the_parser_panics_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(text: str, **options: object) -> object:
+        if "panic" in text:
+            raise PanicException
+        return events(text, **options)
+
+    events = pulldown.pyromark.events_with_range
+    monkeypatch.setattr(pulldown.pyromark, "events_with_range", panic)
+    text = "# a\n\n`a`\n\npanic *b*\n\n- panic `c`\n- [d]\n\n# e\n\n`f`\n\n[d]: u\n"
     nodes = inline_map(text)
 
-    assert [each.span for each in nodes.nodes_in(whole(text))] == [Span(19, 22)]
-    assert nodes.undecided_in(whole(text)) == (Span(0, 14),)
+    found = [text[each.span.start : each.span.end] for each in nodes.nodes_in(whole(text))]
+    assert found == ["`a`", "`f`", "[d]: u"]
+    (undecided,) = nodes.undecided_in(whole(text))
+    assert text[undecided.start : undecided.end] == "- panic `c`\n- [d]\n"
+
+
+def test_outline_is_the_same_where_the_parser_panics(monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(*_: object, **__: object) -> None:
+        raise PanicException
+
+    text = "---\na: 1\n---\n# A\n\n- b\n  - c\n\nD\n===\n\n> ## E\n\n## F\n\n```\n# g\n```\n"
+    before = Outline(Source.from_text(text))
+    monkeypatch.setattr(pulldown.pyromark, "events_with_range", panic)
+    after = Outline(Source.from_text(text))
+
+    assert before.blocks
+    assert after.tree.is_reference
+    assert after.in_order == before.in_order
+    shapes = [
+        [(block.kind, block.depth, block.first_line) for block in outline.blocks]
+        for outline in (before, after)
+    ]
+    assert shapes[0] == shapes[1]
 
 
 def test_labels_and_footnotes_of_other_sections_are_known() -> None:

@@ -17,7 +17,6 @@ from mdplan.markdown.blocks.parse_time import check_deadline
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-    from markdown_it.ruler import Ruler
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
@@ -28,16 +27,8 @@ if TYPE_CHECKING:
 MAX_NESTING: Final = 400
 # Where Python's own limit stops the parser before that, this limit is safe on any stack.
 SAFE_NESTING: Final = 60
-# What the inline pass takes: brackets in brackets. Each costs four frames of the stack in the rules, and
-# the limit must stop before Python does, or results would depend on how deep the caller stands.
-MAX_INLINE_NESTING: Final = 100
-# Images in the alternative texts of images: each is a parse inside of a parse.
-MAX_IMAGE_NESTING: Final = 20
-
 _TABLE: Final = "table_behind_headings"
 _IN_TIME: Final = "check_deadline"
-# Lines that are looked at before a rule is asked, at most: they may belong to many blocks.
-_SHORT_PARAGRAPH: Final = 16
 _INTERRUPTS_PARAGRAPHS: Final = ["paragraph", "reference"]
 
 
@@ -48,42 +39,14 @@ def block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
     Link reference definitions are tokens of type ``definition``. The text must be without byte order mark
     and front matter; deep nesting can raise `RecursionError`.
     """
-    return new_block_parser(max_nesting)
-
-
-@cache
-def inline_parser() -> "MarkdownIt":
-    """Parser of inline content with GFM's autolinks, strikethrough and footnotes, for ``md.inline.parse``.
-
-    Raises `RecursionError` where images stand in images too deep.
-    """
-    return new_inline_parser()
-
-
-def new_inline_parser() -> "MarkdownIt":
-    """A parser as `inline_parser` gives, which the caller may change."""
-    from markdown_it.rules_inline import image
     from mdit_py_plugins.footnote import footnote_plugin
-    from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
 
-    def image_within_limit(state: "StateInline", silent: bool) -> bool:
-        if silent:
-            return image(state, silent)
-        depth: int = state.env.get("imageDepth", 0)
-        if depth >= MAX_IMAGE_NESTING:
-            raise RecursionError
-        state.env["imageDepth"] = depth + 1
-        try:
-            return image(state, silent)
-        finally:
-            state.env["imageDepth"] = depth
-
-    parser = _configured(MAX_INLINE_NESTING)
-    parser.enable("strikethrough")
-    parser.options["strikethrough_single_tilde"] = True
-    parser.use(gfm_autolink_plugin)
+    parser = _configured(max_nesting)
     parser.use(footnote_plugin, inline=False, move_to_end=False)
-    parser.inline.ruler.at("image", image_within_limit)
+    ruler = parser.block.ruler
+    footnote = dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))["footnote_def"]
+    ruler.at("footnote_def", _with_lines(footnote), {"alt": _INTERRUPTS_PARAGRAPHS})
+    parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
 
 
@@ -105,52 +68,33 @@ def html_parser() -> "MarkdownIt":
     Raises `RecursionError` for deep nesting.
     """
     from mdit_py_plugins.footnote import footnote_plugin
-    from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
     from mdit_py_plugins.tasklists import tasklists_plugin
 
-    parser = _configured(MAX_NESTING)
-    parser.enable("strikethrough")
-    parser.options["strikethrough_single_tilde"] = True
-    parser.options["inline_definitions"] = False
-    for plugin in (gfm_autolink_plugin, tasklists_plugin):
-        parser.use(plugin)
+    parser = _github_parser(MAX_NESTING).use(tasklists_plugin)
     return parser.use(footnote_plugin, inline=False, move_to_end=False)
 
 
 def inert_parser(max_nesting: int) -> "MarkdownIt":
     """Parser of whole texts, GFM without footnotes, in which HTML is text: to show what strangers wrote."""
+    parser = _github_parser(max_nesting)
+    parser.options["html"] = False
+    return parser
+
+
+def _github_parser(max_nesting: int) -> "MarkdownIt":
     from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
 
     parser = _configured(max_nesting)
     parser.enable("strikethrough")
-    parser.options["html"] = False
     parser.options["strikethrough_single_tilde"] = True
     parser.options["inline_definitions"] = False
     return parser.use(gfm_autolink_plugin)
 
 
-def rule_functions(ruler: "Ruler[BlockRule]") -> "dict[str, BlockRule]":
-    """Active rules of one of the parser's rulers, by name, in order."""
-    return dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))
-
-
-def new_block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
-    """A parser as `block_parser` gives, which the caller may change."""
-    from mdit_py_plugins.footnote import footnote_plugin
-
-    parser = _configured(max_nesting)
-    parser.use(footnote_plugin, inline=False, move_to_end=False)
-    ruler = parser.block.ruler
-    footnote = rule_functions(ruler)["footnote_def"]
-    ruler.at("footnote_def", _with_lines(footnote), {"alt": _INTERRUPTS_PARAGRAPHS})
-    parser.core.ruler.enableOnly(["normalize", "block"])
-    return parser
-
-
 def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
     from markdown_it import MarkdownIt
     from markdown_it.renderer import RendererHTML
-    from markdown_it.rules_block import lheading, table
+    from markdown_it.rules_block import table
 
     parser = MarkdownIt(
         "commonmark",
@@ -162,7 +106,6 @@ def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
     block_alternatives = ["paragraph", "reference", "blockquote", "list", "table"]
     parser.block.ruler.before("code", _IN_TIME, _block_in_time, {"alt": block_alternatives})
     parser.block.ruler.before("code", "table_end", _lone_pipe, {"alt": ["blockquote"]})
-    parser.block.ruler.at("lheading", _where_underlined(lheading))
     parser.inline.ruler.before("text", _IN_TIME, _inline_in_time)
     # Destinations are compared with the source and never loaded: they stay as they are written.
     for name, method in (
@@ -189,32 +132,6 @@ def _behind_headings(table: "BlockRule") -> "BlockRule":
             return table(state, start_line, end_line, False)
 
     return table_behind_headings
-
-
-def _where_underlined(lheading: "BlockRule") -> "BlockRule":
-    """The rule for setext headings, which asks of all lines of a paragraph what the next rule asks again.
-
-    It is spared where a paragraph is short, its lines keep to their container, and none begins as an
-    underline does.
-    """
-
-    def lheading_where_underlined(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
-        source, begins, indents = state.src, state.bMarks, state.tShift
-        lines = range(start_line + 1, end_line)[:_SHORT_PARAGRAPH]
-        is_long = len(lines) == _SHORT_PARAGRAPH
-        for line in lines:
-            if state.isEmpty(line):
-                is_long = False
-                break
-            if source[begins[line] + indents[line]] in "-=" or state.sCount[line] < state.blkIndent:
-                return lheading(state, start_line, end_line, silent)
-        if is_long:
-            return lheading(state, start_line, end_line, silent)
-        # What it does, too, where it finds no heading.
-        state.parentType = "paragraph"
-        return False
-
-    return lheading_where_underlined
 
 
 def _lone_pipe(state: "StateBlock", start_line: int, _end_line: int, silent: bool) -> bool:

@@ -8,7 +8,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks.blocks import BlockKind, parse_blocks
 from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.edits.formatter import NOT_INSTALLED, FormattedBlock, format_blocks
-from mdplan.markdown.inline.rendered_html import rendered_html
+from mdplan.markdown.inline.reference_inline import rendered_html
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.line_edits import replace_lines

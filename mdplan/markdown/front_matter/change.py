@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
+from mdplan.text.edit import TextEdit
+
 Key = tuple[str, ...]
 
 
@@ -160,3 +162,11 @@ def kept_items(old: Sequence[object], new: Sequence[object]) -> tuple[int, ...]:
         kept.append(found)
         at = found + 1
     return tuple(kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """`edit` is in the offsets of the block's content, or of the document; `changes` are their indexes."""
+
+    edit: TextEdit
+    changes: tuple[int, ...]

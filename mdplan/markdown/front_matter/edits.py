@@ -7,16 +7,20 @@ changes that were asked for. Where that cannot be had the changes are refused.
 from collections.abc import Sequence
 from typing import Final
 
-from mdplan.markdown.front_matter.block import FrontMatter, FrontMatterFormat, find_front_matter
+from mdplan.markdown.front_matter.block import (
+    FrontMatter,
+    FrontMatterError,
+    FrontMatterFormat,
+    find_front_matter,
+)
 from mdplan.markdown.front_matter.change import (
     KeyChange,
+    Splice,
     branches_of,
     changed,
     is_same,
     without_emptied,
 )
-from mdplan.markdown.front_matter.error import FrontMatterError
-from mdplan.markdown.front_matter.splice import Splice
 from mdplan.markdown.front_matter.values import FrontMatterContent, read_content
 from mdplan.markdown.front_matter.yaml_edits import yaml_edits
 from mdplan.text.edit import EditList, TextEdit

@@ -10,16 +10,16 @@ from typing import Any
 import tomlkit
 from tomlkit.items import Array, InlineTable, Item, String, StringType
 
+from mdplan.markdown.front_matter.block import FrontMatterError
 from mdplan.markdown.front_matter.change import (
     Branch,
     DateText,
     Key,
+    Splice,
     is_same,
     kept_items,
     within,
 )
-from mdplan.markdown.front_matter.error import FrontMatterError
-from mdplan.markdown.front_matter.splice import Splice
 from mdplan.markdown.front_matter.toml_statements import TomlAssignment, TomlHeader
 from mdplan.markdown.front_matter.values import FrontMatterContent
 from mdplan.text.edit import TextEdit

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from mdplan.markdown.front_matter.block import FrontMatterError
 from mdplan.markdown.front_matter.change import Key
-from mdplan.markdown.front_matter.error import FrontMatterError
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 

@@ -10,9 +10,8 @@ from itertools import pairwise
 
 import yaml
 
-from mdplan.markdown.front_matter.change import Branch, is_same, kept_items, within
-from mdplan.markdown.front_matter.error import FrontMatterError
-from mdplan.markdown.front_matter.splice import Splice
+from mdplan.markdown.front_matter.block import FrontMatterError
+from mdplan.markdown.front_matter.change import Branch, Splice, is_same, kept_items, within
 from mdplan.markdown.front_matter.values import FrontMatterContent
 from mdplan.markdown.front_matter.yaml_flow import FlowWriter
 from mdplan.markdown.front_matter.yaml_layout import Layout, Written, flow_text, quote_of

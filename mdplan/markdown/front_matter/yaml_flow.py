@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import yaml
 
-from mdplan.markdown.front_matter.change import Branch, is_same, kept_items, within
-from mdplan.markdown.front_matter.splice import Splice
+from mdplan.markdown.front_matter.change import Branch, Splice, is_same, kept_items, within
 from mdplan.markdown.front_matter.values import FrontMatterContent
 from mdplan.markdown.front_matter.yaml_layout import flow_text, quote_of
 from mdplan.markdown.front_matter.yaml_scalars import string_text

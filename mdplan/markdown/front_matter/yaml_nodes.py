@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from mdplan.markdown.front_matter.error import FrontMatterError
+from mdplan.markdown.front_matter.block import FrontMatterError
 
 _MAX_DEPTH: Final = 32
 _MAX_NODES: Final = 5_000

@@ -12,7 +12,7 @@ from mdplan.markdown.blocks.block import Block
 from mdplan.markdown.blocks.block_tree import BlockTree
 from mdplan.markdown.blocks.blocks import parse_blocks
 from mdplan.markdown.blocks.pulldown import ParserFailure, is_nested_too_deep
-from mdplan.markdown.inline.event_nodes import find_nodes
+from mdplan.markdown.inline.event_nodes import FoundNodes, find_nodes
 from mdplan.markdown.inline.inline_node import InlineKind, InlineNode, document_order
 from mdplan.markdown.inline.link_parts import link_target, normalized_label, unescape
 from mdplan.text.lines import LineIndex
@@ -89,7 +89,7 @@ class InlineMap:
     def undecided_in(self, span: Span) -> tuple[Span, ...]:
         """Spans that touch `span` and may hold nodes whose places are not certain.
 
-        They are single nodes, or whole sections: where the parser fails, or lines are nested too deep.
+        They are single nodes, root blocks on which the parser fails, or sections with lines nested too deep.
         """
         undecided = (each for section in self._sections_in(span) for each in section.undecided)
         return tuple(each for each in undecided if each.overlaps(span))
@@ -121,10 +121,7 @@ class InlineMap:
         part = self._text[span.start : span.end]
         if is_nested_too_deep(part):
             return _Section((), (span,))
-        try:
-            found = find_nodes(self._text, span, self._footnotes_for(part), self._find_href)
-        except ParserFailure:
-            return _Section((), (span,))
+        found = self._find_nodes(span)
         if "]:" not in part:
             return _Section(found.nodes, found.undecided)
         first, last = (bisect_left(self._definition_starts, at) for at in (span.start, span.end))
@@ -136,6 +133,27 @@ class InlineMap:
                 nodes.append(node)
         nodes.sort(key=document_order)
         return _Section(tuple(nodes), tuple(sorted(undecided)))
+
+    def _find_nodes(self, span: Span) -> FoundNodes:
+        """Nodes in `span`, which holds whole root blocks.
+
+        Where the parser fails, it reads each root block alone. For a block that it fails on again,
+        markdown-it-py decides whether there are nodes; as it does not know their places, they are undecided.
+        """
+        part = self._text[span.start : span.end]
+        try:
+            return find_nodes(self._text, span, self._footnotes_for(part), self._find_href)
+        except ParserFailure:
+            roots = [block.span for block in self._tree.inside(span) if not block.depth]
+        if len(roots) > 1:
+            found = [self._find_nodes(root) for root in roots]
+            return FoundNodes(
+                tuple(node for each in found for node in each.nodes),
+                tuple(place for each in found for place in each.undecided),
+            )
+        from mdplan.markdown.inline.reference_inline import has_nodes
+
+        return FoundNodes((), (span,) if has_nodes(part, self.definitions) else ())
 
     def _find_href(self, label: str) -> str | None:
         node = self._definitions.get(label)

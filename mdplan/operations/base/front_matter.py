@@ -9,22 +9,26 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.edits.front_matter_key import elements_of, find_key
 from mdplan.markdown.edits.front_matter_problems import (
     cannot_change,
+    elements_of,
+    find_key,
     key_not_found,
     no_block,
     not_of_kind,
     other_value,
     unreadable,
 )
-from mdplan.markdown.front_matter.block import FrontMatterFormat
-from mdplan.markdown.front_matter.change import REMOVED, Key, KeyChange, depth_of, value_at
+from mdplan.markdown.front_matter.block import FrontMatterError, FrontMatterFormat
+from mdplan.markdown.front_matter.change import REMOVED, Key, KeyChange, Splice, depth_of, value_at
 from mdplan.markdown.front_matter.edits import block_edits, new_block
-from mdplan.markdown.front_matter.error import FrontMatterError
-from mdplan.markdown.front_matter.guard import as_json, value_matches
-from mdplan.markdown.front_matter.splice import Splice
-from mdplan.markdown.front_matter.values import MAX_DEPTH, FrontMatterContent, Unreadable
+from mdplan.markdown.front_matter.values import (
+    MAX_DEPTH,
+    FrontMatterContent,
+    Unreadable,
+    as_json,
+    value_matches,
+)
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Claim, FrontMatterChanges, Operation, Resolution
 from mdplan.text.span import Span

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.edits.front_matter_problems import key_not_found, not_of_kind
 from mdplan.markdown.front_matter.change import REMOVED, Key, value_at
-from mdplan.markdown.front_matter.guard import value_matches
+from mdplan.markdown.front_matter.values import value_matches
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.front_matter import FrontMatterBlock, FrontMatterOperation, checked
 

@@ -7,9 +7,8 @@ from mdplan.markdown.blocks.blocks import Block
 from mdplan.markdown.blocks.heading_attributes import attribute_lines, read_content, without_attributes
 from mdplan.markdown.blocks.heading_source import with_title
 from mdplan.markdown.blocks.rendered_text import render_text
-from mdplan.markdown.edits.block_edits import replace_blocks
 from mdplan.markdown.edits.payload import Payload, read_payload
-from mdplan.markdown.edits.spacing import end_of_body, end_of_subtree, start_of_body
+from mdplan.markdown.edits.spacing import end_of_body, end_of_subtree, replace_blocks, start_of_body
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import folded
