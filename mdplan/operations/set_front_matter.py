@@ -6,8 +6,8 @@ from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.edits.front_matter_problems import elements_of, null_in_toml
-from mdplan.markdown.front_matter.change import Key, KeyChange, is_same, value_at
-from mdplan.markdown.front_matter.values import dated
+from mdplan.markdown.front_matter.change import Key, KeyChange, as_read, is_same, value_at
+from mdplan.markdown.front_matter.values import dated, with_dates
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.front_matter import FrontMatterBlock, FrontMatterCreator, checked
 from mdplan.operations.base.operation import Resolution
@@ -18,9 +18,10 @@ class SetFrontMatter(FrontMatterCreator):
 
     `key` and `value` set one key; `values` sets many: `{"title": "Tea", "author.name": "Kim"}`. A value is
     any JSON. Comments, order, quotes and all other keys stay byte by byte; a string is quoted only where it
-    would not be read as that string, and one that reads as a date takes the place of a date as a date. A map
-    in place of a map, or a list in place of a list, changes only the entries that differ. A new key stands
-    behind the last one; maps on its way are made. `value: null` counts as absent; to set null use `values`.
+    would not be read as that string. One that reads as a date takes the place of a date as a date; for a new
+    key, name the key in `dates`. A map in place of a map, or a list in place of a list, changes only the
+    entries that differ. A new key stands behind the last one; maps on its way are made. `value: null` counts
+    as absent; to set null use `values`.
 
     `createIfMissing` creates the block where the file has none, in YAML or in what `frontMatterFormat` says.
     A block with anchors, tags, merge keys or a key that stands twice is not edited by keys.
@@ -40,6 +41,9 @@ class SetFrontMatter(FrontMatterCreator):
         default=None,
         min_length=1,
         description="New values by key, dotted as in `key`; instead of key and value.",
+    )
+    dates: tuple[str, ...] | None = Field(
+        default=None, min_length=1, description="Keys whose strings are dates, to be written without quotes."
     )
 
     @field_validator("value")
@@ -72,6 +76,11 @@ class SetFrontMatter(FrontMatterCreator):
         if self.values is not None and self.expected_value is not None:
             msg = "expectedValue goes with key"
             raise ValueError(msg)
+        keys = [self.key] if self.values is None else list(self.values)
+        strange = [name for name in self.dates or () if name not in keys]
+        if strange:
+            msg = f"dates names `{strange[0]}`, which is none of the keys"
+            raise ValueError(msg)
         return self
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
@@ -93,19 +102,35 @@ class SetFrontMatter(FrontMatterCreator):
         keys = [key for key in found if not isinstance(key, Diagnostic)]
         if len(keys) < len(problems):
             return tuple(problem for problem in problems if isinstance(problem, Diagnostic))
+        new = [self._typed(block, key, name, value) for key, (name, value) in zip(keys, wanted, strict=True)]
+        strange = [
+            name
+            for (name, value), each in zip(wanted, new, strict=True)
+            if self._is_undated(name, value, each)
+        ]
+        if strange:
+            return tuple(
+                Diagnostic.invalid(
+                    f"`dates` names `{name}`, whose value is no date", "send a date such as 2026-01-31"
+                )
+                for name in strange
+            )
         changes = [
-            KeyChange(key, _in_place_of(block, key, value))
-            for key, (_, value) in zip(keys, wanted, strict=True)
+            KeyChange(key, value)
+            for key, value in zip(keys, new, strict=True)
             if not _says_already(block, key, value)
         ]
         return self.resolution(outline, block, keys, changes)
 
+    def _typed(self, block: FrontMatterBlock, key: Key, name: object, value: object) -> object:
+        """`value` of the key that the caller calls `name`: a date where it is one of `dates` or replaces one."""
+        if name in (self.dates or ()):
+            return with_dates(block.content.format, value)
+        return dated(block.content.format, value, value_at(block.content.values, key))
 
-def _in_place_of(block: FrontMatterBlock, key: Key, value: object) -> object:
-    """`value`, or the date that it reads as, where it takes the place of one."""
-    return dated(block.content.format, value, value_at(block.content.values, key))
+    def _is_undated(self, name: object, value: object, typed: object) -> bool:
+        return name in (self.dates or ()) and typed == value
 
 
-def _says_already(block: FrontMatterBlock, key: Key, value: object) -> bool:
-    old, new = value_at(block.content.values, key), _in_place_of(block, key, value)
-    return is_same(old, getattr(new, "value", new))
+def _says_already(block: FrontMatterBlock, key: Key, new: object) -> bool:
+    return is_same(value_at(block.content.values, key), as_read(new))

@@ -43,6 +43,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (["set", "page.md", "draft=false"], "page.md", "title: Tea\n", "title: Tea\ndraft: false\n"),
         (["set", "page.md", "title='7'"], "page.md", "title: Tea\n", 'title: "7"\n'),
+        (["set", "page.md", "date=2026-01-31"], "page.md", "title: Tea\n", "title: Tea\ndate: 2026-01-31\n"),
+        (["set", "page.md", "of='2026-01-31'"], "page.md", "title: Tea\n", 'title: Tea\nof: "2026-01-31"\n'),
         (["set", "page.md", "tags=[a, b]"], "page.md", "title: Tea\n", "title: Tea\ntags:\n  - a\n  - b\n"),
         (["set", "page.md", "a.b=1"], "page.md", "title: Tea\n", "title: Tea\na:\n  b: 1\n"),
         (["set", "app.ini", "server.port=8080"], "app.ini", "port = 80\n", "port = 8080\n"),

@@ -8,7 +8,7 @@ import click
 
 from mdplan.cli.completion import assignments, headings, task_items
 from mdplan.cli.edits.content import edit_text, read_content
-from mdplan.cli.edits.field_types import AssignmentType
+from mdplan.cli.edits.field_types import AssignmentType, is_date
 from mdplan.cli.edits.options import section_target
 from mdplan.cli.edits.proposal import (
     ApplyOptions,
@@ -126,7 +126,10 @@ def tick(session: Session, *, file: str, items: tuple[str, ...], off: bool, **ch
 def _front_matter_edit(pairs: list[str]) -> dict[str, Any]:
     kind = AssignmentType(is_typed=True)
     values = dict(kind.convert(pair, None, None) for pair in pairs)
-    return {"op": "set_front_matter", "values": values, "createIfMissing": True}
+    texts = {pair.partition("=")[0].strip(): pair.partition("=")[2] for pair in pairs}
+    dates = [key for key, text in texts.items() if is_date(text)]
+    edit = {"op": "set_front_matter", "values": values, "createIfMissing": True}
+    return {**edit, "dates": dates} if dates else edit
 
 
 def _ini_edit(pair: str) -> dict[str, Any]:

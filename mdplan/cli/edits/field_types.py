@@ -9,6 +9,7 @@ import yaml
 _PATH_SEPARATOR: Final = re.compile(r"\s+[/>]\s+")
 _LINES: Final = re.compile(r"(\d+)(?:-(\d+))?")
 _RANGE: Final = re.compile(r"(\d+):(\d+)-(\d+):(\d+)")
+_TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
 _JSON_SCALARS: Final = (str, int, float, bool, type(None))
 
 
@@ -132,6 +133,21 @@ def yaml_value(text: str) -> Any:  # noqa: ANN401 (any JSON)
     return "" if loaded is None and not text.strip() else loaded
 
 
+def is_date(text: str) -> bool:
+    """Whether YAML reads `text`, a value with its quotes, as a date or a time with one."""
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError:
+        return False
+    return _has_date(node)
+
+
+def _has_date(node: yaml.Node | None) -> bool:
+    if isinstance(node, yaml.SequenceNode):
+        return any(map(_has_date, node.value))
+    return node is not None and node.tag == _TIMESTAMP
+
+
 def _is_json(value: object) -> bool:
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_json(item) for key, item in value.items())
@@ -141,10 +157,10 @@ def _is_json(value: object) -> bool:
 
 
 class _ValueLoader(yaml.SafeLoader):
-    """The safe loader of PyYAML, to which dates are text: front matter has its own rule for them."""
+    """The safe loader of PyYAML, to which dates are text: JSON has none. `is_date` finds them."""
 
 
 _ValueLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }

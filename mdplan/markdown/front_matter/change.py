@@ -96,8 +96,21 @@ def _changed(values: Mapping[str, Any], branches: Mapping[str, Branch]) -> dict[
         elif branch.is_removed:
             del result[key]
         else:
-            result[key] = branch.value.value if isinstance(branch.value, DateText) else branch.value
+            result[key] = as_read(branch.value)
     return result
+
+
+def as_read(value: object) -> object:
+    """What `value`, once it is written, reads as: dates in place of each `DateText` in it."""
+    match value:
+        case DateText():
+            return value.value
+        case list():
+            return [as_read(each) for each in value]
+        case dict():
+            return {key: as_read(each) for key, each in value.items()}
+        case _:
+            return value
 
 
 def without_emptied(

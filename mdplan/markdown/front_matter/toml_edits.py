@@ -16,6 +16,7 @@ from mdplan.markdown.front_matter.change import (
     DateText,
     Key,
     Splice,
+    as_read,
     is_same,
     kept_items,
     within,
@@ -193,7 +194,7 @@ class _TomlWriter:
 def _edited(item: Any, old: object, branch: Branch) -> Item | None:  # noqa: ANN401 (tomlkit has no one type)
     """What becomes of the value `item`, which says `old`; None where nothing does."""
     new = branch.as_value
-    if not branch.inner and is_same(old, new.value if isinstance(new, DateText) else new):
+    if not branch.inner and is_same(old, as_read(new)):
         return None
     if isinstance(item, InlineTable) and isinstance(old, dict) and isinstance(new, dict):
         return _edited_table(item, old, branch.inner or within(new, old, branch.changes))

@@ -194,10 +194,21 @@ def read_date(format: FrontMatterFormat, text: str) -> object:  # noqa: A002 (as
 
 def dated(format: FrontMatterFormat, value: object, old: object) -> object:  # noqa: A002 (as above)
     """`value`, or where it is a string and takes the place of the date or time `old`, the date that it is."""
-    if not isinstance(value, str) or not isinstance(old, DATES):
-        return value
-    found = read_date(format, value)
-    return value if found is None else DateText(value.strip(" \t"), found)
+    return with_dates(format, value) if isinstance(value, str) and isinstance(old, DATES) else value
+
+
+def with_dates(format: FrontMatterFormat, value: object) -> object:  # noqa: A002 (as above)
+    """`value` with dates and times in place of the strings that read as such, also in lists and maps."""
+    match value:
+        case str():
+            found = read_date(format, value)
+            return value if found is None else DateText(value.strip(" \t"), found)
+        case list():
+            return [with_dates(format, each) for each in value]
+        case dict():
+            return {key: with_dates(format, each) for key, each in value.items()}
+        case _:
+            return value
 
 
 def _toml_values(text: str) -> dict[str, Any]:
