@@ -93,6 +93,7 @@ REPORTS: Final = (
         least=5_000,
     ),
 )
+ALL_LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 
 
 def in_words(number: float) -> str:

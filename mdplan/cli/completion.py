@@ -26,6 +26,7 @@ _DIGITS: Final = 16
 _NEWEST: Final = 30
 _FILES_NAMED: Final = 2
 REPORTS: Final = ("stat", "plan", "apply")
+SCHEMA_KINDS: Final = ("batch", "plan", "report", "op", "manifest")
 
 
 def plans(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
@@ -108,6 +109,14 @@ def task_items(context: click.Context, parameter: click.Parameter, incomplete: s
         fitting = [item for item in items if item.text.startswith(incomplete)]
         found += (_item(item.text, help="open" if item.mark == " " else "done") for item in fitting)
     return found
+
+
+def schema_kinds(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
+    """What there are schemas of."""
+    del context, parameter
+    return [_item(kind) for kind in SCHEMA_KINDS if kind.startswith(incomplete)]
 
 
 def schema_names(

@@ -58,8 +58,7 @@ _SHARED: Final = (
         multiple=True,
         metavar="[NAME=]FOLDER",
         shell_complete=_folders,
-        help="Folder whose files may be touched; may be repeated. Default: the nearest folder upwards with a "
-        ".mdplan or .git of yours, else the current folder.",
+        help="Work in this folder, as `git -C` does; repeatable.",
     ),
     click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match; repeatable."),
     click.option("--deny", multiple=True, metavar="GLOB", help="Touch no files that match; repeatable."),

@@ -7,6 +7,7 @@ import click
 
 from mdplan.cli.console import shown
 from mdplan.cli.diff_view import diff_for_people
+from mdplan.cli.pending_plan import short_id
 from mdplan.cli.report_view import counted, file_list, plan_size, problem_texts
 from mdplan.cli.session import Session
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
     from mdplan.reports.history import HistoryReport, RecoverReport
 
-_SHORT_ID = len("sha256-") + 16
 
 # What `write_document` is told.
 output_option = click.option(
@@ -69,16 +69,16 @@ def print_summary(session: Session, report: PlanReport, document: Path | None = 
     listed = file_list(report.files, console.err)
     if listed:
         console.note(listed)
-    plan_id = console.err.bold(report.plan_id)
+    plan_id = console.err.bold(short_id(report.plan_id))
     if document is not None:
         console.note(f"{plan_size(report)}. Plan {plan_id} written to {shown(str(document))}.")
         console.note(f"To apply: {session.command_line('apply', _file_argument(document))}")
     elif report.stored is False:
         console.note(f"{plan_size(report)}. Plan {plan_id} not saved: the state folder cannot be written.")
-        console.note("To apply: pin the batch with baseSha256 of every file, and apply the batch.")
+        console.note("To apply: add baseSha256 of every file to the batch, and apply the batch.")
     else:
         console.note(f"{plan_size(report)}. Plan {plan_id}{' saved' if report.stored else ''}.")
-        console.note(f"To apply: {session.command_line('apply', report.plan_id[:_SHORT_ID])}")
+        console.note(f"To apply: {session.command_line('apply', short_id(report.plan_id))}")
 
 
 def print_stored(session: Session, report: PlanReport) -> None:
@@ -107,7 +107,8 @@ def print_applied(session: Session, report: ApplyReport) -> None:
         listed = file_list(report.files, console.err)
         if listed:
             console.note(listed)
-        rebased = f", on the files as they are now, as plan {report.plan_id}" if report.rebased else ""
+        plan_id = short_id(report.plan_id or "")
+        rebased = f", on the files as they are now, as plan {plan_id}" if report.rebased else ""
         console.note(f"{console.err.bold('Applied', 'green')}: {plan_size(report)}{rebased}.")
         if report.approved is not None:
             comment = f": {shown(report.approved.comment)}" if report.approved.comment else ""
@@ -138,13 +139,13 @@ def print_undone(session: Session, report: ApplyReport, *, is_redo: bool) -> Non
 
 
 def print_recovered(session: Session, report: ApplyReport) -> None:
-    """Say what was found cut off, and mended, before."""
+    """Say which interrupted commits were rolled back first."""
     recovered = report.recovered
     if recovered is not None and recovered.rolled_back:
         transactions = counted(len(recovered.rolled_back), "commit")
         files = counted(len(recovered.files), "file")
         were = "was" if len(recovered.rolled_back) == 1 else "were"
-        session.console.note(f"Recovered first: {transactions} that {were} cut off, {files} put back.")
+        session.console.note(f"Recovered first: {transactions} that {were} interrupted, {files} put back.")
 
 
 def write_document(document: bytes, path: Path) -> Problems:

@@ -8,18 +8,19 @@ import click
 
 from mdplan import __version__
 from mdplan.cli.exit_codes import NAME
-from mdplan.cli.group import CommandGroup, LazyCommand
+from mdplan.cli.usage.group import CommandGroup, LazyCommand
 
-_HELP: Final = """Plan edits of Markdown and text files, look at the diff, and apply exactly that.
+_HELP: Final = """Edit Markdown and text files: see the diff, then apply exactly that.
 
-A batch of edits becomes a plan with an ID. Applying it changes the files only while each of them is still
-the one that was planned on.
+Commands that edit show the diff and ask. A batch of edits becomes a plan with an ID; applying the plan fails
+if any file has changed since the plan was made.
 
 \b
-Exit codes: 0 done, 1 --check and something would change, 2 usage or
-invalid batch, 3 refused, 4 stale base, 5 approval missing, 6 environment,
-70 bug, 130 interrupted.
+Exit codes: 0 done, 1 not applied: --check, --dry-run or nobody to ask,
+2 usage or invalid batch, 3 refused, 4 a file has changed, 5 approval
+missing, 6 environment, 70 bug, 130 interrupted.
 """
+_EXAMPLE: Final = "mdplan replace nightly stable guide.md"
 
 
 def _of_module(module: str, attribute: str, summary: str) -> LazyCommand:
@@ -29,28 +30,35 @@ def _of_module(module: str, attribute: str, summary: str) -> LazyCommand:
 
 
 COMMANDS: Final[Mapping[str, LazyCommand]] = {
-    "stat": _of_module("stat", "stat", "Show the structure of a file or folder."),
+    "outline": _of_module("stat", "stat", "Show the sections of a file, or the files of a folder."),
     "read": _of_module("read", "read", "Print a section, lines or another part of a file."),
     "search": _of_module("search", "search", "Find text in files, by section."),
-    "set": _of_module("quick_edits", "set_command", "Set keys of front matter or of an INI file."),
+    "set": _of_module("quick_edits", "set_command", "Set front matter, or keys of an INI file."),
     "replace": _of_module("quick_edits", "replace", "Replace text in files."),
     "append": _of_module("quick_edits", "append", "Append text to a section."),
     "tick": _of_module("quick_edits", "tick", "Tick a task."),
-    "edit": _of_module("edit", "edit", "Make any other edit: one operation, its fields as options."),
-    "validate": _of_module("validate", "validate", "Say all that is wrong with a batch."),
-    "plan": _of_module("plan", "plan", "Show what a batch would change, and save it as a plan."),
-    "apply": _of_module("apply", "apply", "Commit a plan, or a batch that is pinned."),
+    "edit": _of_module("edit", "edit", "Make any other edit, such as rename_heading."),
+    "validate": _of_module("validate", "validate", "Check a batch and report every problem."),
+    "plan": _of_module("plan", "plan", "Show what a batch of edits would change, and save the plan."),
+    "apply": _of_module("apply", "apply", "Apply a plan, or a batch with guards."),
     "show": _of_module("show", "show", "Show a saved plan again."),
-    "review": _of_module("review", "review", "Decide about plans that wait for a person."),
-    "history": _of_module("history", "history", "List what was committed, or show one commit."),
-    "undo": _of_module("undo", "undo", "Take back a commit, or redo it."),
-    "bot": _of_module("bot", "bot", "Make true in many files what a manifest says."),
-    "recover": _of_module("recover", "recover", "Mend what a commit that was cut off has left."),
-    "doctor": _of_module("doctor", "doctor", "Look whether commits can work here."),
+    "review": _of_module("review", "review", "Review and approve pending plans."),
+    "history": _of_module("history", "history", "List past transactions, or show one."),
+    "undo": _of_module("undo", "undo", "Undo a transaction, or redo it."),
+    "bot": _of_module("bot", "bot", "Apply a manifest of edits to many files."),
+    "recover": _of_module("recover", "recover", "Recover from an interrupted commit."),
+    "doctor": _of_module("doctor", "doctor", "Check that this folder supports safe commits."),
     "schema": _of_module("schema", "schema", "Print the JSON Schema of a batch, plan, report or operation."),
     "help": _of_module("help", "help_command", "Explain an operation or a command, with an example."),
     "completion": _of_module("completion", "completion", "Print tab completion for a shell."),
     "serve": _of_module("serve", "serve", "Serve agents over MCP."),
+}
+# Old names of commands.
+ALIASES: Final[Mapping[str, str]] = {"stat": "outline"}
+_TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Look": ("outline", "read", "search"),
+    "Edit": ("set", "replace", "append", "tick", "edit"),
+    "Plan": ("plan", "apply", "review", "undo"),
 }
 
 
@@ -58,8 +66,13 @@ def build_program() -> click.Group:
     """The program with all its commands; each is imported when it runs."""
     program = CommandGroup(
         COMMANDS,
+        topics=_TOPICS,
+        aliases=ALIASES,
+        example=_EXAMPLE,
         name=NAME,
         help=_HELP,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    return click.version_option(__version__, prog_name=NAME, message="%(prog)s %(version)s")(program)
+    return click.version_option(
+        __version__, "--version", "-V", prog_name=NAME, message="%(prog)s %(version)s"
+    )(program)

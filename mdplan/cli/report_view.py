@@ -1,21 +1,26 @@
 """Problems and plans in words, for people."""
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from mdplan.cli.batches.edit_numbers import EditNumbers
 from mdplan.cli.console import Style, shown
 from mdplan.diagnostics import Candidate, Diagnostic, Severity
 from mdplan.reports.plan import FileReport, PlanReport
 
 _FILES_LISTED = 20
 _PROBLEMS_LISTED: Final = 100
-# Hints name what an agent would call; here it has the name of a command.
-_TOOL: Final = re.compile(r"\bmd_(stat|read|search|validate|apply|history)\b")
+_TOTAL_FROM: Final = 3
 
 
-def problem_texts(problems: Iterable[Diagnostic], ink: Style) -> Iterator[str]:
-    """`problems` as `problem_text` says them: what many files share once, and no more than a person reads."""
+def problem_texts(
+    problems: Sequence[Diagnostic], ink: Style, edits: EditNumbers | None = None, excerpt: str = ""
+) -> Iterator[str]:
+    """`problems` as `problem_text` says them: what many files share once, and no more than a person reads.
+
+    Where there are many, the last line counts them.
+    """
     shared: dict[object, list[Diagnostic]] = {}
     for number, problem in enumerate(problems):
         is_shared = problem.place is None and problem.edit_index is None and not problem.candidates
@@ -23,37 +28,53 @@ def problem_texts(problems: Iterable[Diagnostic], ink: Style) -> Iterator[str]:
         shared.setdefault(what, []).append(problem)
     listed = list(shared.values())
     for same in listed[:_PROBLEMS_LISTED]:
-        yield problem_text(same[0], ink, [each.file for each in same[1:] if each.file is not None])
+        files = [each.file for each in same[1:] if each.file is not None]
+        yield problem_text(same[0], ink, files, edits, excerpt)
     more = sum(map(len, listed[_PROBLEMS_LISTED:]))
     if more:
         yield f"and {more} more; `--json` lists all of them"
+    errors = [problem for problem in problems if problem.severity is Severity.ERROR]
+    if len(errors) >= _TOTAL_FROM:
+        files = [file for file, _ in Counter(problem.file for problem in errors).items() if file]
+        in_files = f" in {counted(len(files), 'file')}" if files else ""
+        yield f"{ink.bold(counted(len(errors), 'error'), 'red')}{in_files}; nothing was planned or changed."
 
 
-def problem_text(problem: Diagnostic, ink: Style, other_files: Sequence[str] = ()) -> str:
+def problem_text(
+    problem: Diagnostic,
+    ink: Style,
+    other_files: Sequence[str] = (),
+    edits: EditNumbers | None = None,
+    excerpt: str = "",
+) -> str:
     """`problem` as an error or a warning: what, where, the next step, and the places that were meant.
 
-    `other_files` have it, too.
+    `other_files` have it, too. `edits` counts the edits; without it none is named. `excerpt` shows the place.
     """
     colour = "red" if problem.severity is Severity.ERROR else "yellow"
     title = f"{ink.bold(problem.severity, colour)}: {ink.bold(problem.code)}"
     lines = [f"{title}: {shown(problem.message)}"]
-    place = _place(problem)
-    if place:
+    place = _place(problem, edits)
+    if place and not excerpt:
         lines.append(f"  {ink.paint('at:', 'cyan')} {place}")
+    lines += [excerpt] if excerpt else []
     lines += [f"      {shown(file)}" for file in other_files[:_FILES_LISTED]]
     if len(other_files) > _FILES_LISTED:
         lines.append(f"      and {len(other_files) - _FILES_LISTED} more")
     if problem.hint:
-        hint = _TOOL.sub(r"`mdplan \1`", problem.hint)
-        lines.append(f"  {ink.paint('hint:', 'cyan')} {shown(hint)}")
+        lines.append(f"  {ink.paint('hint:', 'cyan')} {shown(problem.hint)}")
     if problem.candidates:
         what = "sections:" if problem.candidates[0].section_id else "places:"
         lines.append(f"  {ink.paint(what, 'cyan')}")
-    return "\n".join([*lines, *map(_candidate, problem.candidates)])
+    paths = Counter(candidate.heading_path for candidate in problem.candidates)
+    return "\n".join(
+        [*lines, *(_candidate(each, is_unique=paths[each.heading_path] == 1) for each in problem.candidates)]
+    )
 
 
-def _candidate(candidate: Candidate) -> str:
-    named = f"{candidate.section_id}  " if candidate.section_id else ""
+def _candidate(candidate: Candidate, *, is_unique: bool) -> str:
+    """A place in a line; its ID where the path alone does not name it."""
+    named = f"{candidate.section_id}  " if candidate.section_id and not is_unique else ""
     lines = f"lines {candidate.start_line}-{candidate.end_line}"
     return f"    {named}{lines}  {shown(' / '.join(candidate.heading_path))}"
 
@@ -93,13 +114,16 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _place(problem: Diagnostic) -> str:
-    parts = [shown(problem.file)] if problem.file is not None else []
+def _place(problem: Diagnostic, edits: EditNumbers | None) -> str:
+    file = shown(problem.file) if problem.file is not None else None
+    if edits is not None and problem.edit_index is not None and problem.place is None:
+        return edits.named(problem.edit_index, file)
+    parts = [file] if file is not None else []
     if problem.place is not None:
         if parts:
             parts[0] += f":{problem.place.line}:{problem.place.col}"
         else:
             parts.append(f"line {problem.place.line}, column {problem.place.col}")
-    if problem.edit_index is not None:
-        parts.append(f"edit {problem.edit_index}")
+    if edits is not None and problem.edit_index is not None:
+        parts.append(edits.named(problem.edit_index, None).partition(" of ")[0])
     return ", ".join(parts)

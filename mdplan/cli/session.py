@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mdplan.cli.console import Console
+from mdplan.cli.batches.bad_input import BadInput
+from mdplan.cli.batches.edit_numbers import EditNumbers
+from mdplan.cli.console import Console, shown
+from mdplan.cli.named_files import base_folder, named_file
 from mdplan.cli.options import session_options
-from mdplan.diagnostics import Diagnostic, Exit, Problems
+from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.limit_options import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
 
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
     from mdplan.storage.workspace import Workspace
 
+# What these say depends on which folder is the root.
+_ABOUT_ROOT: Final = frozenset({Code.FILE_NOT_FOUND, Code.PATH_OUTSIDE_ROOT})
 # Options that a `Session` has as they are.
 _OF_SESSIONS: Final = ("roots", "allow", "deny")
 
@@ -67,25 +72,53 @@ class Session:
         """End with `problems`, errors all or some of them."""
         return self.finish(refusal(self.shape, problems))
 
-    def finish(self, report: Report) -> Exit:
-        """End with `report`, as JSON or with its problems for people; the exit code that it asks for."""
+    def refuse_input(self, bad: BadInput) -> Exit:
+        """End with what cannot be read, and the line where that is."""
+        return self.finish(refusal(self.shape, (bad.problem,)), excerpt=bad.excerpt)
+
+    def finish(self, report: Report, edits: EditNumbers | None = None, excerpt: str = "") -> Exit:
+        """End with `report`, as JSON or with its problems for people; the exit code that it asks for.
+
+        `edits` counts the edits that problems are about; without it none is named.
+        """
         console = self.console
         if console.as_json:
             console.json(to_wire(report))
         if report.diagnostics:
-            self._tell_problems(report.diagnostics)
+            self._tell_problems(report.diagnostics, edits, excerpt)
         return report.error.code.exit if report.error is not None else Exit.DONE
 
     def named(self, file: str) -> str:
-        """`file` of the command line as the engine takes it: absolute, or with the name of its root."""
-        names_a_root = len(self.roots) > 1 and ":" in file.partition("/")[0]
-        return file if names_a_root else os.path.abspath(file)  # noqa: PTH100 (links stay)
+        """`file` of the command line as the engine takes it: absolute, or with the name of its root.
 
-    def _tell_problems(self, problems: Problems) -> None:
+        It is relative to the folder that `--root` names, and to the current folder without that option.
+        """
+        return named_file(file, self.roots)
+
+    def folder(self) -> str:
+        """The folder that names of files are relative to."""
+        return base_folder(self.roots)
+
+    def _tell_problems(self, problems: Problems, edits: EditNumbers | None, excerpt: str) -> None:
         from mdplan.cli.report_view import problem_texts
+        from mdplan.cli.shell_words import in_shell
 
-        for text in problem_texts(problems, self.console.err):
+        root, why = self._root()
+        listed = [in_shell(problem, root) for problem in problems]
+        for text in problem_texts(listed, self.console.err, edits, excerpt):
             self.console.problem(text)
+        if root is not None and any(problem.code in _ABOUT_ROOT for problem in problems):
+            self.console.problem(f"  {self.console.err.paint('root:', 'cyan')} {shown(root)} ({why})")
+
+    def _root(self) -> tuple[str | None, str]:
+        """The one root of this run, and why it is that; None where there are several."""
+        from mdplan.storage.fs.root import found_root
+
+        if len(self.roots) > 1:
+            return None, ""
+        if self.roots:
+            return base_folder(self.roots), "from --root"
+        return found_root(".")
 
     def command_line(self, *arguments: str) -> str:
         """A command of the same roots that can be pasted into a shell."""

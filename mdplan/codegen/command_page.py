@@ -6,8 +6,9 @@ from typing import Final
 
 import click
 
-from mdplan.codegen.commands import ALL_LIMITS, all_commands, options_of
+from mdplan.codegen.commands import all_commands, options_of
 from mdplan.codegen.page import bullets, fenced, page, table, with_code_tags
+from mdplan.limit_options import ALL_LIMITS
 
 _INTRODUCTION: Final = """\
 A batch comes from a file or, with `-`, from standard input.

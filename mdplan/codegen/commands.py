@@ -2,16 +2,12 @@
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Final
 
 import click
 
 from mdplan.cli.commands.edit import OperationGroup
 from mdplan.cli.exit_codes import NAME
 from mdplan.cli.program import build_program
-from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
-
-ALL_LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 
 
 @cache

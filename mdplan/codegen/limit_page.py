@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from mdplan.codegen.commands import ALL_LIMITS, all_commands, options_of
+from mdplan.codegen.commands import all_commands, options_of
 from mdplan.codegen.page import page, table
 from mdplan.diagnostics import MOST_PROBLEMS
-from mdplan.limit_options import LimitOption, in_words
+from mdplan.limit_options import ALL_LIMITS, LimitOption, in_words
 from mdplan.markdown.blocks.parser import MAX_NESTING
 
 _INTRODUCTION: Final = """\

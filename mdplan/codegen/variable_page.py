@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from mdplan.codegen.commands import ALL_LIMITS, all_commands, options_of
+from mdplan.codegen.commands import all_commands, options_of
 from mdplan.codegen.page import page, table
+from mdplan.limit_options import ALL_LIMITS
 from mdplan.storage.fs.filesystem import FAILPOINT_VARIABLE
 from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE
 from mdplan.web.http_options import TOKEN_VARIABLE

@@ -123,7 +123,7 @@ class SetFrontMatter(FrontMatterCreator):
         return self.resolution(outline, block, keys, changes)
 
     def _typed(self, block: FrontMatterBlock, key: Key, name: object, value: object) -> object:
-        """`value` of the key that the caller calls `name`: a date where it is one of `dates` or replaces one."""
+        """`value` of the key called `name`: a date where `dates` says so, or where it replaces one."""
         if name in (self.dates or ()):
             return with_dates(block.content.format, value)
         return dated(block.content.format, value, value_at(block.content.values, key))

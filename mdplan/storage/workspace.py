@@ -219,6 +219,12 @@ def _without_private(roots: Sequence[Root]) -> tuple[Root, ...]:
     return tuple(replace(root, private=private) for root in roots)
 
 
+def folder_of(given: str) -> str:
+    """The folder in `given`, which is a folder or NAME=FOLDER."""
+    written = re.fullmatch(_NAMED, given)
+    return written[2] if written else given
+
+
 def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, str | os.PathLike[str]]:
     named: dict[str, str | os.PathLike[str]] = {}
     for given in folders:

@@ -3,6 +3,7 @@
 import errno
 import os
 import pty
+import select
 import subprocess
 import sys
 import time
@@ -28,8 +29,8 @@ class Dialog:
         deadline = time.monotonic() + 30
         at = len(self.seen)
         while text not in self.seen[at:]:
-            assert time.monotonic() < deadline, self.seen
-            self._read()
+            assert select.select([self.parent], [], [], max(0, deadline - time.monotonic()))[0], self.seen
+            assert self._read() or text in self.seen[at:], self.seen
 
     def type(self, line: str) -> None:
         os.write(self.parent, line.encode() + b"\n")

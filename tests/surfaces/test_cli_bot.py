@@ -94,7 +94,7 @@ def test_plan_prints_the_diff_and_saves_the_plan(project: Path) -> None:
     run = mdplan("bot", "plan", "bot.yml")
 
     assert (run.code, run.out.decode()) == (0, DIFF)
-    plan_id = next(word for word in run.err.split() if word.startswith("sha256-"))
+    plan_id = run.err.partition("To apply: mdplan apply ")[2].strip()
     assert mdplan("show", plan_id).out.decode() == DIFF
     assert mdplan("apply", plan_id).code == 0
     assert (project / "a.md").read_text() == "# A\n\nRelease 2.0\n"

@@ -218,11 +218,11 @@ def test_every_operation_is_a_command() -> None:
 @pytest.mark.parametrize(
     ("typed", "suggestion"),
     [
-        ("plna", "Did you mean `plan`?"),
-        ("rplace", "Did you mean `replace`?"),
-        ("set_task", "use `mdplan edit set_task FILE`"),
-        ("rename-heading", "use `mdplan edit rename_heading FILE`"),
-        ("xyzzy", "`mdplan --help` lists the commands"),
+        ("plna", "did you mean `mdplan plan`?"),
+        ("rplace", "did you mean `mdplan replace`?"),
+        ("set_task", "it is an operation: `mdplan edit set_task FILE`"),
+        ("rename-heading", "it is an operation: `mdplan edit rename_heading FILE`"),
+        ("xyzzy", "`mdplan help` lists the commands"),
     ],
 )
 def test_unknown_command_leads_to_the_right_one(typed: str, suggestion: str) -> None:

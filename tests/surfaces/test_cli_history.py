@@ -61,7 +61,7 @@ def test_dry_run_saves_the_undo_as_a_plan(project: Path, option: str) -> None:
     run = mdplan("undo", option)
 
     assert (run.code, run.out.decode()) == (0, BACK)
-    assert "To apply: mdplan apply sha256-" in run.err
+    assert "To apply: mdplan apply " in run.err
     assert (project / "guide.md").read_text() == RESULT
     assert mdplan(*run.err.splitlines()[-1].removeprefix("To apply: mdplan ").split()).code == 0
     assert (project / "guide.md").read_text() == GUIDE
@@ -273,7 +273,7 @@ def test_recovery_is_told_to_people_too(project: Path) -> None:
     pending_transactions(project)
 
     assert mdplan("apply", "-", stdin=CREATE).err.startswith(
-        "Recovered first: 1 commit that was cut off, 1 file put back.\n"
+        "Recovered first: 1 commit that was interrupted, 1 file put back.\n"
     )
 
 

@@ -20,14 +20,15 @@ LEAST: Final = 3
 LEAST_MEAN: Final = 4.5
 _FILE: Final = re.compile(r"^```markdown (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _CASE: Final = re.compile(
-    r"^## (?P<title>[^\n]*)\n\nGrade: (?P<grade>\d)\n\n~~~sh\n(?P<script>.*?)^~~~\n\n~~~text\n(?P<output>.*?)^~~~$",
+    r"^## (?P<title>[^\n]*)\n\nGrade: (?P<grade>\d)\n\n"
+    r"~~~sh\n(?P<script>.*?)^~~~\n\n~~~text\n(?P<output>.*?)^~~~$",
     re.MULTILINE | re.DOTALL,
 )
 # Plan IDs change with each version; hashes of the files here do not, but are as long.
 _CHANGING: Final = re.compile(
     r"\b[0-9a-f]{64}\b|(?<=sha256-)[0-9a-f]{16}\b|\b[0-9a-f]{16}\b|\b\d{8}T\d{6}-[0-9a-f]+\b"
 )
-# Writes down how it is called, for the test to call `mdplan` in its own process, and waits for what it prints.
+# Writes down how it is called, lets the test call `mdplan` in its own process, and prints what that prints.
 _STUB: Final = """\
 #!/bin/sh
 printf '%s\\0' "$PWD" "$MDPLAN_MAX_FILES" "$@" > "$MDPLAN_CALLS/words"
@@ -78,8 +79,8 @@ def printed(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     environment = {**os.environ, "PATH": f"{stub.parent}:{os.environ['PATH']}", "MDPLAN_CALLS": str(calls)}
     ended = f"\necho end > '{calls}/words'; echo > '{calls}/request'\n"
     with subprocess.Popen(
-        ["bash", "-c", script + ended], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        cwd=folder, env=environment, text=True,
+        ["bash", "-c", script + ended], cwd=folder, env=environment, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     ) as shell:  # fmt: skip
         while True:
             (calls / "request").read_text()

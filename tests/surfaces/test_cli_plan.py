@@ -30,7 +30,7 @@ def test_diff_goes_to_standard_output_and_the_rest_to_standard_error(project: Pa
     assert run.code == 0
     assert run.out.decode() == DIFF
     assert run.err == (
-        f"1 file, 2 edits: +3 -1 lines. Plan {plan_id} saved.\nTo apply: mdplan apply {plan_id[:23]}\n"
+        f"1 file, 2 edits: +3 -1 lines. Plan {plan_id[7:19]} saved.\nTo apply: mdplan apply {plan_id[7:19]}\n"
     )
     assert (project / "guide.md").read_text() == GUIDE
 
@@ -82,8 +82,8 @@ def test_all_problems_are_told_with_place_and_hint(project: Path) -> None:
     assert run.err.count("error: ") == 2
     assert "error: SECTION_NOT_FOUND: " in run.err
     assert "error: MATCH_COUNT_MISMATCH: " in run.err
-    assert "  at: guide.md, edit 0\n" in run.err
-    assert "  at: guide.md:7:5, edit 1\n" in run.err
+    assert "  at: edit 1 of guide.md\n" in run.err
+    assert "  at: guide.md:7:5, edit 2\n" in run.err
     assert run.err.count("\n  hint: ") == 2
 
 

@@ -181,8 +181,8 @@ def test_terminal_gets_colours_unless_told_otherwise(project: Path, monkeypatch:
 
 
 def test_terminal_without_a_batch_is_asked_for_one(project: Path) -> None:
-    assert "Name the file of the batch, or pipe it in." in on_terminal("plan")
-    assert "Name the file of the plan, or pipe it in." in on_terminal("apply")
+    assert "the batch is missing" in on_terminal("plan")
+    assert "no plan is pending here" in on_terminal("apply")
 
 
 def test_json_on_a_terminal_is_indented(project: Path) -> None:

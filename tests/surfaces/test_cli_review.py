@@ -136,9 +136,9 @@ def test_without_a_terminal_nobody_is_asked(project: Path) -> None:
 
 
 def test_list_says_where_each_plan_stands(project: Path, reviewing: ReviewService) -> None:
-    assert mdplan("review", "--list").out == b"No plan was made here.\n"
+    assert mdplan("review", "--list").out == b"There are no saved plans here.\n"
     plan_id = plan_id_of()
-    assert f"{plan_id[:23]}  waiting " in mdplan("review", "--list").out.decode()
+    assert f"{plan_id[7:19]}  pending " in mdplan("review", "--list").out.decode()
     reviewing.reject(plan_id, "ann", comment="no")
 
     assert f"{plan_id[:23]}  rejected" in mdplan("review", "--list").out.decode()
@@ -189,7 +189,7 @@ def test_part_is_approved_and_applied_in_a_terminal(project: Path, reviewing: Re
     dialog.type("no restart")
     dialog.expect("Accept this edit (2/2)")
     dialog.type("n")
-    dialog.expect("Comment on the whole")
+    dialog.expect("Comment on the plan")
     dialog.type("nearly")
     dialog.expect("Apply it now? [y/N]")
     dialog.type("y")
@@ -211,7 +211,7 @@ def test_stale_plan_can_be_planned_again_in_a_terminal(project: Path, reviewing:
     dialog.type("y")
     dialog.expect("Accept this edit (1/2)")
     dialog.type("a")
-    dialog.expect("Comment on the whole")
+    dialog.expect("Comment on the plan")
     dialog.type("")
     dialog.expect("Apply it now?")
     dialog.type("n")
@@ -232,7 +232,7 @@ def test_one_of_several_is_chosen_and_rejected(project: Path, reviewing: ReviewS
     dialog.type("2")
     dialog.expect("Accept this edit (1/2)")
     dialog.type("d")
-    dialog.expect("Comment on the whole")
+    dialog.expect("Comment on the plan")
     dialog.type("never")
     assert dialog.end() == 0
     assert "Rejected" in dialog.seen

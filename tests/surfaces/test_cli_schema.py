@@ -59,7 +59,8 @@ def test_schema_that_does_not_exist_is_a_usage_error(arguments: tuple[str, ...])
     run = mdplan("schema", *arguments)
 
     assert (run.code, run.out) == (2, b"")
-    assert "Error: " in run.err
+    assert run.err.startswith("error: ")
+    assert "mdplan schema --help" in run.err
 
 
 @pytest.mark.parametrize("op", OPERATIONS)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # From the top of a manifest down: names of fields, and 0-based indexes in lists.
 Path: TypeAlias = tuple[str | int, ...]
 
+_SCHEMA_HINT: Final = "see `mdplan schema manifest` for what belongs there"
 MAX_CHARACTERS: Final = 16 * 1024 * 1024
 _MOST_DEPTH: Final = 100
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -52,43 +53,63 @@ class _SyntaxProblem(Exception):  # noqa: N818 (it never leaves this module)
         self.place = _start(node)
 
 
-def read_source_map(text: str, name: str) -> SourceMap | Diagnostic:
-    """The data of `text`, which is JSON where `name` ends so, and YAML else. Errors: INVALID_ARGUMENT."""
+def read_source_map(
+    text: str, name: str, what: str = "the manifest", hint: str = _SCHEMA_HINT
+) -> SourceMap | Diagnostic:
+    """The data of `text`, which is JSON where `name` ends so, and YAML else.
+
+    Errors: INVALID_ARGUMENT, in which `what` stands for the text, with the `hint` on what belongs there.
+    """
+    located = _read(text, name)
+    if not isinstance(located, _Refusal):
+        return located
+    return Diagnostic.invalid(f"{what} {located.reason}", hint, file=name, place=located.place)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why a text cannot be read, and where."""
+
+    reason: str
+    place: Position | None
+
+
+def _read(text: str, name: str) -> SourceMap | _Refusal:
     if len(text) > MAX_CHARACTERS:
-        return _refused(name, f"has more than {MAX_CHARACTERS} characters", None)
+        return _Refusal(f"has more than {MAX_CHARACTERS} characters", None)
     is_json = name.lower().endswith(".json")
     try:
         data = json.loads(text) if is_json else None
     except json.JSONDecodeError as error:
-        return _refused(name, f"is not JSON: {error.msg}", Position(error.lineno, error.colno))
+        return _Refusal(f"is not JSON: {error.msg}", Position(error.lineno, error.colno))
     except (RecursionError, ValueError):
-        return _refused(name, "is not JSON: it is too deep, or a number in it too long", None)
-    located = _read_yaml(text.replace("\t", " ") if is_json else text, name)
-    if isinstance(located, Diagnostic) or not is_json:
+        return _Refusal("is not JSON: it is too deep, or a number in it too long", None)
+    located = _read_yaml(text.replace("\t", " ") if is_json else text)
+    if isinstance(located, _Refusal) or not is_json:
         return located
     # Of escapes YAML has its own idea: only the places are taken from it.
     return SourceMap(data, located.places)
 
 
-def _read_yaml(text: str, name: str) -> SourceMap | Diagnostic:
+def _read_yaml(text: str) -> SourceMap | _Refusal:
     import yaml
 
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         if node is None:
-            return _refused(name, "is empty", None)
+            return _Refusal("is empty", None)
         reader = _Reader(node)
         return SourceMap(reader.value(node, ()), reader.places)
     except _SyntaxProblem as misread:
-        return _refused(name, misread.reason, misread.place)
+        return _Refusal(misread.reason, misread.place)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Position(mark.line + 1, mark.column + 1) if mark is not None else None
-        return _refused(name, f"is not YAML: {error.problem or error.context}", place)
+        return _Refusal(f"is not YAML: {error.problem or error.context}", place)
     except yaml.reader.ReaderError as error:
-        return _refused(name, f"is not YAML: {error.reason}", None)
+        return _Refusal(f"is not YAML: {error.reason}", None)
     except RecursionError:
-        return _refused(name, "is not YAML: it is too deep", None)
+        return _Refusal("is not YAML: it is too deep", None)
 
 
 class _Reader:
@@ -157,12 +178,3 @@ _RESOLVED: Final = frozenset(
 
 def _start(node: "Node") -> Position:
     return Position(node.start_mark.line + 1, node.start_mark.column + 1)
-
-
-def _refused(name: str, reason: str, place: Position | None) -> Diagnostic:
-    return Diagnostic.invalid(
-        f"the manifest {reason}",
-        "see `mdplan schema manifest` for what belongs there",
-        file=name,
-        place=place,
-    )

@@ -1,60 +1,93 @@
-"""`mdplan apply`: commit a plan, or a batch that is pinned."""
+"""`mdplan apply`: apply a plan, or a batch with guards."""
 
-import re
-from typing import Final
+import os
+from typing import TYPE_CHECKING
 
 import click
 
+from mdplan.cli.batches.argument import override_options
+from mdplan.cli.batches.bad_input import BadInput
+from mdplan.cli.batches.edit_numbers import EditNumbers
+from mdplan.cli.batches.reading import STANDARD_INPUT, has_no_input, read_input
 from mdplan.cli.completion import plans_and_files
-from mdplan.cli.json_input import batch_argument, override_options, read_json
 from mdplan.cli.options import approval_option
+from mdplan.cli.pending_plan import PLAN_ID, agrees, full_id, has_terminal, only_pending
 from mdplan.cli.plan_view import print_applied, print_diff, print_recovered, print_summary
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import command
+from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport
 
-_PLAN_ID: Final = re.compile(r"(?:sha256-)?[0-9a-fA-F]{12,64}")
+if TYPE_CHECKING:
+    from mdplan.engine.engine import Engine
 
 
-@click.command()
-@batch_argument("plan", plans_and_files)
+@command(
+    example="mdplan apply\nmdplan apply 3f058f21",
+    rare=("allow_outline_change", "allow_duplicate_headings"),
+)
+@click.argument("plan", type=click.Path(allow_dash=True), required=False, shell_complete=plans_and_files)
+@click.option("--yes", "-y", is_flag=True, help="Without PLAN: apply the pending plan without asking.")
 @click.option("--check", is_flag=True, help="Apply nothing; exit with 1 if anything would change.")
 @click.option(
-    "--rebase", is_flag=True, help="Go on where files moved on, if all edits still do the same there."
+    "--rebase", is_flag=True, help="If a file has changed, apply when every edit still has the same effect."
 )
 @approval_option
 @override_options
 @engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
 def apply(
-    session: Session, *, plan: str, check: bool, rebase: bool, require_approval: bool, **overrides: bool
+    session: Session,
+    *,
+    plan: str | None,
+    yes: bool,
+    check: bool,
+    rebase: bool,
+    require_approval: bool,
+    **overrides: bool,
 ) -> Exit:
-    """Commit PLAN: exactly its text edits, and only while every file is as it was planned on.
+    """Apply PLAN, or the only pending plan; fail if a file has changed since the plan was made.
 
-    PLAN is a plan ID, or the beginning of one with at least 12 of its hex digits; a file that
-    `mdplan plan --output` wrote; or a batch as a JSON file, or - for standard input, in which a base hash or
-    other evidence pins each edit to the text that its author saw. Without PLAN it is standard input.
+    PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits; a file that
+    `mdplan plan --output` wrote; or a batch: a JSON or YAML file, or - for standard input, in which a base
+    hash or other evidence guards each edit. Without PLAN it is what is piped in; at a terminal it is the only
+    pending plan, which is shown before you are asked.
     """
     from mdplan.engine.apply_request import PlanRef, read_apply_request, with_options
     from mdplan.requests.batch import Batch
 
     if check and rebase:
-        raise click.UsageError("--check does not go with --rebase: a dry run is on the files as planned.")
-    is_plan = _PLAN_ID.fullmatch(plan) is not None
-    data = {} if is_plan else read_json(plan)
-    if isinstance(data, Diagnostic):
-        return session.refuse(data)
+        raise Misuse("--check cannot be combined with --rebase", "--check is about the files as planned")
     engine = session.open_engine(require_approval=require_approval)
-    request = PlanRef(plan_id=plan) if is_plan else read_apply_request(data, engine.settings.batch)
+    data = _data(session, engine, plan)
+    if isinstance(data, BadInput):
+        return session.refuse_input(data)
+    request = (
+        PlanRef(plan_id=data) if isinstance(data, str) else read_apply_request(data, engine.settings.batch)
+    )
     if isinstance(request, tuple):
-        return session.refuse(*request)
+        return session.finish(refusal(ApplyReport, request), EditNumbers.of(data))
     if any(overrides.values()) and not isinstance(request, Batch):
-        raise click.UsageError("--allow-outline-change and --allow-duplicate-headings are for batches.")
+        raise Misuse("--allow-outline-change and --allow-duplicate-headings are for batches")
+    is_named = plan is not None or not has_no_input()
+    if isinstance(data, str) and not (is_named or yes or check):
+        code = _asked(session, engine, data)
+        if code is not None:
+            return code
     wishes = {**overrides, "dry_run": check, "on_stale": "rebase" if rebase else None}
     report = engine.apply(with_options(request, wishes))
+    return _finish(session, engine, report, EditNumbers.of(data), check=check)
+
+
+def _finish(
+    session: Session, engine: "Engine", report: ApplyReport, edits: EditNumbers, *, check: bool
+) -> Exit:
+    """Print what an apply did, or would do."""
     print_recovered(session, report)
     if not report.ok:
-        return session.finish(report)
+        return session.finish(report, edits)
     if report.applied or report.no_op:
         code = session.finish(report)
         print_applied(session, report)
@@ -65,3 +98,30 @@ def apply(
     session.finish(report)
     print_summary(session, report)
     return Exit.WOULD_CHANGE if check else Exit.DONE
+
+
+def _data(session: Session, engine: "Engine", plan: str | None) -> object | BadInput:
+    """The batch or plan document to be applied, or the ID of a plan."""
+    if plan is None and not has_no_input():
+        plan = STANDARD_INPUT
+    if plan is not None and (not PLAN_ID.fullmatch(plan) or os.path.lexists(plan)):
+        return read_input(plan)
+    found = only_pending(session, engine, "apply") if plan is None else full_id(engine, plan)
+    return BadInput(found) if isinstance(found, Diagnostic) else found
+
+
+def _asked(session: Session, engine: "Engine", plan_id: str) -> Exit | None:
+    """Show the pending plan and ask whether to apply it; the exit code where it is not applied."""
+    report = engine.show(plan_id)
+    problems = print_diff(session, engine, report) if report.ok else report.diagnostics
+    if problems:
+        return session.refuse(*problems)
+    if session.console.as_json or not has_terminal():
+        session.finish(report)
+        session.console.note("Nothing changed: there is no terminal to ask on. Add --yes to apply at once.")
+        print_summary(session, report)
+        return Exit.WOULD_CHANGE
+    if agrees("Apply this plan?"):
+        return None
+    session.console.note("Nothing changed.")
+    return Exit.WOULD_CHANGE

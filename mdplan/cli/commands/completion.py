@@ -5,20 +5,18 @@ from typing import Final
 import click
 
 from mdplan.cli.console import Console
+from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
 
 _SHELLS: Final = ("bash", "fish", "zsh")
-_HELP: Final = """Print what makes SHELL complete mdplan's commands and options.
-
-\b
+_EXAMPLES: Final = """\
 bash:  echo 'eval "$(mdplan completion bash)"' >> ~/.bashrc
 zsh:   echo 'eval "$(mdplan completion zsh)"' >> ~/.zshrc
-fish:  mdplan completion fish > ~/.config/fish/completions/mdplan.fish
-"""
+fish:  mdplan completion fish > ~/.config/fish/completions/mdplan.fish"""
 
 
-@click.command(help=_HELP)
-@click.argument("shell", type=click.Choice(_SHELLS))
+@command(example=_EXAMPLES)
+@click.argument("shell", metavar="SHELL", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> Exit:
     """Print what makes SHELL complete mdplan's commands and options."""

@@ -2,10 +2,9 @@
 
 from typing import Final
 
-import click
-
 from mdplan.cli.console import Style, shown
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import HISTORY
 from mdplan.reports.history import Check, DoctorReport
@@ -13,7 +12,7 @@ from mdplan.reports.history import Check, DoctorReport
 _COLOURS: Final = {"ok": "green", "note": "yellow", "problem": "red"}
 
 
-@click.command()
+@command(example="mdplan doctor")
 @engine_command(DoctorReport, HISTORY)
 def doctor(session: Session) -> Exit:
     """Look whether commits can work here, and say what to do where they cannot.

@@ -9,6 +9,7 @@ from mdplan.cli.edits.content import edit_text
 from mdplan.cli.edits.options import EditOptions
 from mdplan.cli.edits.proposal import ApplyOptions, batch_of, choice_options, expand_globs, propose
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.plan import ApplyReport
@@ -56,7 +57,7 @@ def _command(op: str) -> click.Command:
 
     options = EditOptions.of(op)
 
-    @click.command(name=op, help=operation_reference(op).summary)
+    @command(name=op, help=operation_reference(op).summary)
     @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
     @click.option(
         "--allow-outline-change", is_flag=True, help="Allow headings to change outside of the edit."
@@ -70,7 +71,7 @@ def _command(op: str) -> click.Command:
     )
     @choice_options
     @engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
-    def command(session: Session, *, files: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
+    def run(session: Session, *, files: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
         edit = options.edit(given)
         content = options.content_field
         if content is not None and content not in edit and sys.stdin.isatty():
@@ -78,11 +79,11 @@ def _command(op: str) -> click.Command:
             if written is None:
                 raise click.UsageError(f"you wrote no text, and {op} needs `--{content}`.")
             edit[content] = written
-        batch = batch_of(session, expand_globs(files), [edit])
+        batch = batch_of(session, expand_globs(files, session.folder()), [edit])
         for name in ("allow_outline_change", "allow_duplicate_headings", "update_references"):
             if given[name]:
                 batch[name] = given[name]
         return propose(session, batch, ApplyOptions.of(given))
 
-    command.params[1:1] = list(options.options())
-    return command
+    run.params[1:1] = list(options.options())
+    return run

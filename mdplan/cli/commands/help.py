@@ -8,6 +8,7 @@ import click
 
 from mdplan.cli.completion import topics
 from mdplan.cli.console import Console
+from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ OPERATION`); `mdplan schema manifest` tells all the rest.
 FILES: Final = {"batch": _BATCH, "manifest": _MANIFEST}
 
 
-@click.command(name="help")
+@command(name="help", example="mdplan help append_to_section\nmdplan help batch")
 @click.argument("topic", required=False, shell_complete=topics)
 @click.pass_context
 def help_command(context: click.Context, *, topic: str | None) -> Exit:

@@ -6,11 +6,12 @@ from mdplan.cli.completion import transactions
 from mdplan.cli.history_view import history_text, transaction_text
 from mdplan.cli.plan_view import print_warnings, write_diff
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
 from mdplan.reports.history import HistoryReport
 
 
-@click.command()
+@command(example="mdplan history\nmdplan history guide.md")
 @click.argument("file", type=click.Path(readable=False), required=False)
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Most transactions to list."

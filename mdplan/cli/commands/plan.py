@@ -4,15 +4,19 @@ from pathlib import Path
 
 import click
 
-from mdplan.cli.json_input import batch_argument, override_options, read_json
+from mdplan.cli.batches.argument import batch_argument, override_options
+from mdplan.cli.batches.bad_input import BadInput
+from mdplan.cli.batches.edit_numbers import EditNumbers
+from mdplan.cli.batches.reading import read_input
 from mdplan.cli.plan_view import output_option, print_summary, write_diff, write_document
 from mdplan.cli.session import Session, engine_command
-from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.cli.usage.command import command
+from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, FILES, PATTERNS
 from mdplan.reports.plan import PlanReport
 
 
-@click.command()
+@command(example="mdplan plan batch.yaml", rare=("allow_outline_change", "allow_duplicate_headings"))
 @batch_argument()
 @output_option
 @click.option("--check", is_flag=True, help="Exit with 1 if anything would change.")
@@ -21,18 +25,19 @@ from mdplan.reports.plan import PlanReport
 def plan(session: Session, *, batch: str, output: Path | None, check: bool, **overrides: bool) -> Exit:
     """Show what BATCH would change, and save that as a plan; its files are not touched.
 
-    BATCH is a JSON file, or - for standard input. The diff goes to standard output, in a form that
-    `git apply` takes, and everything else to standard error. Paths in the batch and in the diff are relative
-    to the root.
+    BATCH is a JSON or YAML file, JSON itself, or - for standard input. The diff goes to standard output, in a
+    form that `git apply` takes, and everything else to standard error. Paths in the batch and in the diff are
+    relative to the root; `markdownFile`, in place of `markdown`, names a file with the text, relative to
+    BATCH.
     """
-    data = read_json(batch)
-    if isinstance(data, Diagnostic):
-        return session.refuse(data)
+    data = read_input(batch)
+    if isinstance(data, BadInput):
+        return session.refuse_input(data)
     engine = session.open_engine()
     draft = engine.draft(data, overrides=overrides)
     report = draft.report
     if not report.ok:
-        return session.finish(report)
+        return session.finish(report, EditNumbers.of(data))
     problems = write_document(draft.document, output) if output else ()
     if problems:
         return session.refuse(*problems)

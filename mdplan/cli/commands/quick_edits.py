@@ -19,6 +19,7 @@ from mdplan.cli.edits.proposal import (
     propose,
 )
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.plan import ApplyReport
@@ -27,7 +28,7 @@ _LIMITS = (FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
 _INI_SUFFIXES = (".ini", ".cfg", ".conf")
 
 
-@click.command(name="set", epilog="Example: mdplan set guide.md draft=false 'tags=[tea, hot]'")
+@command(name="set", example="mdplan set guide.md draft=false 'tags=[tea, hot]'")
 @click.argument("words", nargs=-1, required=True, metavar="FILE... KEY=VALUE...", shell_complete=assignments)
 @choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
@@ -39,7 +40,7 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool) -> 
     """
     names = [word for word in words if "=" not in word or os.path.lexists(word)]
     pairs = [word for word in words if word not in names]
-    files = expand_globs(names)
+    files = expand_globs(names, session.folder())
     if not files or not pairs:
         raise click.UsageError("give a file and KEY=VALUE, such as `mdplan set guide.md draft=false`.")
     ini = [file for file in files if file.lower().endswith(_INI_SUFFIXES)]
@@ -49,7 +50,7 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool) -> 
     return propose(session, batch_of(session, files, edits), ApplyOptions(**choice))
 
 
-@click.command(epilog="Example: mdplan replace nightly stable guide.md --in Install")
+@command(example="mdplan replace nightly stable guide.md --in Install")
 @click.argument("old")
 @click.argument("new")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
@@ -68,7 +69,7 @@ def replace(session: Session, *, old: str, new: str, files: tuple[str, ...], **g
     Code, link targets, front matter and HTML stay as they are, unless --code is given. Files without a match
     stay as they are; no match in any file is an error.
     """
-    named = expand_globs(files)
+    named = expand_globs(files, session.folder())
     counts_all = given["count"] is not None or len(named) > 1
     edit: dict[str, Any] = {
         "op": "replace_match",
@@ -90,7 +91,7 @@ def replace(session: Session, *, old: str, new: str, files: tuple[str, ...], **g
     return propose(session, batch_of(session, named, [edit]), choice, check)
 
 
-@click.command(epilog="Example: mdplan append guide.md Install 'Restart the kettle.'")
+@command(example="mdplan append guide.md Install 'Restart the kettle.'")
 @click.argument("file", type=click.Path())
 @click.argument("section", metavar="HEADING", shell_complete=headings)
 @click.argument("text", required=False, metavar="[TEXT|@FILE|-]")
@@ -111,7 +112,7 @@ def append(session: Session, *, file: str, section: str, text: str | None, **cho
     return propose(session, batch_of(session, [file], [edit]), ApplyOptions(**choice))
 
 
-@click.command(epilog="Example: mdplan tick todo.md 'Buy tea'")
+@command(example="mdplan tick todo.md 'Buy tea'")
 @click.argument("file", type=click.Path())
 @click.argument("items", nargs=-1, required=True, metavar="ITEM...", shell_complete=task_items)
 @click.option("--off", is_flag=True, help="Clear the box instead.")

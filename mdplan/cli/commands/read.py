@@ -7,6 +7,7 @@ import click
 
 from mdplan.cli.options import field_option, field_options, given_fields
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import FILES, PATTERNS
 from mdplan.markdown.section_id import section_id_digits
@@ -17,7 +18,10 @@ from mdplan.text.search.pattern import MatchType
 from mdplan.text.visible_text import escaped
 
 
-@click.command()
+@command(
+    example="mdplan read guide.md --section Install",
+    rare=("anchor", "occurrence", "context", "until", "start_line", "max_characters", "regex"),
+)
 @click.argument("file", type=click.Path(readable=False))
 @click.option(
     "--section",

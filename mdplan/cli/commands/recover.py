@@ -9,12 +9,13 @@ from mdplan.cli.console import shown
 from mdplan.cli.plan_view import print_warnings
 from mdplan.cli.report_view import counted
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import COMMITS
 from mdplan.reports.history import ForeignTransaction, RecoverReport
 
 
-@click.command()
+@command(example="mdplan recover")
 @click.option("--keep-current", is_flag=True, help="Where a file was changed since: leave it as it is.")
 @click.option("--restore-base", is_flag=True, help="Where a file was changed since: put back the old one.")
 @click.option("--foreign", is_flag=True, help="With --yes: also roll back commits that others began.")

@@ -1,8 +1,6 @@
 """`mdplan review`: plans that wait for a person."""
 
-import sys
 from collections.abc import Callable
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,8 +13,10 @@ from mdplan.cli.page_review import (
     review_on_page,
     with_page_options,
 )
-from mdplan.cli.report_view import counted
+from mdplan.cli.pending_plan import agrees, ask, full_id, has_terminal, plan_row, short_id
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import command
+from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.base import to_wire
@@ -26,18 +26,24 @@ if TYPE_CHECKING:
     from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService
     from mdplan.storage.user.decisions import Decision
 
-_STATE_COLOURS = {"waiting": "yellow", "approved": "green", "applied": "green", "rejected": "red"}
-_SHORT_ID = len("sha256-") + 16
 
-
-@click.command()
+@command(
+    example="mdplan review\nmdplan review 3f058f21 --terminal",
+    rare=("override_rejection", "host", "port", "no_browser", "limit"),
+)
 @click.argument("plan", required=False, shell_complete=plans)
-@click.option("--terminal", is_flag=True, help="Ask here, edit by edit.")
+@click.option("--terminal", is_flag=True, help="Review here in the terminal, edit by edit.")
 @click.option(
     "--override-rejection", is_flag=True, help="With --terminal: allow approving a plan that was rejected."
 )
-@click.option("--list", "lists", is_flag=True, help="List the plans and where each stands.")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Most plans listed.")
+@click.option("--list", "lists", is_flag=True, help="List the saved plans and their states.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="Maximum number of plans to list.",
+)
 @with_page_options
 @engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
 def review(
@@ -50,23 +56,28 @@ def review(
     limit: int,
     **page: Any,  # noqa: ANN401 (what click makes of the options)
 ) -> Exit:
-    """Decide about plans that wait: accept or reject them, whole or edit by edit, and say why.
+    """Review pending plans: approve or reject them, as a whole or edit by edit.
 
-    That is done on a page in a browser, which this command serves until Ctrl-C ends it; the link that it
-    prints works once. PLAN is a plan ID, or the beginning of one with at least 12 of its hex digits; without
-    it, you choose from those that wait. What is decided is kept for `mdplan apply --require-approval` and for
-    `mdplan serve --require-approval`, which write only what was approved.
+    The review is a page in a browser, which this command serves until Ctrl-C ends it; the link that it prints
+    works once. PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits; without it, you
+    choose from the pending plans. `mdplan apply --require-approval` and `mdplan serve --require-approval`
+    apply only what was approved.
     """
     from mdplan.engine.reviews import ReviewService
 
     if lists or session.console.as_json:
         refuse_page_options("--list" if lists else "--json")
         return _list(session, ReviewService(session.open_engine()), limit)
+    if plan is not None:
+        found = full_id(session.open_engine(), plan)
+        if isinstance(found, Diagnostic):
+            return session.refuse(found)
+        plan = found
     if not terminal:
         return review_on_page(session, plan, PageOptions(**page))
     refuse_page_options("--terminal")
-    if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
-        raise click.UsageError("--terminal needs a terminal; `mdplan show` prints a plan anywhere.")
+    if not has_terminal():
+        raise Misuse("--terminal needs a terminal", "`mdplan show` prints a plan anywhere")
     reviewing = ReviewService(session.open_engine(require_approval=True))
     plan_id = plan or _chosen(session, reviewing, limit)
     return (
@@ -81,8 +92,8 @@ def _list(session: Session, reviewing: "ReviewService", limit: int) -> Exit:
     if session.console.as_json:
         session.console.json({"ok": True, "plans": [_entry_to_json(entry) for entry in entries]})
     else:
-        rows = [_entry_text(session, entry) + "\n" for entry in entries]
-        session.console.text("".join(rows) or "No plan was made here.\n")
+        rows = [plan_row(entry, session.console.out) + "\n" for entry in entries]
+        session.console.text("".join(rows) or "There are no saved plans here.\n")
     return Exit.DONE
 
 
@@ -102,33 +113,21 @@ def _entry_to_json(entry: "ReviewEntry") -> dict[str, object]:
     return decoded
 
 
-def _entry_text(session: Session, entry: "ReviewEntry") -> str:
-    """One plan in a line."""
-    review, ink = entry.review, session.console.out
-    time = datetime.fromtimestamp(entry.saved_at).astimezone().strftime("%Y-%m-%d %H:%M")
-    files = ", ".join(shown(file.path) for file in review.changed_files[:2])
-    more = len(review.changed_files) - 2
-    files += f" and {counted(more, 'more file')}" if more > 0 else ""
-    state = ink.paint(f"{entry.state:8}", _STATE_COLOURS.get(entry.state, "bright_black"))
-    size = f"{counted(len(review.edits), 'edit')}, +{review.lines_added} -{review.lines_removed}"
-    return f"{review.plan_id[:_SHORT_ID]}  {state}  {time}  {size}  {files}"
-
-
 def _chosen(session: Session, reviewing: "ReviewService", limit: int) -> str | None:
     """The plan that the person chooses of those that wait; None when there is none, or they quit."""
-    waiting = [entry for entry in reviewing.entries(limit) if entry.state == "waiting"]
-    if len(waiting) < 2:
-        if not waiting:
-            session.console.note("No plan waits here.")
-        return waiting[0].review.plan_id if waiting else None
-    for number, entry in enumerate(waiting, start=1):
-        session.console.problem(f"{number:3}  {_entry_text(session, entry)}")
+    pending = [entry for entry in reviewing.entries(limit) if entry.state == "waiting"]
+    if len(pending) < 2:
+        if not pending:
+            session.console.note("No plan is pending here.")
+        return pending[0].review.plan_id if pending else None
+    for number, entry in enumerate(pending, start=1):
+        session.console.problem(f"{number:3}  {plan_row(entry, session.console.err)}")
     while True:
-        line = _ask(f"Which plan [1-{len(waiting)}, q]? ")
+        line = ask(f"Which plan [1-{len(pending)}, q]? ")
         if line is None or line.strip().lower() in ("q", ""):
             return None
-        if line.strip().isdecimal() and 1 <= int(line) <= len(waiting):
-            return waiting[int(line) - 1].review.plan_id
+        if line.strip().isdecimal() and 1 <= int(line) <= len(pending):
+            return pending[int(line) - 1].review.plan_id
 
 
 def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overrides: bool) -> Exit:
@@ -138,14 +137,14 @@ def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overr
     opened = _opened(session, reviewing, plan_id)
     if isinstance(opened, Exit):
         return opened
-    choices = choose_edits(opened, _ask, _telling(session), console.err)
+    choices = choose_edits(opened, ask, _telling(session), console.err)
     if choices is None:
-        console.note("Nothing was decided.")
+        console.note("Nothing decided.")
         return Exit.APPROVAL
     console.note(chosen_text(opened.review, choices))
-    comment = _ask("Comment on the whole (none: Enter): ")
+    comment = ask("Comment on the plan (Enter for none): ")
     if comment is None:
-        console.note("Nothing was decided.")
+        console.note("Nothing decided.")
         return Exit.APPROVAL
     from mdplan.engine.reviews import DecisionTerms
     from mdplan.storage.user.decisions import Channel
@@ -169,7 +168,7 @@ def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "Open
     opened = reviewing.open(plan_id)
     if isinstance(opened, tuple):
         return session.refuse(*opened)
-    if opened.stale and _agrees("The files were changed since. Plan the same edits on them as they are now?"):
+    if opened.stale and agrees("The files have changed. Plan the same edits on them as they are now?"):
         report = reviewing.engine.replan(plan_id)
         if not report.ok or report.plan_id is None:
             return session.refuse(*report.diagnostics)
@@ -192,12 +191,12 @@ def _decided(session: Session, reviewing: "ReviewService", decision: "Decision")
     console = session.console
     approved = decision.approved_plan_id
     if approved is None:
-        console.note(f"{console.err.bold('Rejected', 'red')}. Whoever applies it is told why.")
+        console.note(f"{console.err.bold('Rejected', 'red')}. The author will see your comments.")
         return Exit.DONE
-    part = " in part, as a plan of its own" if decision.rejected else ""
-    console.note(f"{console.err.bold('Approved', 'green')}{part}: {approved}")
-    console.note(f"To apply: {session.command_line('apply', approved[:_SHORT_ID])}")
-    if not _agrees("Apply it now?"):
+    part = " without the rejected edits" if decision.rejected else ""
+    console.note(f"{console.err.bold('Approved', 'green')}{part}: plan {short_id(approved)}")
+    console.note(f"To apply: {session.command_line('apply', short_id(approved))}")
+    if not agrees("Apply it now?"):
         return Exit.DONE
     report = reviewing.engine.apply(PlanRef(plan_id=approved))
     code = session.finish(report)
@@ -212,17 +211,6 @@ def _telling(session: Session) -> Callable[[str], None]:
             session.console.problem(text.removesuffix("\n"))
 
     return tell
-
-
-def _agrees(question: str) -> bool:
-    return (_ask(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")
-
-
-def _ask(question: str) -> str | None:
-    """The line that is typed after `question`; None at the end of the input."""
-    click.echo(question, nl=False, err=True)
-    line = sys.stdin.readline()
-    return line.rstrip("\n") if line else None
 
 
 _APPLIED = Diagnostic.invalid(

@@ -5,36 +5,39 @@ from typing import Final
 
 import click
 
-from mdplan.cli.completion import REPORTS, schema_names
+from mdplan.cli.completion import REPORTS, SCHEMA_KINDS, schema_kinds, schema_names
 from mdplan.cli.console import Console
+from mdplan.cli.usage.command import command
+from mdplan.cli.usage.misuse import Misuse
+from mdplan.cli.usage.suggestions import either
 from mdplan.diagnostics import Exit
 
-_KINDS = ("batch", "plan", "report", "op", "manifest")
-_HELP: Final = """Print a JSON Schema: of a batch, a plan file, a report, one operation, or a manifest.
-
-\b
+_EXAMPLES: Final = """\
 mdplan schema                   what `plan`, `validate` and `apply` take
 mdplan schema plan              what `plan --output` writes
 mdplan schema report apply      what --json prints, of stat, plan or apply
 mdplan schema op replace_match  one edit
-mdplan schema manifest          what `bot` takes
-"""
+mdplan schema manifest          what `bot` takes"""
 
 
-@click.command(help=_HELP)
-@click.argument("kind", type=click.Choice(_KINDS), default="batch")
-@click.argument("name", required=False, shell_complete=schema_names)
+@command(example=_EXAMPLES)
+@click.argument("kind", metavar="[KIND]", default="batch", shell_complete=schema_kinds)
+@click.argument("name", metavar="[NAME]", required=False, shell_complete=schema_names)
 def schema(*, kind: str, name: str | None) -> Exit:
     """Print a JSON Schema: of a batch, a plan file, a report, one operation, or a manifest."""
     from mdplan.operations import OPERATIONS
     from mdplan.reference.schema import SCHEMAS, operation_schema
 
+    if kind in OPERATIONS and name is None:
+        kind, name = "op", kind
+    if kind not in SCHEMA_KINDS:
+        raise Misuse(f"there is no schema `{kind}`", f"give {either(SCHEMA_KINDS)}, or an operation")
     if kind == "op":
         made = operation_schema(_checked(name, list(OPERATIONS), "operation"))
     elif kind == "report":
         made = SCHEMAS[f"{_checked(name, list(REPORTS), 'report')}-report"]()
     elif name is not None:
-        raise click.UsageError(f"`{kind}` is one schema: leave out `{name}`.")
+        raise Misuse(f"`{kind}` is one schema", f"leave `{name}` out")
     elif kind == "manifest":
         from mdplan.bot.manifest.schema import manifest_schema
 
@@ -47,5 +50,5 @@ def schema(*, kind: str, name: str | None) -> Exit:
 
 def _checked(name: str | None, known: list[str], noun: str) -> str:
     if name not in known:
-        raise click.UsageError(f"Name the {noun}: {', '.join(known)}.")
+        raise Misuse(f"the name of the {noun} is missing or unknown", f"give {either(known)}")
     return name

@@ -6,6 +6,7 @@ import click
 
 from mdplan.cli.options import field_option, field_options, given_fields
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.field_names import holds_surrogate
 from mdplan.limit_options import FILES, PATTERNS
@@ -21,7 +22,7 @@ _NO_TEXT: Final = Diagnostic.invalid(
 )
 
 
-@click.command()
+@command(example="mdplan search nightly docs\nmdplan search --regex 'v[0-9]+' guide.md")
 @click.argument("pattern")
 @click.argument("file", type=click.Path(readable=False), default=".")
 @click.option("--regex", is_flag=True, help="PATTERN is a regular expression.")

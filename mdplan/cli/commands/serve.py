@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from mdplan.cli.options import approval_option, limit_options
+from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
 from mdplan.mcp.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names
@@ -26,7 +27,12 @@ if TYPE_CHECKING:
 _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 
 
-@click.command("serve", short_help="Serve agents over MCP, on standard input and output or over HTTP.")
+@command(
+    "serve",
+    short_help="Serve agents over MCP, on standard input and output or over HTTP.",
+    example="mdplan serve --root docs",
+    rare=("tools", "mode", "log_file", "allowed_hosts", "allowed_origins", "max_body"),
+)
 @click.option(
     "--root",
     "roots",
@@ -46,7 +52,7 @@ _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 @click.option(
     "--mode",
     type=click.Choice(["claude-code"]),
-    help="Offer only what that client lacks: of the toolset editor the patch tool.",
+    help="Completion only what that client lacks: of the toolset editor the patch tool.",
 )
 @click.option("--read-only", is_flag=True, help="Leave out every tool that writes.")
 @approval_option

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mdplan.cli.completion import plans
+from mdplan.cli.pending_plan import full_id, only_pending
 from mdplan.cli.plan_view import print_sarif, print_stored
 from mdplan.cli.session import Session, engine_command
-from mdplan.diagnostics import Exit, Problems
+from mdplan.cli.usage.command import command
+from mdplan.diagnostics import Diagnostic, Exit, Problems
 from mdplan.limit_options import FILES
 from mdplan.reports.plan import PlanReport
 
@@ -18,25 +20,29 @@ if TYPE_CHECKING:
     from mdplan.engine.reviews import OpenPlan
 
 
-@click.command()
-@click.argument("plan_id", shell_complete=plans)
+@command(example="mdplan show 3f058f21")
+@click.argument("plan_id", metavar="[PLAN]", required=False, shell_complete=plans)
 @click.option(
     "--format",
     "form",
     type=click.Choice(["auto", "text", "patch", "markdown", "sarif"]),
     default="auto",
     show_default=True,
-    help="text is for eyes; patch is the exact diff, to the byte; markdown is a comment for a pull request; "
-    "sarif are its warnings, or what is wrong with it; auto is text on a terminal, and patch elsewhere.",
+    help="text for people, patch for the exact diff, markdown for a comment, sarif for warnings.",
 )
-@click.option("--no-pager", is_flag=True, help="Do not page text on a terminal (MDPLAN_PAGER, PAGER).")
+@click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @engine_command(PlanReport, FILES, tells_people=True)
-def show(session: Session, *, plan_id: str, form: str, no_pager: bool) -> Exit:
-    """Show the saved plan PLAN_ID, with its diff made anew: from its files, or from the history.
+def show(session: Session, *, plan_id: str | None, form: str, no_pager: bool) -> Exit:
+    """Show the saved plan PLAN, or the only pending plan.
 
-    The beginning of the ID is enough, with at least 12 of its hex digits.
+    PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits. The diff is made again: from
+    the files, or once the plan is applied from the history.
     """
     engine = session.open_engine()
+    found = only_pending(session, engine, "show") if plan_id is None else full_id(engine, plan_id)
+    if isinstance(found, Diagnostic):
+        return session.refuse(found)
+    plan_id = found
     report = engine.show(plan_id)
     if form == "sarif":
         print_sarif(session, report)

@@ -1,9 +1,12 @@
-"""`mdplan stat`: the structure of a file, or one row for each file of a folder."""
+"""`mdplan outline`: the structure of a file, or one row for each file of a folder."""
+
+from typing import Final
 
 import click
 
 from mdplan.cli.options import field_option, field_options, given_fields
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import FILES
 from mdplan.reports.stat import StatReport
@@ -11,8 +14,13 @@ from mdplan.requests.query import FORMATS
 from mdplan.requests.stat import StatRequest
 from mdplan.text.visible_text import escaped
 
+_EXAMPLE: Final = """\
+mdplan outline guide.md
+mdplan outline docs
+mdplan outline guide.md --under Install"""
 
-@click.command()
+
+@command(name="outline", example=_EXAMPLE, rare=("links", "include"))
 @click.argument("file", type=click.Path(readable=False), default=".")
 @field_option(StatRequest, "detail")
 @field_option(
@@ -25,7 +33,7 @@ from mdplan.text.visible_text import escaped
 @field_option(StatRequest, "format", type=click.Choice(FORMATS))
 @engine_command(StatReport, FILES)
 def stat(session: Session, *, file: str, under: tuple[str, ...], **options: object) -> Exit:
-    """Show the structure of FILE, or one row for each file of a folder or glob; never its content.
+    """Show the sections of FILE with their lines, or one row for each file of a folder or glob.
 
     FILE is relative to the current folder, which is the default. With several roots NAME:PATH names it too.
     """

@@ -8,12 +8,13 @@ from mdplan.cli.completion import transactions
 from mdplan.cli.options import approval_option
 from mdplan.cli.plan_view import print_diff, print_recovered, print_summary, print_undone, write_diff
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import COMMITS, FILES, HISTORY
 from mdplan.reports.plan import ApplyReport
 
 
-@click.command()
+@command(example="mdplan undo\nmdplan undo 20260131T120000-4f2a --dry-run")
 @click.argument("transaction", metavar="[TX]", required=False, shell_complete=transactions)
 @click.option("--dry-run", "--plan", is_flag=True, help="Undo nothing: show the diff, and save it as a plan.")
 @click.option(

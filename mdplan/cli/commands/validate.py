@@ -2,16 +2,20 @@
 
 import click
 
-from mdplan.cli.json_input import batch_argument, override_options, read_json
+from mdplan.cli.batches.argument import batch_argument, override_options
+from mdplan.cli.batches.bad_input import BadInput
+from mdplan.cli.batches.edit_numbers import EditNumbers
+from mdplan.cli.batches.reading import read_input
 from mdplan.cli.plan_view import print_sarif, print_warnings
 from mdplan.cli.report_view import plan_size
 from mdplan.cli.session import Session, engine_command
-from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.cli.usage.command import command
+from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, FILES, PATTERNS
 from mdplan.reports.plan import PlanReport
 
 
-@click.command()
+@command(example="mdplan validate batch.yaml", rare=("allow_outline_change", "allow_duplicate_headings"))
 @batch_argument()
 @click.option(
     "--format",
@@ -24,19 +28,19 @@ from mdplan.reports.plan import PlanReport
 @override_options
 @engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def validate(session: Session, *, batch: str, form: str, **overrides: bool) -> Exit:
-    """Say all that is wrong with BATCH, or that nothing is.
+    """Check BATCH and report every problem.
 
-    BATCH is a JSON file, or - for standard input. It is planned as `mdplan plan` does it, but no diff is
-    printed; with --json the report has it.
+    BATCH is a JSON or YAML file, JSON itself, or - for standard input. It is planned as `mdplan plan` does
+    it, but no diff is printed; with --json the report contains it.
     """
-    data = read_json(batch)
-    if isinstance(data, Diagnostic):
-        return session.refuse(data)
+    data = read_input(batch)
+    if isinstance(data, BadInput):
+        return session.refuse_input(data)
     report = session.open_engine().draft(data, overrides=overrides).report
     if form == "sarif":
         print_sarif(session, report)
         return report.error.code.exit if report.error is not None else Exit.DONE
-    code = session.finish(report)
+    code = session.finish(report, EditNumbers.of(data))
     if report.ok:
         print_warnings(session, report)
         session.console.note(f"Valid: {plan_size(report)} would change.")

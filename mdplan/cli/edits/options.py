@@ -18,6 +18,7 @@ from mdplan.cli.edits.field_types import (
     TextRangeType,
     YamlValueType,
 )
+from mdplan.cli.shell_words import for_shell
 from mdplan.field_names import snake_case
 from mdplan.reference.schema import Schema, operation_schema
 
@@ -99,8 +100,9 @@ def section_target(text: str) -> dict[str, Any]:
 
 
 def _option(name: str, schema: Schema, *, is_required: bool) -> click.Option:
+    """The option of a field. Where the field is required, its help says so."""
     flags = [f"--{snake_case(each).replace('_', '-')}" for each in (name, *_ALIASES.get(name, ()))]
-    description = schema.get("description", "")
+    description = for_shell(schema.get("description", ""))
     shown = f"{description} (required)" if is_required else description
     if schema.get("type") == "boolean":
         flag = snake_case(name).replace("_", "-")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from glob import iglob
@@ -13,9 +12,11 @@ import click
 
 from mdplan.cli.edits.content import edit_text
 from mdplan.cli.options import approval_option
+from mdplan.cli.pending_plan import ask, has_terminal
 from mdplan.cli.plan_view import print_applied, print_recovered, print_summary, print_warnings, write_diff
 from mdplan.cli.report_view import counted, file_list, plan_size
 from mdplan.cli.session import Session
+from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.reports.plan import PlanReport, as_apply_report
 
@@ -56,20 +57,21 @@ def choice_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--yes", "-y", is_flag=True, help="Apply without asking.")(function)
 
 
-def expand_globs(names: Sequence[str]) -> list[str]:
-    """The files that `names` name, in order; a glob in quotes is expanded as the shell does it.
+def expand_globs(names: Sequence[str], folder: str) -> list[str]:
+    """The files that `names` name, in order; a glob in quotes is expanded as the shell does it, in `folder`.
 
     Raises a usage error for a glob that matches no file.
     """
     files: list[str] = []
     for name in names:
-        if not _MARKERS & set(name) or os.path.lexists(name):
+        if not _MARKERS & set(name) or os.path.lexists(Path(folder, name)):
             files.append(name)
             continue
         # `Path.glob` takes no pattern that begins with `/` or `..`.
-        found = sorted(path for path in iglob(name, recursive=True) if Path(path).is_file())  # noqa: PTH207
+        matching = iglob(name, root_dir=folder, recursive=True)  # noqa: PTH207
+        found = sorted(path for path in matching if Path(folder, path).is_file())
         if not found:
-            raise click.UsageError(f"no file matches `{name}`.")
+            raise Misuse(f"no file matches `{name}`", f"the glob was looked up in {folder}")
         files += found
     return list(dict.fromkeys(files))
 
@@ -99,7 +101,7 @@ def propose(
             return _save(session, report, Exit.DONE)
         if choice.yes:
             return _apply(session, engine, draft, report.warnings)
-        if session.console.as_json or not _has_terminal():
+        if session.console.as_json or not has_terminal():
             session.console.note(
                 "Nothing changed: there is no terminal to ask on. Add --yes to apply at once."
             )
@@ -151,12 +153,10 @@ def _answer(session: Session, report: PlanReport) -> str:
     if listed:
         session.console.problem(listed)
     while True:
-        click.echo(f"{plan_size(report)}. Apply this change? [y/n/e/?] ", nl=False, err=True)
-        line = sys.stdin.readline()
-        key = line.strip().lower()[:1]
-        if not line:
-            click.echo(err=True)
+        line = ask(f"{plan_size(report)}. Apply this change? [y/n/e/?] ")
+        if line is None:
             return "n"
+        key = line.strip().lower()[:1]
         if key and key in "yne":
             return key
         session.console.problem(_HELP.rstrip("\n"))
@@ -177,10 +177,6 @@ def _edited(batch: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(decoded, dict):
         raise click.UsageError("the edited request is not a batch: it needs `file` and `edits`.")
     return decoded
-
-
-def _has_terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
 
 
 def check_count(expected: int | None) -> Check:

@@ -231,13 +231,20 @@ def find_root(start: str) -> str:
     The nearest one, from `start` upwards, that has a state folder or is the top of a git work tree; else
     `start` itself. A marker that belongs to another user counts for nothing.
     """
+    return found_root(start)[0]
+
+
+def found_root(start: str) -> tuple[str, str]:
+    """The folder that `find_root` finds, and why it is that one, in words."""
     here = os.path.realpath(start)
     folder, below = here, ""
     while folder != below:
-        if any(_is_own(os.path.join(folder, marker)) for marker in (STATE_FOLDER, ".git")):
-            return folder
+        for marker in (STATE_FOLDER, ".git"):
+            if _is_own(os.path.join(folder, marker)):
+                where = "the current folder" if folder == here else "the nearest folder upwards"
+                return folder, f"{where}, which has {marker}; --root names another"
         folder, below = os.path.dirname(folder), folder
-    return here
+    return here, "the current folder; --root names another"
 
 
 def _is_own(path: str) -> bool:

@@ -1,0 +1,48 @@
+"""The argument BATCH of commands, and the options that override fields of it."""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from mdplan.cli.batches.reading import STANDARD_INPUT, has_no_input
+from mdplan.cli.completion import Completion
+from mdplan.cli.usage.misuse import Misuse
+
+_HELP: Final = "`mdplan help batch` shows one; one edit needs none: `mdplan edit --help`"
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+_OVERRIDES: Final = {
+    "allow_outline_change": "Accept headings that appear or vanish outside of the written text.",
+    "allow_duplicate_headings": "Accept heading paths that repeat more often than before.",
+}
+
+
+def batch_argument(name: str = "batch", offer: Completion | None = None) -> Callable[[Decorated], Decorated]:
+    """Give a command its BATCH, or what `name` says: a file, or standard input when it is - or left out.
+
+    The tab key finds files, or what `offer` gives.
+    """
+    return click.argument(
+        name,
+        type=click.Path(readable=False, allow_dash=True),
+        default=STANDARD_INPUT,
+        shell_complete=offer,
+        callback=_not_a_keyboard,
+    )
+
+
+def override_options(function: Decorated) -> Decorated:
+    """Give a command the options that override fields of its batch, under their names in snake_case."""
+    for name, summary in reversed(_OVERRIDES.items()):
+        function = click.option(f"--{name.replace('_', '-')}", is_flag=True, help=f"{summary}")(function)
+    return function
+
+
+def _not_a_keyboard(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Nobody types a batch: without an argument, and with nothing piped in, the argument was forgotten."""
+    is_default = context.get_parameter_source(str(parameter.name)) is ParameterSource.DEFAULT
+    if is_default and has_no_input():
+        raise Misuse(f"the {parameter.name} is missing", f"name its file, or pipe it in: {_HELP}", context)
+    return value

@@ -1,0 +1,57 @@
+"""Messages and hints of the engine for somebody in a shell: commands in place of tools."""
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.text.visible_text import escaped
+
+_COMMANDS: Final = {
+    "stat": "outline",
+    "read": "read",
+    "search": "search",
+    "validate": "plan",
+    "plan": "plan",
+    "apply": "apply",
+    "history": "history",
+}
+_TOOL: Final = re.compile(rf"`?\bmd_({'|'.join(_COMMANDS)})\b`?")
+_STAT: Final = re.compile(r"\ba stat of `([^`]*)` lists")
+_PHRASES: Final = (
+    ("md_apply and `mdplan help` list them all", "`mdplan help` lists them all"),
+    ("`mdplan plan BATCH`, or md_validate with the same edits", "`mdplan plan BATCH`"),
+    ("(`mdplan plan`, or `dryRun: true`)", "(`mdplan plan`)"),
+    ("`mdplan schema batch`", "`mdplan help batch`"),
+)
+_GLOB: Final = frozenset("*?[")
+
+
+def for_shell(text: str) -> str:
+    """`text` with the name of a command where it names a tool of agents."""
+    for of_agents, of_people in _PHRASES:
+        text = text.replace(of_agents, of_people)
+    text = _STAT.sub(r"`mdplan outline \1` lists", text)
+    return _TOOL.sub(lambda found: f"`mdplan {_COMMANDS[found[1]]}`", text)
+
+
+def in_shell(problem: Diagnostic, root: str | None) -> Diagnostic:
+    """`problem` with the next step of somebody in a shell; names are relative to the folder `root`."""
+    hint = for_shell(problem.hint)
+    if problem.code is Code.FILE_NOT_FOUND and problem.file is not None:
+        hint = _missing_file(problem.file, root) or hint
+    return replace(problem, message=for_shell(problem.message), hint=hint)
+
+
+def _missing_file(file: str, root: str | None) -> str:
+    if _GLOB & set(file):
+        return f'a glob is no file: write "glob": "{file}" in place of "file", or use `mdplan replace`'
+    here = os.path.abspath(file)  # noqa: PTH100 (links stay)
+    if root is None or not os.path.lexists(here):
+        return ""
+    relative = os.path.relpath(here, root)
+    if relative.startswith(".."):
+        return f"the file is not in the root: name its folder with `--root {escaped(str(Path(here).parent))}`"
+    return f"names are relative to the root: write `{escaped(relative)}`"

@@ -1,0 +1,1 @@
+"""How commands are called: their help, and what is said of a call that is wrong."""

@@ -1,0 +1,143 @@
+"""A command whose help fits on one screen; `--help-all` shows the rest."""
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final
+
+import click
+
+from mdplan.limit_options import ALL_LIMITS
+
+SCREEN_LINES: Final = 24
+_SCREEN_WIDTH: Final = 80
+_ALL: Final = "mdplan.help_all"
+_LIMITS: Final = frozenset(limit.parameter for limit in ALL_LIMITS)
+# Options of most commands that few people need: they come last, and in the whole help only.
+_RARE: Final = frozenset(
+    {"allow", "deny", "color", "cursor", "encoding", "format", "quiet", "require_approval"}
+)
+_RANGE: Final = re.compile(r"\s*\[[^\]]*x[<>]=?[^\]]*\]")
+
+
+class Command(click.Command):
+    """A command with examples. Its first screen of help shows the most important options.
+
+    `example` is one line or more, each a whole command. Options named in `rare` are left to `--help-all`.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,  # noqa: ANN401 (click's)
+        example: str = "",
+        rare: Collection[str] = (),
+        **attributes: Any,  # noqa: ANN401 (click's)
+    ) -> None:
+        super().__init__(*arguments, **attributes)
+        self.examples = tuple(example.splitlines())
+        self.rare = _RARE | frozenset(rare)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The parameters, with `--help-all`."""
+        return [*super().get_params(ctx), _HELP_ALL]
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The whole help, or what of it fits on one screen."""
+        if ctx.meta.get(_ALL):
+            self._write_all(ctx, formatter)
+            return
+        options = [each for each in self._options(ctx) if each.name not in self.rare | _LIMITS]
+        text = self._first_screen(ctx, options)
+        while options and text.count("\n") >= SCREEN_LINES:
+            del options[-1]
+            text = self._first_screen(ctx, options)
+        formatter.write(text)
+
+    def _first_screen(self, ctx: click.Context, options: Sequence[click.Option]) -> str:
+        formatter = click.HelpFormatter(width=min(ctx.max_content_width or 100, _width(ctx)))
+        self.format_usage(ctx, formatter)
+        summary = (self.help or "").partition("\n\n")[0]
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(" ".join(summary.split()))
+        self._write_examples(formatter)
+        rows = [_row(each, ctx) for each in options]
+        with formatter.section("Options"):
+            formatter.write_dl([*rows, ("--help-all", "Show all options and details.")], col_spacing=2)
+        return formatter.getvalue()
+
+    def _write_all(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        self._write_examples(formatter)
+        options = self._options(ctx)
+        groups = {
+            "Options": [each for each in options if each.name not in self.rare | _LIMITS],
+            "Rare options": [each for each in options if each.name in self.rare],
+            "Limits": [each for each in options if each.name in _LIMITS],
+        }
+        for title, listed in groups.items():
+            if listed:
+                with formatter.section(title):
+                    formatter.write_dl([_row(each, ctx) for each in listed])
+        self.format_epilog(ctx, formatter)
+
+    def _write_examples(self, formatter: click.HelpFormatter) -> None:
+        if self.examples:
+            with formatter.section("Examples" if len(self.examples) > 1 else "Example"):
+                for line in self.examples:
+                    formatter.write(f"  {line}\n")
+
+    def _options(self, ctx: click.Context) -> list[click.Option]:
+        params = click.Command.get_params(self, ctx)
+        return [
+            each
+            for each in params
+            if isinstance(each, click.Option) and not each.hidden and "--help" not in each.opts
+        ]
+
+
+def command(name: str | None = None, **attributes: Any) -> Callable[[Callable[..., Any]], Command]:  # noqa: ANN401
+    """`click.command` for a `Command`, whose further `attributes` it takes."""
+    return click.command(name, cls=Command, **attributes)
+
+
+def wants_all(ctx: click.Context) -> bool:
+    """Whether the whole help is to be shown."""
+    return bool(ctx.meta.get(_ALL))
+
+
+def _show_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 (click's)
+    del parameter
+    if value and not ctx.resilient_parsing:
+        from mdplan.cli.console import Console
+
+        ctx.meta[_ALL] = True
+        Console.plain().paged(ctx.get_help() + "\n")
+        ctx.exit()
+
+
+_HELP_ALL: Final = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Show all options and details.",
+)
+
+
+def help_all_option() -> click.Option:
+    """The option `--help-all`, for groups."""
+    return _HELP_ALL
+
+
+def _row(option: click.Option, ctx: click.Context) -> tuple[str, str]:
+    """Names and help of an option; the range of a number is left to the error that it leads to."""
+    names, text = option.get_help_record(ctx) or ("", "")
+    return names.replace("INTEGER RANGE", "NUMBER"), _RANGE.sub("", text)
+
+
+def _width(ctx: click.Context) -> int:
+    import shutil
+
+    return ctx.terminal_width or max(shutil.get_terminal_size((_SCREEN_WIDTH, 0)).columns, 50)

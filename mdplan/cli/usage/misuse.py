@@ -1,0 +1,126 @@
+"""A command line that is wrong, in words: what, and the next step."""
+
+import os
+from collections.abc import Sequence
+
+import click
+from click.core import ParameterSource
+
+from mdplan.cli.console import Style, shown
+from mdplan.cli.usage.suggestions import either, option_hint
+
+
+class Misuse(click.UsageError):
+    """A usage error of mdplan's own, with `hint`: the next step."""
+
+    def __init__(self, message: str, hint: str = "", ctx: click.Context | None = None) -> None:
+        super().__init__(message, ctx or click.get_current_context(silent=True))
+        self.hint = hint
+
+
+def misuse_text(problem: click.ClickException, words: Sequence[str], ink: Style) -> str:
+    """What to print of `problem`, which the typed `words` led to."""
+    if isinstance(problem, click.exceptions.NoArgsIsHelpError):
+        return problem.format_message()
+    context = getattr(problem, "ctx", None)
+    message, hint = _in_words(problem, context, words)
+    lines = [f"{ink.bold('error', 'red')}: {shown(message)}"]
+    if hint:
+        lines.append(f"  {ink.paint('hint:', 'cyan')} {shown(hint)}")
+    if context is not None:
+        lines += _usage_lines(problem, context, ink)
+    return "\n".join(lines)
+
+
+def _usage_lines(problem: click.ClickException, context: click.Context, ink: Style) -> list[str]:
+    is_about_arguments = isinstance(problem, click.MissingParameter) or "extra argument" in problem.message
+    lines = []
+    if is_about_arguments:
+        pieces = " ".join(context.command.collect_usage_pieces(context))
+        lines.append(f"  {ink.paint('usage:', 'cyan')} {context.command_path} {pieces}")
+        lines += [
+            f"  {ink.paint('example:', 'cyan')} {example}"
+            for example in getattr(context.command, "examples", ())[:1]
+        ]
+    return [*lines, f"  {ink.paint('more:', 'cyan')} {context.command_path} --help"]
+
+
+def _in_words(
+    problem: click.ClickException, context: click.Context | None, words: Sequence[str]
+) -> tuple[str, str]:
+    """Message and hint of `problem`."""
+    match problem:
+        case Misuse():
+            return problem.message, problem.hint
+        case click.NoSuchOption() if context is not None:
+            of = f"`{context.command_path}` has"
+            return f"{of} no option `{problem.option_name}`", option_hint(problem.option_name, context, words)
+        case click.MissingParameter() if context is not None:
+            return f"{_named(problem.param, context)} is missing", ""
+        case click.BadOptionUsage() if "argument" in problem.message:
+            return f"`{problem.option_name}` needs a value", _needed(problem, context)
+        case click.BadParameter():
+            return _of_value(problem, context)
+        case _:
+            return _sentence(problem.format_message()), ""
+
+
+def _of_value(problem: click.BadParameter, context: click.Context | None) -> tuple[str, str]:
+    message, parameter = _sentence(problem.message), problem.param
+    if parameter is None or context is None:
+        return message, ""
+    if isinstance(parameter.type, click.Choice):
+        names = [str(each) for each in parameter.type.choices]
+        given = problem.message.partition("'")[2].partition("' is not one of")[0]
+        message, hint = f"`{given}` is not possible", f"give {either(names)}"
+    elif isinstance(parameter.type, click.IntRange | click.FloatRange):
+        message, hint = _of_number(message, parameter.type)
+    else:
+        hint = ""
+    variable = _variable(parameter, context)
+    if variable:
+        hint = f"{hint or f'give a value that `{parameter.opts[0]}` takes'}, or unset the variable"
+        return f"{variable}={os.environ[variable]}: {message}", hint
+    return f"{_named(parameter, context)}: {message}", hint
+
+
+def _of_number(message: str, kind: click.IntRange | click.FloatRange) -> tuple[str, str]:
+    number = "a whole number" if isinstance(kind, click.IntRange) else "a number"
+    least = f" from {kind.min:g}" if kind.min is not None else ""
+    most = f" to {kind.max:g}" if kind.max is not None else ""
+    if "not in the range" in message:
+        return f"{message.partition(' is not')[0]} is out of range", f"give a number{least}{most}"
+    return message.replace(" is not a valid integer range", " is no number").replace(
+        " is not a valid float range", " is no number"
+    ), f"give {number}{least}{most}"
+
+
+def _variable(parameter: click.Parameter, context: click.Context) -> str | None:
+    """The variable of the environment that gave `parameter` its value."""
+    is_given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+    names = [parameter.envvar] if isinstance(parameter.envvar, str) else list(parameter.envvar or ())
+    return None if is_given else next((name for name in names if os.environ.get(name)), None)
+
+
+def _needed(problem: click.BadOptionUsage, context: click.Context | None) -> str:
+    if context is None:
+        return ""
+    params = context.command.get_params(context)
+    option = next((each for each in params if problem.option_name in each.opts), None)
+    if not isinstance(option, click.Option):
+        return ""
+    return f"write `{problem.option_name} {option.make_metavar(context)}`"
+
+
+def _named(parameter: click.Parameter | None, context: click.Context) -> str:
+    if parameter is None:
+        return "an argument"
+    if isinstance(parameter, click.Option):
+        return f"`{parameter.opts[0]}`"
+    return parameter.make_metavar(context).strip("[]").rstrip(".")
+
+
+def _sentence(message: str) -> str:
+    """`message` as diagnostics are written: without a capital and a full stop."""
+    text = message.removesuffix(".")
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
