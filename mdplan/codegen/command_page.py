@@ -11,13 +11,17 @@ from mdplan.codegen.page import bullets, fenced, page, table, with_code_tags
 from mdplan.limit_options import ALL_LIMITS
 
 _INTRODUCTION: Final = """\
-A batch comes from a file or, with `-`, from standard input.
+A batch is JSON or YAML, and comes from a file or, with `-`, from standard input.
 Diffs and text that was asked for go to standard output and everything else to standard error, so that `mdplan plan batch.json | git apply` works.
-Every command has `-h` and `--help`, and `mdplan help TOPIC` tells of an [operation](operations.md) as well.
+Every command has `--help` (or `-h`), which fits on one screen, and `--help-all`, which shows everything; `mdplan help TOPIC` explains an [operation](operations.md) as well.
 The [exit codes](errors.md#exit-codes) are stable.
 
 Options of [limits](limits.md) are named here and explained there; [variables](environment.md) stand for some options.
-Files are named relative to the root: the folder given with `--root`, else the nearest one upwards with a `.mdplan`, else the top of the git checkout, else the current folder."""
+The root is the folder given with `--root`, else the nearest one upwards with a `.mdplan` or `.git` of yours, else the current folder.
+Files on the command line are named relative to the folder given with `--root`, as with `git -C`, and without that option relative to the current folder.
+Files in a batch, a diff or a report are named relative to the root.
+Batches, manifests and what `--output` writes are relative to the current folder.
+`mdplan stat` is the old name of `mdplan outline`."""
 _LIMIT_NAMES: Final = frozenset(limit.parameter for limit in ALL_LIMITS)
 _REPEATABLE: Final = ("repeat", "Repeat")
 
@@ -38,6 +42,8 @@ def _command_blocks(name: str, context: click.Context) -> Iterator[str]:
     yield f"## {name}"
     yield fenced(f"{name} {' '.join(context.command.collect_usage_pieces(context))}")
     yield from _help_blocks(context.command.help or "")
+    examples = getattr(context.command, "examples", ())
+    yield fenced("\n".join(examples)) if examples else ""
     options = options_of(context)
     rows = (_row(option, context) for option in options if option.name not in _LIMIT_NAMES)
     yield table(["Option", "Default", "Meaning"], rows)

@@ -696,9 +696,10 @@ class SetFrontMatter(Edit):
 
     `key` and `value` set one key; `values` sets many: `{"title": "Tea", "author.name": "Kim"}`. A value is
     any JSON. Comments, order, quotes and all other keys stay byte by byte; a string is quoted only where it
-    would not be read as that string, and one that reads as a date takes the place of a date as a date. A map
-    in place of a map, or a list in place of a list, changes only the entries that differ. A new key stands
-    behind the last one; maps on its way are made. `value: null` counts as absent; to set null use `values`.
+    would not be read as that string. One that reads as a date takes the place of a date as a date; for a new
+    key, name the key in `dates`. A map in place of a map, or a list in place of a list, changes only the
+    entries that differ. A new key stands behind the last one; maps on its way are made. `value: null` counts
+    as absent; to set null use `values`.
 
     `createIfMissing` creates the block where the file has none, in YAML or in what `frontMatterFormat` says.
     A block with anchors, tags, merge keys or a key that stands twice is not edited by keys.
@@ -712,6 +713,7 @@ class SetFrontMatter(Edit):
         front_matter_format: Literal["yaml", "toml"] | None = ...,
         value: Any = ...,
         values: Mapping[str, Any] | None = ...,
+        dates: Sequence[str] | None = ...,
     ) -> None: ...
 
 class SetHeadingLevel(Edit):

@@ -64,7 +64,7 @@ def test_document_that_was_put_wrong_is_named(fault: str, documents: Path) -> No
 
 def test_manifest_names_all_commands_and_exit_codes() -> None:
     listed = yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))["vars"]
-    told = mdplan("--help").out.decode().partition("Commands:\n")[2]
+    told = mdplan("--help-all").out.decode().partition("Commands:\n")[2]
     commands = re.findall(r"^  ([a-z]+) ", told, re.MULTILINE)
 
     assert sorted(re.findall(r"`mdplan (\w+)", " ".join(listed["commands"]))) == sorted(commands)

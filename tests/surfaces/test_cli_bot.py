@@ -94,7 +94,7 @@ def test_plan_prints_the_diff_and_saves_the_plan(project: Path) -> None:
     run = mdplan("bot", "plan", "bot.yml")
 
     assert (run.code, run.out.decode()) == (0, DIFF)
-    plan_id = run.err.partition("To apply: mdplan apply ")[2].strip()
+    plan_id = run.err.partition("To apply: mdplan apply ")[2].split()[0]
     assert mdplan("show", plan_id).out.decode() == DIFF
     assert mdplan("apply", plan_id).code == 0
     assert (project / "a.md").read_text() == "# A\n\nRelease 2.0\n"

@@ -141,7 +141,7 @@ def test_list_says_where_each_plan_stands(project: Path, reviewing: ReviewServic
     assert f"{plan_id[7:19]}  pending " in mdplan("review", "--list").out.decode()
     reviewing.reject(plan_id, "ann", comment="no")
 
-    assert f"{plan_id[:23]}  rejected" in mdplan("review", "--list").out.decode()
+    assert f"{plan_id[7:19]}  rejected" in mdplan("review", "--list").out.decode()
     (entry,) = mdplan("review", "--list", "--json").json["plans"]
     assert (entry["planId"], entry["state"], entry["files"]) == (plan_id, "rejected", ["guide.md"])
     assert (entry["decision"]["decidedBy"], entry["decision"]["comment"]) == ("ann", "no")
@@ -198,7 +198,7 @@ def test_part_is_approved_and_applied_in_a_terminal(project: Path, reviewing: Re
     decision = reviewing.open(plan_id).decision
     assert (decision.verdict, decision.rejected, decision.comment) == (Verdict.APPROVED, (1,), "nearly")
     assert decision.edit_comments == {1: "no restart"}
-    assert decision.approved_plan_id in dialog.seen
+    assert f"plan {decision.approved_plan_id[7:19]}" in dialog.seen
     assert (project / "guide.md").read_text() == GUIDE.replace("nightly", "stable")
 
 

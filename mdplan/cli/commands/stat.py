@@ -35,7 +35,8 @@ mdplan outline guide.md --under Install"""
 def stat(session: Session, *, file: str, under: tuple[str, ...], **options: object) -> Exit:
     """Show the sections of FILE with their lines, or one row for each file of a folder or glob.
 
-    FILE is relative to the current folder, which is the default. With several roots NAME:PATH names it too.
+    FILE is relative to the folder that --root names, else to the current folder; without FILE it is that
+    folder. With several roots NAME:PATH names a file too.
     """
     from mdplan.engine.stat_files import stat_files
     from mdplan.reading.stat_text import stat_text
