@@ -21,7 +21,7 @@ WRONG = {
     "how-to without its title": ("docs/how-to/review-plans.md", r"\A# How to ", "# "),
     "page without a heading": ("docs/explanation/architecture.md", r"\A# ", ""),
     "decision without reasons": ("docs/adr/0002-layers.md", r"\*\*Why\.\*\*", "Why."),
-    "command that is not listed": ("README.md", r"(?m)^\| `mdplan stat .*\n", ""),
+    "command that is not listed": ("README.md", r"(?m)^\| `mdplan outline .*\n", ""),
     "other meaning of an exit code": ("README.md", r"(?m)^\| 3 \| refused \|$", "| 3 | odd |"),
     "changelog without its next version": ("CHANGELOG.md", r"(?m)^## \[Unreleased\]$", "## Later"),
 }
