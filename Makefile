@@ -10,7 +10,7 @@ PYTHONS := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3)
 WORKERS ?= 2
 SECONDS ?= 60
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
-PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS)
+PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal
 
 # The stamp holds the folder that .venv was made for: one that was moved, or whose Python is gone, is stale.
 ifneq ("$(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null)","$(CURDIR)")

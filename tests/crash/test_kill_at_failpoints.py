@@ -66,6 +66,8 @@ def by_another_commit(trial: Trial) -> Iterator[str]:
     yield from trial.left(promised)
 
 
+# A run of `make test` takes every second point.
+SAMPLED = [part if part % 2 == 0 else pytest.param(part, marks=pytest.mark.slow) for part in range(PARTS)]
 WAYS = (by_a_person, by_the_same_commit, by_another_commit)
 
 
@@ -82,7 +84,7 @@ def check_kills(trial: Trial, kills: Iterable[tuple[int, Way]], tally: Tally) ->
     assert violations == []
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", SAMPLED)
 def test_killed_commit_is_all_old_or_all_new_after_recovery(trial: Trial, part: int, tally: Tally) -> None:
     """Before each operation that changes the disk, with one way of recovery after another."""
     kills = zip(changing(trial.steps), cycle(WAYS), strict=False)
@@ -129,7 +131,7 @@ def check_kills_of_recovery(trial: Trial, points: Sequence[int], every: int, tal
     assert violations == []
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", SAMPLED)
 def test_recovery_that_is_killed_is_done_again(trial: Trial, part: int, tally: Tally) -> None:
     """A sample of the next test."""
     check_kills_of_recovery(trial, changing(trial.steps)[part * 3 :: PARTS * 3], 5, tally)
@@ -155,7 +157,13 @@ def run_process(folder: Path, failpoint: str) -> subprocess.CompletedProcess[str
     )
 
 
-@pytest.mark.parametrize("failpoint", ["set-mode:2", "exchange:3", "rename:2", "rename-new:2"])
+@pytest.mark.parametrize(
+    "failpoint",
+    [
+        "exchange:3",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("set-mode:2", "rename:2", "rename-new:2")),
+    ],
+)
 def test_failpoint_kills_the_program(tmp_path: Path, failpoint: str) -> None:
     """The program itself, started as people start it."""
     make(tmp_path)

@@ -99,7 +99,9 @@ def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path)
 
 
-@pytest.mark.parametrize("command", ["plan", "check", "apply"])
+@pytest.mark.parametrize(
+    "command", ["plan", *(pytest.param(name, marks=pytest.mark.slow) for name in ("check", "apply"))]
+)
 def test_bot_step_never_runs_code_of_the_checkout(checkout: Checkout, command: str) -> None:
     outputs = checkout.bot(command, PLAIN_MANIFEST)
 
