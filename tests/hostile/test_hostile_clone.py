@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,6 +118,13 @@ _QUICK = frozenset(
 )
 
 
+def sampled(kinds: Iterable[str]) -> list[Any]:
+    """All `kinds`; two of three are left to a full run."""
+    return [
+        pytest.param(kind, marks=pytest.mark.slow if number % 3 else ()) for number, kind in enumerate(kinds)
+    ]
+
+
 def is_tried(name: str) -> bool:
     """Whether this run tries the verb or tool of that name."""
     return FULL or name in _QUICK
@@ -187,7 +194,7 @@ def test_clean_clone_has_work_for_the_verbs(clean: list[Step]) -> None:
     assert len({json.dumps(sorted(map(repr, step.documents.items()))) for step in clean}) > 3
 
 
-@pytest.mark.parametrize("kind", SHIPPED)
+@pytest.mark.parametrize("kind", sampled(SHIPPED))
 def test_shipped_state_never_changes_what_a_verb_does(
     tmp_path: Path, clean: list[Step], record: Record, kind: str
 ) -> None:
@@ -200,7 +207,7 @@ def test_shipped_state_never_changes_what_a_verb_does(
         assert step.seconds < expected.seconds + 1, step.name
 
 
-@pytest.mark.parametrize("kind", TRAPS)
+@pytest.mark.parametrize("kind", sampled(TRAPS))
 def test_state_folder_that_is_a_trap_never_changes_a_document_of_others(
     tmp_path: Path, clean: list[Step], record: Record, kind: str
 ) -> None:
