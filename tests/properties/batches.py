@@ -9,6 +9,13 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
 from mdplan.operations import OPERATIONS
+from mdplan.operations.base.front_matter import FrontMatterOperation
+from mdplan.operations.base.ini import IniOperation
+from mdplan.operations.base.lines import LineOperation
+from mdplan.operations.base.list import ListOperation
+from mdplan.operations.base.match import MatchOperation
+from mdplan.operations.base.operation import Operation, SectionTargeted
+from mdplan.operations.base.table import TableOperation
 from mdplan.text.document_format import DocumentFormat
 from tests.properties.block_edits import code_block_edits, diff_edits, region_edits, toc_edits
 from tests.properties.front_matter_edits import front_matter_edits
@@ -37,53 +44,42 @@ def of_whole_files(outline: Outline, op: str) -> SearchStrategy[Edit]:
     return st.fixed_dictionaries({"newFile": names} if op == "rename_file" else {})
 
 
-# Fields of the edits of every operation.
-EVERYWHERE: dict[str, Edits] = {
+# What draws the fields of an operation: its own entry, or else the first base class that it has.
+OWN: dict[str, Edits] = {
     "append_to_file": appended_lines,
     "apply_diff": diff_edits,
-    "delete_lines": place_edits,
-    "insert_lines": place_edits,
-    "preview_match": match_edits,
-    "replace_lines": place_edits,
-    "replace_match": match_edits,
-    "replace_range": place_edits,
-}
-IN_MARKDOWN: dict[str, Edits] = {
-    "add_list_item": list_edits,
-    "add_to_front_matter_list": front_matter_edits,
-    "append_to_section": section_edits,
-    "delete_front_matter": front_matter_edits,
-    "delete_section": section_edits,
-    "delete_table_row": table_edits,
-    "format_section": section_targets,
-    "insert_section": section_edits,
-    "move_section": section_edits,
-    "prepend_to_section": section_edits,
-    "remove_from_front_matter_list": front_matter_edits,
-    "remove_list_item": list_edits,
-    "rename_heading": section_edits,
-    "replace_code_block": code_block_edits,
-    "replace_region": region_edits,
-    "replace_section": section_edits,
-    "set_front_matter": front_matter_edits,
-    "set_heading_level": section_edits,
-    "set_task": list_edits,
-    "sort_list": list_edits,
-    "update_toc": toc_edits,
-    "upsert_section": section_edits,
-    "upsert_table_row": table_edits,
-}
-IN_INI: dict[str, Edits] = {
-    "delete_ini_key": ini_edits,
-    "replace_ini_section": ini_edits,
-    "set_ini_key": ini_edits,
-}
-OF_FILES: dict[str, Edits] = {
     "create_file": of_whole_files,
     "delete_file": of_whole_files,
+    "format_section": section_targets,
     "rename_file": of_whole_files,
+    "replace_code_block": code_block_edits,
+    "replace_range": place_edits,
+    "replace_region": region_edits,
+    "update_toc": toc_edits,
 }
-DRAWN = EVERYWHERE | IN_MARKDOWN | IN_INI | OF_FILES
+BY_BASE: tuple[tuple[type[Operation], Edits], ...] = (
+    (ListOperation, list_edits),
+    (TableOperation, table_edits),
+    (MatchOperation, match_edits),
+    (SectionTargeted, section_edits),
+    (FrontMatterOperation, front_matter_edits),
+    (IniOperation, ini_edits),
+    (LineOperation, place_edits),
+)
+
+
+def drawn(op: str) -> Edits | None:
+    """What draws the fields of the operation `op`; None where nothing does."""
+    by_base = (edits for base, edits in BY_BASE if issubclass(OPERATIONS[op], base))
+    return OWN.get(op) or next(by_base, None)
+
+
+DRAWN = {op: found for op in OPERATIONS if (found := drawn(op)) is not None}
+OF_FILES = {op: edits for op, edits in DRAWN.items() if OPERATIONS[op].file_effect != "edit"}
+_IN_FILES = {op: edits for op, edits in DRAWN.items() if op not in OF_FILES}
+IN_INI = {op: edits for op, edits in _IN_FILES.items() if OPERATIONS[op].needs_ini}
+IN_MARKDOWN = {op: edits for op, edits in _IN_FILES.items() if OPERATIONS[op].needs_markdown}
+EVERYWHERE = {op: edits for op, edits in _IN_FILES.items() if op not in IN_INI | IN_MARKDOWN}
 
 _OPTIONS: dict[str, SearchStrategy[Any]] = {
     "sequential": st.booleans(),

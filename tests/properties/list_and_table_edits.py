@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.list import ListOperation
+from tests.properties.own_fields import own_fields
 
 Edit = dict[str, Any]
 
@@ -42,11 +44,11 @@ def list_edits(outline: Outline, op: str) -> SearchStrategy[Edit]:
     }
     if op == "set_task":
         return st.fixed_dictionaries({"item": named, "done": st.booleans()}, optional=options)
-    if op == "sort_list":
-        flags = {"descending": st.booleans(), "ignoreCase": st.booleans()}
-        return st.fixed_dictionaries({"list": options["list"]}, optional=flags)
     if op == "remove_list_item":
         return st.fixed_dictionaries({"item": named}, optional=options)
+    if op != "add_list_item":
+        known = st.fixed_dictionaries({"list": options["list"]})
+        return st.builds(dict.__or__, known, own_fields(op, ListOperation))
     item = st.sampled_from(_ITEMS)
     places = (
         {"list": options["list"], "position": st.sampled_from(["start", "end"]), "unique": st.booleans()},

@@ -10,6 +10,7 @@ from mdplan.markdown.outline.section import Section
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.operation import Operation, SectionTargeted
 from tests.properties.markdown_documents import new_sections, payloads
+from tests.properties.own_fields import own_fields
 
 Edit = dict[str, Any]
 
@@ -87,12 +88,6 @@ def _section_fields(draw: DrawFn, outline: Outline, section: Section, op: str) -
         case "move_section":
             to = draw(st.sampled_from(list(outline.every_section())))
             extra = {"toSectionId": st.just(to.section_id), "position": positions}
-        case "set_heading_level":
-            return draw(
-                st.fixed_dictionaries(
-                    {"level": st.integers(1, 6)}, optional={"subsections": st.sampled_from(["shift", "keep"])}
-                )
-            )
         case "rename_heading":
             titles = (
                 "New title",
@@ -106,10 +101,6 @@ def _section_fields(draw: DrawFn, outline: Outline, section: Section, op: str) -
                 "<b>",
             )
             return draw(st.fixed_dictionaries({"newTitle": st.sampled_from(titles)}))
-        case "delete_section":
-            return draw(
-                st.fixed_dictionaries({}, optional={"part": st.sampled_from(["whole", "heading", "body"])})
-            )
         case _:
-            raise AssertionError(f"section_edits does not know {op}")
+            return draw(own_fields(op, SectionTargeted))
     return draw(st.builds(dict.__or__, st.fixed_dictionaries(extra), levels))
