@@ -68,7 +68,7 @@ def snake_case(name: str) -> str:
     return _CAPITAL.sub(lambda match: "_" + match[0].lower(), name)
 
 
-def holds_surrogate(value: object) -> bool:
+def value_has_surrogate(value: object) -> bool:
     """Whether `value`, a text or several, has a lone surrogate in it, which is no Unicode text."""
     texts = value if isinstance(value, tuple) else (value,)
     return any(isinstance(text, str) and has_surrogate(text) for text in texts)

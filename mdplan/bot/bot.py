@@ -56,7 +56,7 @@ class RunFindings:
     verdicts: dict[FileStatus, int] = field(default_factory=lambda: dict.fromkeys(FileStatus, 0))
     alone: dict[str, StandalonePlan] = field(default_factory=dict)
     diffs: dict[str, SpoolEntry] = field(default_factory=dict)
-    holding: list[str] = field(default_factory=list)
+    satisfied: list[str] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
     warnings: list[Diagnostic] = field(default_factory=list)
@@ -104,11 +104,11 @@ class Bot:
                 with open_executor(self.how.executor, self.how.jobs, chunks) as executor:
                     for outcome in self._outcomes(executor, packed, candidates):
                         self._take(outcome, found, spool)
-                    together = self._together(executor, packed, candidates, found)
+                    together = self._find_coupled(executor, packed, candidates, found)
             except BrokenExecutor:
                 return _refused((_BROKEN,), found)
         found.warnings += near_miss_warnings(found.misses, self.job.loaded)
-        return self._joined(candidates, together, found, spool)
+        return self._merge(candidates, together, found, spool)
 
     def _outcomes(
         self, executor: Executor, packed: PackedJob, candidates: list[CandidateFile]
@@ -122,8 +122,8 @@ class Bot:
     def _take(self, outcome: FileOutcome, found: RunFindings, spool: Spool) -> None:
         found.verdicts[outcome.verdict] += 1
         found.misses += outcome.misses
-        if outcome.verdict is FileStatus.HOLDS:
-            found.holding.append(outcome.path)
+        if outcome.verdict is FileStatus.SATISFIED:
+            found.satisfied.append(outcome.path)
         elif outcome.verdict is FileStatus.REFUSED:
             self._refuse(outcome.path, outcome.problems, found)
         elif outcome.plan is not None:
@@ -140,12 +140,12 @@ class Bot:
                 "refused", {"file": path, "code": problem.code.value, "message": problem.message}
             )
 
-    def _together(
+    def _find_coupled(
         self, executor: Executor, packed: PackedJob, candidates: list[CandidateFile], found: RunFindings
     ) -> list[CandidateFile]:
         """The files that have to be planned together, in order."""
         names = changed_names(found.alone.values())
-        selected = {*found.alone, *found.holding}
+        selected = {*found.alone, *found.satisfied}
         links: dict[str, frozenset[str]] = {}
         if names:
             paths = [path for path in self._linking(selected) if path.lower().endswith(MARKDOWN_SUFFIXES)]
@@ -167,18 +167,18 @@ class Bot:
                 found.update(map(str, () if isinstance(names, Diagnostic) else names))
             return sorted(found)
 
-    def _joined(
+    def _merge(
         self, candidates: list[CandidateFile], together: list[CandidateFile], found: RunFindings, spool: Spool
     ) -> BotResult:
         """One plan of what was planned alone and what is planned together."""
         for member in together:
-            was = FileStatus.HOLDS if found.alone.pop(member.path, None) is None else FileStatus.CHANGES
+            was = FileStatus.SATISFIED if found.alone.pop(member.path, None) is None else FileStatus.CHANGES
             found.verdicts[was] -= 1
         changed = [candidate.path for candidate in candidates if candidate.path in found.alone]
         plans = [found.alone[path].plan for path in changed]
         diffs = [found.diffs[path] for path in changed]
         if together:
-            joint = self._jointly(together, found)
+            joint = self._plan_group(together, found)
             if joint.plan is not None:
                 plans.append(joint.plan)
                 diffs.append(spool.put(joint.diff))
@@ -196,7 +196,7 @@ class Bot:
             plan=plan, problems=problems, found=found, diff=lambda: (spool.get(put) for put in diffs)
         )
 
-    def _jointly(self, together: list[CandidateFile], found: RunFindings) -> GroupPlan:
+    def _plan_group(self, together: list[CandidateFile], found: RunFindings) -> GroupPlan:
         planner = FilePlanner(self.job)
         try:
             joint = plan_group(planner, together, keep_going=self.how.keep_going)

@@ -16,7 +16,7 @@ from mdplan.engine.planner import Planner
 from mdplan.markdown.links.link_path import page_key
 from mdplan.planning.links.link_changes import LinkChanges
 from mdplan.planning.links.link_names import linked_names, text_of_bytes
-from mdplan.planning.replan.merge_plans import to_join
+from mdplan.planning.replan.merge_plans import ready_to_merge
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.requests.batch import Batch
@@ -41,7 +41,7 @@ class FilePlanner:
         )
         self.selecting = Selector(job.loaded, self.documents)
         self._linked: dict[str, LinkIndex] = {}
-        self._planner = Planner(self.documents, settings.batch, self._linked_beside)
+        self._planner = Planner(self.documents, settings.batch, self._link_index)
         # What changes in other files is found when all files are known.
         self._scope = "none" if job.loaded.manifest.update_references == "none" else "file"
 
@@ -50,7 +50,7 @@ class FilePlanner:
         try:
             selected = self.selecting.select(candidate)
             if selected is None:
-                return FileOutcome(path=candidate.path, verdict=FileStatus.LEFT_OUT)
+                return FileOutcome(path=candidate.path, verdict=FileStatus.SKIPPED)
             if isinstance(selected, SelectedEdits):
                 return self._outcome(candidate.path, selected)
             return FileOutcome(path=candidate.path, verdict=FileStatus.REFUSED, problems=selected)
@@ -64,11 +64,11 @@ class FilePlanner:
             return selected
         return self._planned(selected).left
 
-    def plan_batch(self, together: Sequence[SelectedEdits]) -> PlannedBatch | Problems:
+    def plan_batch(self, edits: Sequence[SelectedEdits]) -> PlannedBatch | Problems:
         """The plan of several files as one batch; what was read for them before is read anew."""
         self.workspace.forget()
-        first = together[0].batch
-        batch = first.model_copy(update={"files": tuple(each.batch.files[0] for each in together)})
+        first = edits[0].batch
+        batch = first.model_copy(update={"files": tuple(each.batch.files[0] for each in edits)})
         return self._planner.plan(batch)
 
     def links(self, path: str, names: frozenset[str]) -> frozenset[str]:
@@ -84,16 +84,16 @@ class FilePlanner:
         found = self._planned(selected)
         planned, left, misses = found.planned, found.left, found.misses
         if left is None:
-            return FileOutcome(path=path, verdict=FileStatus.HOLDS, misses=misses)
+            return FileOutcome(path=path, verdict=FileStatus.SATISFIED, misses=misses)
         if not isinstance(planned, PlannedBatch):
             problems = tuple(self._placed(problem, left) for problem in planned)
             return FileOutcome(path=path, verdict=FileStatus.REFUSED, problems=problems, misses=misses)
         if planned.plan.is_no_op:
-            return FileOutcome(path=path, verdict=FileStatus.HOLDS, misses=misses)
+            return FileOutcome(path=path, verdict=FileStatus.SATISFIED, misses=misses)
         return FileOutcome(
             path=path,
             verdict=FileStatus.CHANGES,
-            plan=to_join(planned.plan),
+            plan=ready_to_merge(planned.plan),
             diff=planned.diff,
             names=self._changed_names(planned),
             needs_others=any(edit.other_file is not None for edit in left.batch.files[0].edits),
@@ -104,7 +104,7 @@ class FilePlanner:
         planned = self._plan_alone(selected.batch)
         if isinstance(planned, PlannedBatch):
             return _Alone(planned, selected)
-        settled = self._settled(selected, planned)
+        settled = self._unsatisfied(selected, planned)
         if not settled:
             return _Alone(planned, selected)
         left = _without(selected, settled)
@@ -122,7 +122,7 @@ class FilePlanner:
     def _plan_alone(self, batch: Batch) -> PlannedBatch | Problems:
         return self._planner.plan(batch.model_copy(update={"update_references": self._scope}))
 
-    def _settled(self, selected: SelectedEdits, problems: Problems) -> dict[int, Diagnostic]:
+    def _unsatisfied(self, selected: SelectedEdits, problems: Problems) -> dict[int, Diagnostic]:
         """Those of `problems` that say that nothing is left to do, by the index of the edit."""
         file = selected.batch.files[0]
         name = self.workspace.locate(file.file)
@@ -146,7 +146,7 @@ class FilePlanner:
 
     def _changed_names(self, planned: PlannedBatch) -> frozenset[str]:
         """Page keys of the files that links can name otherwise than before."""
-        changes = LinkChanges.of(planned.files, self._linked_beside(planned.files[0].file))
+        changes = LinkChanges.of(planned.files, self._link_index(planned.files[0].file))
         made = (
             built.file.result_path
             for built in planned.files
@@ -154,11 +154,11 @@ class FilePlanner:
         )
         return changes.names | frozenset(map(page_key, made))
 
-    def _linked_beside(self, file: SnapshotFile) -> LinkIndex:
+    def _link_index(self, file: SnapshotFile) -> LinkIndex:
         """The other files of the root of `file`; each of their folders is listed once."""
         root = file.path.removesuffix(file.relative)
         if root not in self._linked:
-            self._linked[root] = LinkIndex.beside(file, self.documents)
+            self._linked[root] = LinkIndex.for_file(file, self.documents)
         return self._linked[root]
 
 

@@ -81,8 +81,8 @@ class CandidateFile:
 class FileStatus(StrEnum):
     """What became of a candidate."""
 
-    LEFT_OUT = "left out"
-    HOLDS = "holds"
+    SKIPPED = "skipped"
+    SATISFIED = "holds"
     CHANGES = "changes"
     REFUSED = "refused"
 

@@ -9,7 +9,7 @@ from mdplan.bot.job import CandidateFile, FileStatus
 from mdplan.bot.selector import SelectedEdits
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.plan import Plan
-from mdplan.planning.replan.merge_plans import to_join
+from mdplan.planning.replan.merge_plans import ready_to_merge
 from mdplan.planning.replan.plan_result import PlannedBatch
 
 
@@ -51,13 +51,13 @@ def _made(
 ) -> GroupPlan:
     changed = sum(not change.is_no_op for change in planned.plan.files if change.path in selected)
     return GroupPlan(
-        plan=None if planned.plan.is_no_op else to_join(planned.plan),
+        plan=None if planned.plan.is_no_op else ready_to_merge(planned.plan),
         diff=planned.diff,
         refused=refused,
         verdicts={
             FileStatus.CHANGES: changed,
             FileStatus.REFUSED: len(refused),
-            FileStatus.HOLDS: count - changed - len(refused),
+            FileStatus.SATISFIED: count - changed - len(refused),
         },
     )
 

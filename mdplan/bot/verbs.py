@@ -50,7 +50,7 @@ def propose(engine: Engine, loaded: LoadedManifest, how: RunOptions, *, keeps: b
         report = bot_report(made, {})
         if made.plan is not None and keeps:
             report = replace(report, stored=engine.keep(made.plan))
-        yield Proposal(report=engine.recovery.beside(report), made=made)
+        yield Proposal(report=engine.recovery.with_pending_warnings(report), made=made)
 
 
 def apply_manifest(engine: Engine, loaded: LoadedManifest, how: RunOptions) -> BotReport:
@@ -97,8 +97,8 @@ def bot_report(made: BotResult, committed: dict[str, Any]) -> BotReport:
     return BotReport(
         **known,
         files_named=found.named,
-        files_left_out=found.verdicts[FileStatus.LEFT_OUT],
-        files_hold=found.verdicts[FileStatus.HOLDS],
+        files_left_out=found.verdicts[FileStatus.SKIPPED],
+        files_hold=found.verdicts[FileStatus.SATISFIED],
         files_changed=found.verdicts[FileStatus.CHANGES],
         files_refused=found.verdicts[FileStatus.REFUSED],
     )

@@ -100,10 +100,10 @@ class Console:
     def problem(self, text: str) -> None:
         """Tell people `text` on standard error, also when quiet."""
         if not self.as_json:
-            tell(text, self.err)
+            write_error(text, self.err)
 
 
-def tell(text: str, ink: Style = NO_STYLE) -> None:
+def write_error(text: str, ink: Style = NO_STYLE) -> None:
     """Write `text` to standard error, with a line end. That nobody can read it is no reason to fail."""
     try:
         _write(sys.stderr, _encoded(sys.stderr, text + "\n", ink))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from mdplan import __version__
-from mdplan.cli.console import mute, tell
+from mdplan.cli.console import mute, write_error
 from mdplan.diagnostics import Exit
 
 NAME: Final = "mdplan"
@@ -19,17 +19,17 @@ def exit_code(run: Callable[[], object]) -> int:
         return int(code) if isinstance(code, int) else Exit.DONE
     except KeyboardInterrupt:
         # Behind the ^C that a terminal shows.
-        tell("\ninterrupted")
+        write_error("\ninterrupted")
         return Exit.INTERRUPTED
     except OSError as error:
         # The engine returns what storage meets, so this is about the standard streams: a full disk, mostly.
         _raise_if_debugging()
         mute(sys.stdout)
-        tell(f"error: IO_ERROR: {error.strerror or type(error).__name__}")
+        write_error(f"error: IO_ERROR: {error.strerror or type(error).__name__}")
         return Exit.ENVIRONMENT
     except Exception as bug:  # noqa: BLE001 (the last line of defence)
         _raise_if_debugging()
-        tell(
+        write_error(
             f"mdplan met a bug in itself: {type(bug).__name__} in {_place(bug)} (mdplan {__version__}).\n"
             "Please report this line to its authors, with the command that you ran. "
             "MDPLAN_DEBUG=1 shows where it happened; that may contain text of your files."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Union, get_args,
 import click
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.field_names import holds_surrogate
+from mdplan.field_names import value_has_surrogate
 from mdplan.limit_options import LimitOption, in_words
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def given_fields(options: Mapping[str, Any]) -> dict[str, Any] | Diagnostic:
         for name, value in options.items()
         if value is not None and value is not False and value != ()
     }
-    if any(map(holds_surrogate, given.values())):
+    if any(map(value_has_surrogate, given.values())):
         return Diagnostic.invalid(
             "an option contains bytes that are not text", "write it in the encoding of the terminal"
         )

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from mdplan.cli.console import tell
+from mdplan.cli.console import write_error
 from mdplan.text.visible_text import escaped_json
 
 CHOICES: Final = ("auto", "bar", "jsonl", "none")
@@ -35,7 +35,7 @@ def _nothing(_event: str, _facts: Mapping[str, Any]) -> None:
 
 
 def _json_line(event: str, facts: Mapping[str, Any]) -> None:
-    tell(escaped_json(json.dumps({"event": event, **facts}, ensure_ascii=False)))
+    write_error(escaped_json(json.dumps({"event": event, **facts}, ensure_ascii=False)))
 
 
 def _best_line(*, coloured: bool) -> Line:

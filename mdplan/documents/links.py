@@ -31,7 +31,7 @@ class LinkIndex:
         self._anchors: dict[str, frozenset[str] | None] = {}
 
     @classmethod
-    def beside(cls, file: SnapshotFile, documents: OutlinedFiles) -> "LinkIndex":
+    def for_file(cls, file: SnapshotFile, documents: OutlinedFiles) -> "LinkIndex":
         """The files of the root that `file` of `documents` lies in."""
         name = documents.workspace.locate(file.path)
         assert isinstance(name, FileName), "the files of a snapshot were located before"

@@ -90,7 +90,7 @@ class ApprovalGate:
         answer = rejection or self.own_check(plan, root)
         if answer and not isinstance(answer, Approved):
             return answer
-        standing = DecisionStore(root.path).standing(plan.plan_id)
+        standing = DecisionStore(root.path).history(plan.plan_id)
         decision = standing.decision
         if decision is not None and standing.is_approved:
             approved = Approved(
@@ -108,7 +108,7 @@ class ApprovalGate:
 
     def rejection(self, plan: Plan, root: Root) -> Problems:
         """PLAN_REJECTED where a person rejected `plan`, or a plan that it was derived from, also in part."""
-        standing = DecisionStore(root.path).standing(plan.plan_id)
+        standing = DecisionStore(root.path).history(plan.plan_id)
         decision = rejection_of(root.path, plan.plan_id, standing)
         return () if decision is None else (_rejected(decision, plan.plan_id),)
 

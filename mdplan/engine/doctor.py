@@ -15,7 +15,7 @@ from mdplan.storage.journal.history_size import history_size
 from mdplan.storage.journal.lock import RootLock, locked
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
 from mdplan.storage.transaction.history import transactions
-from mdplan.storage.transaction.orphans import stray_files
+from mdplan.storage.transaction.orphans import orphan_files
 from mdplan.storage.transaction.recovery import pending
 from mdplan.storage.user.plan_store import PlanStore
 from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE, has_key
@@ -102,7 +102,7 @@ def _journal(root: Root) -> _Finding:
 
 
 def _stray_files(root: Root) -> _Finding:
-    listed = list(islice(stray_files(root), _LISTED + 1))
+    listed = list(islice(orphan_files(root), _LISTED + 1))
     if not listed:
         return _ok(root, "stray files", "none")
     names = ", ".join(f"`{root.show(path)}`" for path in listed[:_LISTED])

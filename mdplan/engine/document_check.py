@@ -16,7 +16,7 @@ from mdplan.engine.undo import PlannedUndo, UndoService
 from mdplan.plan import Plan
 from mdplan.planning.document import read_document
 from mdplan.planning.replan.guards import other_base
-from mdplan.planning.replan.merge_plans import to_join
+from mdplan.planning.replan.merge_plans import ready_to_merge
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.rebase import request_of
 from mdplan.planning.replan.replay import is_applied
@@ -93,7 +93,9 @@ class DocumentCheck:
         again = planned.plan
         # The plan of a manifest leaves out files that stay as they are. It plans each file alone, so it may
         # warn of a link to a file that the same plan creates.
-        as_manifest = to_join(replace(again, warnings=_with_link_warnings(again.warnings, plan.warnings)))
+        as_manifest = ready_to_merge(
+            replace(again, warnings=_with_link_warnings(again.warnings, plan.warnings))
+        )
         return next((each for each in (again, as_manifest) if each.plan_id == plan.plan_id), None)
 
     def _undone_again(self, plan: Plan, transaction: str) -> Plan | None:

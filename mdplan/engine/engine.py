@@ -185,7 +185,7 @@ class Engine:
         """The same, with the exact diff and the plan document; `overrides` are fields of the batch."""
         batch = self._read_batch(data)
         if not isinstance(batch, Batch):
-            return PlanResult(self.recovery.beside(refusal(PlanReport, batch)))
+            return PlanResult(self.recovery.with_pending_warnings(refusal(PlanReport, batch)))
         return self._draft(with_options(batch, overrides), tick)
 
     def show(self, plan_id: str) -> PlanReport:
@@ -193,7 +193,7 @@ class Engine:
 
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE. Once it is applied, `diff_bytes` has its diff.
         """
-        return self.recovery.beside(self.stored.show(plan_id))
+        return self.recovery.with_pending_warnings(self.stored.show(plan_id))
 
     def replan(self, plan_id: str) -> PlanReport:
         """The edits of a stored plan as a new one on its files as they are now, if they still do the same.
@@ -288,11 +288,11 @@ class Engine:
 
     def history(self, limit: int = 20, file: str | None = None) -> "HistoryReport":
         """Past transactions, the newest first; of `file` alone, if given. Errors: those of locating it."""
-        return self.recovery.beside(self.past_list.list(limit, file))
+        return self.recovery.with_pending_warnings(self.past_list.list(limit, file))
 
     def transaction(self, transaction: str) -> "HistoryReport":
         """One transaction, with its diff. Errors: NOT_UNDOABLE."""
-        return self.recovery.beside(self.past_list.show(transaction))
+        return self.recovery.with_pending_warnings(self.past_list.show(transaction))
 
     def transaction_diff(self, transaction: str) -> bytes | Problems:
         """The exact diff of a transaction. Errors: NOT_UNDOABLE."""
@@ -313,11 +313,11 @@ class Engine:
     def _draft(self, batch: Batch, tick: ProgressCallback) -> PlanResult:
         planned = self.planner.plan(batch, tick)
         if not isinstance(planned, PlannedBatch):
-            return PlanResult(self.recovery.beside(refusal(PlanReport, planned)))
+            return PlanResult(self.recovery.with_pending_warnings(refusal(PlanReport, planned)))
         document = write_document(planned.plan)
         stored = self._save(planned.plan, document)
         report = PlanReport(ok=True, stored=stored, **planned.report_fields())
-        return PlanResult(self.recovery.beside(report), planned.diff, document)
+        return PlanResult(self.recovery.with_pending_warnings(report), planned.diff, document)
 
     def _apply_batch(self, request: Batch, tick: ProgressCallback) -> ApplyReport:
         batch = expand_globs(request, self.workspace, self.settings.batch)

@@ -22,7 +22,7 @@ class Planner:
         self,
         documents: Documents,
         limits: Limits,
-        linked_beside: Callable[[SnapshotFile], LinkIndex] | None = None,
+        link_index: Callable[[SnapshotFile], LinkIndex] | None = None,
     ) -> None:
         """Read files through `documents`; a plan has no more files than `limits` allow a batch.
 
@@ -31,7 +31,7 @@ class Planner:
         """
         self._documents = documents
         self._limits = limits
-        self._linked_beside = linked_beside or (lambda file: LinkIndex.beside(file, documents))
+        self._link_index = link_index or (lambda file: LinkIndex.for_file(file, documents))
 
     def plan(self, batch: Batch, tick: ProgressCallback = no_progress) -> PlannedBatch | Problems:
         """The plan of `batch`, or of the edits of it that are accepted; or all problems.
@@ -59,7 +59,7 @@ class Planner:
                 problems += built
         if problems:
             return tuple(problems)
-        linked = self._linked_beside(built_files[0].file)
+        linked = self._link_index(built_files[0].file)
         made = derive_link_edits(built_files, batch.update_references, linked)
         made = self._documents.within_limits(made, self._limits) if isinstance(made, BuildResult) else made
         if isinstance(made, BuildResult):

@@ -29,7 +29,7 @@ class Recovery:
         self._workspace = workspace
         self._lock_timeout = lock_timeout
 
-    def beside(self, report: FirstArgument) -> FirstArgument:
+    def with_pending_warnings(self, report: FirstArgument) -> FirstArgument:
         """`report` of a verb that only looks, with a warning for every commit that was cut off."""
         warnings = pending_transactions(self._workspace)
         return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report

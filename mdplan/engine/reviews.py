@@ -86,7 +86,7 @@ class OpenPlan:
     review: PlanReview
     state: ReviewState
     decision: Decision | None
-    standing: DecisionHistory
+    decisions: DecisionHistory
     stale: Problems
     bases: Sequence[Source] | None
     without_text: Problems
@@ -97,7 +97,7 @@ class OpenPlan:
 
         Errors: PLAN_TAMPERED, STALE_BASE, PARSE_TIMEOUT; those of `without_text`.
         """
-        return self._timely(index, lambda sides: review_file(self.plan, self.review, sides))
+        return self._with_timeout(index, lambda sides: review_file(self.plan, self.review, sides))
 
     def section(self, edit_index: int, file_index: int) -> TouchedSection | Problems | None:
         """What an edit touches in a file, before and after; None where there is no section.
@@ -105,9 +105,9 @@ class OpenPlan:
         Errors: those of `file`.
         """
         edit = next(edit for edit in self.review.edits if edit.index == edit_index)
-        return self._timely(file_index, lambda sides: touched_section(sides, edit.result))
+        return self._with_timeout(file_index, lambda sides: touched_section(sides, edit.result))
 
-    def _timely(self, index: int, look: Callable[[FileSides], _Seen]) -> _Seen | Problems:
+    def _with_timeout(self, index: int, look: Callable[[FileSides], _Seen]) -> _Seen | Problems:
         """What `look` sees in the file at `index`. Errors: as above."""
 
         def seen() -> _Seen | Problems:
@@ -177,7 +177,7 @@ class ReviewService:
             review=review_plan(plan),
             state=_state(plan, decided, known, self._committed()),
             decision=decided.decision,
-            standing=decided.standing,
+            decisions=decided.standing,
             stale=(),
             bases=None,
             without_text=(),
@@ -220,7 +220,7 @@ class ReviewService:
         comments = dict(edit_comments or {})
         if out and len(out) == len(everything):
             return self.reject(plan_id, by, comment=comment, edit_comments=comments, terms=terms)
-        problems = opened.stale or _approval_problem(opened.standing, terms)
+        problems = opened.stale or _approval_problem(opened.decisions, terms)
         if problems:
             return problems
         approved = opened.plan.plan_id if not out else self._part(opened.plan, everything.difference(out))
@@ -236,7 +236,7 @@ class ReviewService:
             comment=comment,
             rejected=out,
             edit_comments=comments,
-            overrides=opened.standing.is_rejected,
+            overrides=opened.decisions.is_rejected,
         )
         return self._record(decision, opened.root, terms)
 
@@ -280,17 +280,17 @@ class ReviewService:
         if max(map(len, (decision.comment, *decision.edit_comments.values()))) > MOST_COMMENT_CHARACTERS:
             return (_LONG_COMMENT,)
         store = DecisionStore(root.path)
-        if store.standing(decision.plan_id).version != terms.saw:
+        if store.history(decision.plan_id).version != terms.saw:
             return (STALE_DECISION,)
         part = decision.approved_plan_id if not decision.approves else None
-        if part is not None and store.standing(part).is_rejected and not terms.overrides:
+        if part is not None and store.history(part).is_rejected and not terms.overrides:
             return (_OVERRIDE,)
         # What the last decision allowed goes first: a crash between the two leaves too little allowed.
         problems = self._revoke_derived(decision, root)
         problems = problems or decision_problems(store.add(decision.plan_id, decision, terms.saw))
         if part is not None and not problems:
             on_part = _of_part(decision)
-            problems = decision_problems(store.add(part, on_part, store.standing(part).version))
+            problems = decision_problems(store.add(part, on_part, store.history(part).version))
         store.forget_older(self._clock() - self.engine.settings.plans_kept_days * _SECONDS_OF_A_DAY)
         return problems or decision
 
@@ -304,7 +304,7 @@ class ReviewService:
             part = earlier.approved_plan_id if earlier is not None else None
             derived = frozenset({part} if part is not None and part != decision.plan_id else ())
         for plan_id in sorted(derived):
-            standing = store.standing(plan_id)
+            standing = store.history(plan_id)
             if not standing.is_approved and (not decision.is_rejection or standing.used_by is None):
                 continue
             event = DecisionRevoked(
@@ -337,13 +337,13 @@ class _DecisionState:
     @classmethod
     def of(cls, root: Root, plan_id: str) -> "_DecisionState":
         store = DecisionStore(root.path)
-        standing = store.standing(plan_id)
+        standing = store.history(plan_id)
         refusing = rejection_of(root.path, plan_id, standing)
         part = refusing.approved_plan_id if refusing is not None and refusing.plan_id == plan_id else None
         return cls(
             standing=standing,
             decision=refusing or standing.decision,
-            is_approved=standing.is_approved or (part is not None and store.standing(part).is_approved),
+            is_approved=standing.is_approved or (part is not None and store.history(part).is_approved),
             is_rejected=refusing is not None and part is None,
         )
 

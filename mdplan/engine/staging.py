@@ -34,7 +34,7 @@ def files_to_stage(
                 change,
                 names,
                 _result(change, replayed, index),
-                _held(bases, replayed, index),
+                _replayed_bytes(bases, replayed, index),
                 restores=restores,
             ),
         )
@@ -45,15 +45,15 @@ def _result(change: FileChange, replayed: Replay, index: int) -> LaterContent | 
     """What becomes of a file, made when it is written; None for one that goes."""
     if change.result_sha256 is None:
         return None
-    return LaterContent(replayed.sizes[index], lambda: _still(replayed.results[index], change.path))
+    return LaterContent(replayed.sizes[index], lambda: _read_unchanged(replayed.results[index], change.path))
 
 
-def _held(bases: Sequence[Source], replayed: Replay, index: int) -> bytes | None:
+def _replayed_bytes(bases: Sequence[Source], replayed: Replay, index: int) -> bytes | None:
     """The bytes of a base, which are held where all results are."""
     return None if replayed.texts is None else bases[index].data
 
 
-def _still(content: bytes | None, path: str) -> bytes:
+def _read_unchanged(content: bytes | None, path: str) -> bytes:
     """`content`, for which there is none when its base is another by now: STALE_BASE (`StorageRefused`)."""
     if content is not None:
         return content
@@ -76,7 +76,7 @@ def _backup(
 
         def content_now() -> bytes:
             base = bases[index]
-            return _still(base.data if base.sha256 == sha256 else None, path)
+            return _read_unchanged(base.data if base.sha256 == sha256 else None, path)
 
         content = LaterContent(size, content_now)
         yield StagedFile(kept, backups[kept], content, sha256, like=path)

@@ -34,7 +34,7 @@ class PendingPlan:
         """Whether somebody decided by now."""
         from mdplan.storage.user.decisions import DecisionStore
 
-        return DecisionStore(self.root_path).standing(self.plan_id).version != self.version
+        return DecisionStore(self.root_path).history(self.plan_id).version != self.version
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ def _note_pending(plan: "Plan", root: "Root") -> None:
 
     call = _CALL.get()
     if call is not None:
-        version = DecisionStore(root.path).standing(plan.plan_id).version
+        version = DecisionStore(root.path).history(plan.plan_id).version
         address = address_of(root.path, plan.plan_id)
         call.pending.append(PendingPlan(plan.plan_id, root.path, version, address))
 

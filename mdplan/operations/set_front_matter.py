@@ -6,7 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.edits.front_matter_problems import elements_of, null_in_toml
-from mdplan.markdown.front_matter.change import Key, KeyChange, as_read, is_same, value_at
+from mdplan.markdown.front_matter.change import Key, KeyChange, as_read, value_at, values_equal
 from mdplan.markdown.front_matter.values import dated, with_dates
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.front_matter import FrontMatterBlock, FrontMatterCreator, checked
@@ -133,4 +133,4 @@ class SetFrontMatter(FrontMatterCreator):
 
 
 def _says_already(block: FrontMatterBlock, key: Key, new: object) -> bool:
-    return is_same(value_at(block.content.values, key), as_read(new))
+    return values_equal(value_at(block.content.values, key), as_read(new))

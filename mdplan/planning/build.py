@@ -38,7 +38,7 @@ class BuiltFile:
     earlier: Mapping[int, EditList] = field(default_factory=dict)
     later: Mapping[int, EditList] = field(default_factory=dict)
     changed: Sequence[tuple[Span, Span]] | None = None
-    arrivals: Sequence[ResolvedEdit] = ()
+    arriving_edits: Sequence[ResolvedEdit] = ()
     references_updated: int = 0
     warnings: Problems = ()
 
@@ -105,7 +105,7 @@ def build_file(
     return BuiltFile(
         file=file,
         resolved=resolved,
-        arrivals=arrivals,
+        arriving_edits=arrivals,
         edits=edits,
         byte_edits=byte_edits,
         result=outline,

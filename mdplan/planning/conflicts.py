@@ -21,13 +21,13 @@ def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Prob
     """
     found: dict[frozenset[int], Diagnostic] = {}
     for conflict in (
-        *_of_takers(file, resolved),
+        *_between_takers(file, resolved),
         *_of_owners(file, resolved),
         *_of_headings(file, resolved),
         *_of_parts(file, resolved),
         *_of_spans(file, resolved),
     ):
-        found.setdefault(frozenset((conflict.edit, conflict.other)), conflict.told(file))
+        found.setdefault(frozenset((conflict.edit, conflict.other)), conflict.to_diagnostic(file))
     in_two_formats = (problem.at(file=file.path) for problem in created_twice(resolved))
     return (*found.values(), *in_two_formats)
 
@@ -41,7 +41,7 @@ class _Conflict:
     span: Span
     why: str
 
-    def told(self, file: SnapshotFile) -> Diagnostic:
+    def to_diagnostic(self, file: SnapshotFile) -> Diagnostic:
         return Diagnostic(
             code=Code.CONFLICTING_EDITS,
             message=self.why,
@@ -52,7 +52,7 @@ class _Conflict:
         )
 
 
-def _of_takers(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+def _between_takers(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
     """Edits that want one whole section."""
     takers: dict[int, tuple[int, Claim]] = {}
     for edit in resolved:

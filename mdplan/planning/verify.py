@@ -37,8 +37,8 @@ def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
     # A file that comes or goes as a whole has no outline to keep.
     if not built.edits or batch.allow_outline_change or built.file.requested.file_effect in _WHOLE:
         return ()
-    places = _Places(built)
-    old, new = _looked_at(built, places)
+    places = _PlaceIndex(built)
+    old, new = _compared_headings(built, places)
     old = list(old)
     problems = (
         *_headings_lost(built, old, places),
@@ -55,10 +55,10 @@ def verify_paths(built: BuiltFile, batch: Batch) -> Problems:
     """DUPLICATE_HEADING for heading paths that repeat more often than in the base."""
     if not built.edits or batch.allow_duplicate_headings or built.file.requested.file_effect in _WHOLE:
         return ()
-    return tuple(problem.at(file=built.file.path) for problem in _repeated_paths(built, _Places(built)))
+    return tuple(problem.at(file=built.file.path) for problem in _repeated_paths(built, _PlaceIndex(built)))
 
 
-class _Places:
+class _PlaceIndex:
     """Where the headings of the base stand in the result, and which of them an edit wrote into."""
 
     def __init__(self, built: BuiltFile) -> None:
@@ -118,7 +118,7 @@ class _Places:
         return index >= 0 and text.end <= self._written[index].end
 
 
-def _looked_at(built: BuiltFile, places: _Places) -> tuple[Iterable[Section], Iterable[Section]]:
+def _compared_headings(built: BuiltFile, places: _PlaceIndex) -> tuple[Iterable[Section], Iterable[Section]]:
     """Sections of the base and of the result that may have changed.
 
     Outside of what was scanned again a heading is what it was, and so is its parent while the headings that
@@ -140,7 +140,9 @@ def _looked_at(built: BuiltFile, places: _Places) -> tuple[Iterable[Section], It
     return base.every_section(), result.every_section()
 
 
-def _headings_lost(built: BuiltFile, sections: Iterable[Section], places: _Places) -> Iterator[Diagnostic]:
+def _headings_lost(
+    built: BuiltFile, sections: Iterable[Section], places: _PlaceIndex
+) -> Iterator[Diagnostic]:
     base, result = built.base, built.result
     lost = [
         section
@@ -157,7 +159,7 @@ def _headings_lost(built: BuiltFile, sections: Iterable[Section], places: _Place
         )
 
 
-def _is_kept(base: Outline, result: Outline, section: Section, places: _Places) -> bool:
+def _is_kept(base: Outline, result: Outline, section: Section, places: _PlaceIndex) -> bool:
     start = places.in_result(section.heading_start)
     found = result.heading_at(start)
     if found is None or found.is_root:
@@ -175,7 +177,7 @@ def _is_kept(base: Outline, result: Outline, section: Section, places: _Places) 
 
 
 def _headings_gained(
-    built: BuiltFile, old: Iterable[Section], new_sections: Iterable[Section], places: _Places
+    built: BuiltFile, old: Iterable[Section], new_sections: Iterable[Section], places: _PlaceIndex
 ) -> Iterator[Diagnostic]:
     base, result = built.base, built.result
     known = {
@@ -215,7 +217,7 @@ def _outline_changed(outline: Outline, sections: Sequence[Section], what: str, w
 def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
     """Inserted blocks that landed inside of a fence or comment, and blocks that an edit left open."""
     result = built.result
-    for item in (*built.resolved, *built.arrivals):
+    for item in (*built.resolved, *built.arriving_edits):
         if not item.resolution.insertions:
             continue
         for span in built.written.get(item.index, ()):
@@ -301,7 +303,7 @@ def _may_change_comments(built: BuiltFile) -> bool:
     )
 
 
-def _repeated_paths(built: BuiltFile, places: _Places) -> Iterator[Diagnostic]:
+def _repeated_paths(built: BuiltFile, places: _PlaceIndex) -> Iterator[Diagnostic]:
     """Heading paths that repeat more often than in the base; renaming a parent makes no new repetition."""
     before, after = (
         Counter(_folded_path(section) for section in outline.repeated if not section.nested)

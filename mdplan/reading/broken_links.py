@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from mdplan.markdown.links.links import local_links
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.shown import shown
+from mdplan.reading.shown import escape_for_message
 from mdplan.reports.stat import BrokenLink
 from mdplan.text.span import Span
 
@@ -14,7 +14,7 @@ FindBroken = Callable[[Outline, Span], list[BrokenLink]]
 def broken_in_document(outline: Outline, area: Span) -> list[BrokenLink]:
     """Links in `area` into the document itself that resolve to nothing."""
     return [
-        BrokenLink(line=link.line, target=shown(link.target))
+        BrokenLink(line=link.line, target=escape_for_message(link.target))
         for link in local_links(outline, [area])
         if not link.resolves
     ]

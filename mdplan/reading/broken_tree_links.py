@@ -6,7 +6,7 @@ from mdplan.markdown.links.destinations import Destination, DestinationForm, des
 from mdplan.markdown.links.link_target import FileTree, TargetKind, find_target, has_anchor
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.broken_links import FindBroken, broken_in_document
-from mdplan.reading.shown import shown
+from mdplan.reading.shown import escape_for_message
 from mdplan.reports.stat import BrokenLink
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.span import Span
@@ -29,7 +29,9 @@ def broken_in_tree(tree: FileTree, anchors: Anchors, path: str) -> FindBroken:
         for destination in destinations(outline, [area]):
             if destination.path and not _resolves(tree, anchors, path, destination):
                 line = outline.source.lines.line_at(destination.span.start)
-                found.append(BrokenLink(line=line, target=shown(outline.text_of(destination.span))))
+                found.append(
+                    BrokenLink(line=line, target=escape_for_message(outline.text_of(destination.span)))
+                )
         return sorted(found, key=lambda link: link.line)
 
     return find

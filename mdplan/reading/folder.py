@@ -7,7 +7,7 @@ from typing import Final
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.plain_text import ini_section_count
-from mdplan.reading.shown import shown
+from mdplan.reading.shown import escape_for_message
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, FileRow, StatReport
 from mdplan.requests.stat import StatRequest
@@ -90,8 +90,10 @@ def _title(outline: Outline) -> str | None:
         values = read_values(text, front_matter, outline.limits.front_matter_characters)
         title = (values or {}).get(_TITLE)
         if isinstance(title, str) and title.strip():
-            return shown(" ".join(title.split()))
-    return next((shown(section.title) for section in outline.sections[1:] if section.title), None)
+            return escape_for_message(" ".join(title.split()))
+    return next(
+        (escape_for_message(section.title) for section in outline.sections[1:] if section.title), None
+    )
 
 
 def _of_one_file(request: StatRequest) -> Iterable[Diagnostic]:

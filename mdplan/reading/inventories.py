@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 from mdplan.markdown.links.targets import find_anchors
 from mdplan.markdown.outline.inventory import find_code_blocks, find_tables, find_tasks
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.shown import shown, shown_names
+from mdplan.reading.shown import escape_for_message, shown_names
 from mdplan.reports.stat import (
     AnchorEntry,
     BrokenLink,
@@ -87,7 +87,7 @@ def _code_blocks(outline: Outline, area: Span) -> list[CodeBlockEntry]:
             end_line=found.block.last_line,
             fenced=found.index is not None,
             index=found.index,
-            language=shown(found.language) if found.language else None,
+            language=escape_for_message(found.language) if found.language else None,
             section_id=outline.section_at(found.block.span.start).section_id,
         )
         for found in find_code_blocks(outline)
@@ -114,7 +114,7 @@ def _anchors(outline: Outline, area: Span) -> list[AnchorEntry]:
     line_at = outline.source.lines.line_at
     lines = range(line_at(area.start), line_at(area.end - 1) + 1) if len(area) else range(0)
     return [
-        AnchorEntry(id=shown(anchor.id), line=anchor.line, explicit=anchor.explicit)
+        AnchorEntry(id=escape_for_message(anchor.id), line=anchor.line, explicit=anchor.explicit)
         for anchor in find_anchors(outline)
         if anchor.line in lines
     ]
@@ -130,13 +130,17 @@ def _regions(outline: Outline, area: Span) -> list[RegionEntry]:
     found = [
         (
             region.start.span,
-            RegionEntry(name=shown(region.name), start_line=region.start.line, end_line=region.end.line),
+            RegionEntry(
+                name=escape_for_message(region.name), start_line=region.start.line, end_line=region.end.line
+            ),
         )
         for region in regions.pairs
     ]
     for marker in regions.unpaired:
         start, end = (marker.line, None) if marker.is_start else (None, marker.line)
-        found.append((marker.span, RegionEntry(name=shown(marker.name), start_line=start, end_line=end)))
+        found.append(
+            (marker.span, RegionEntry(name=escape_for_message(marker.name), start_line=start, end_line=end))
+        )
     found.sort(key=lambda entry: entry[0])
     return [entry for span, entry in found if _holds(area, span)]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.shown import shown
+from mdplan.reading.shown import escape_for_message
 from mdplan.reports.ini import CommentBlockEntry, IniKeyEntry, IniSectionEntry, TextSectionEntry
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.span import Lines
@@ -64,7 +64,9 @@ def plain_text_fields(
     else:
         fields["text_sections"] = tuple(
             TextSectionEntry(
-                marker=shown(section.marker), start_line=section.first_line, end_line=section.last_line
+                marker=escape_for_message(section.marker),
+                start_line=section.first_line,
+                end_line=section.last_line,
             )
             for section in cut("textSections", text.sections)
         )
@@ -98,7 +100,7 @@ def _ini_sections(
         left -= len(keys)
         entries.append(
             IniSectionEntry(
-                name=None if section.name is None else shown(section.name),
+                name=None if section.name is None else escape_for_message(section.name),
                 start_line=section.first_line,
                 end_line=section.last_line,
                 section_sha256=ini.section_sha256(section) if is_full else None,
@@ -110,4 +112,4 @@ def _ini_sections(
 
 def _key(key: "IniKey") -> IniKeyEntry:
     end_line = key.last_line if key.last_line > key.first_line else None
-    return IniKeyEntry(key=shown(key.name), line=key.first_line, end_line=end_line)
+    return IniKeyEntry(key=escape_for_message(key.name), line=key.first_line, end_line=end_line)

@@ -9,7 +9,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks.blocks import BlockKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.read_place import ReadLocation, find_place
-from mdplan.reading.shown import shown, shown_names
+from mdplan.reading.shown import escape_for_message, shown_names
 from mdplan.reports.read import OutlineRow, ReadResult
 from mdplan.requests.read import ReadTarget
 from mdplan.text.source import visible
@@ -131,7 +131,7 @@ def _left_out(outline: Outline, rest: Span) -> tuple[OutlineRow, ...]:
         rows.append(
             OutlineRow(
                 section_id=section.section_id,
-                heading=f"{'#' * section.level} {shown(section.title)}",
+                heading=f"{'#' * section.level} {escape_for_message(section.title)}",
                 start_line=section.first_line,
                 end_line=section.last_line,
             )

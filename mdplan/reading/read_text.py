@@ -44,7 +44,7 @@ def rest_lines(result: ReadResult) -> Iterator[str]:
 
 def _result(result: ReadResult) -> str:
     if result.problem is not None:
-        return f"{result.file}: {_told(result.problem)}\n"
+        return f"{result.file}: {_problem_text(result.problem)}\n"
     content = result.content or ""
     ended = content if not content or content.endswith(("\n", "\r")) else content + "\n"
     return f"{place_line(result)}\n{ended}" + "".join(f"{line}\n" for line in rest_lines(result))
@@ -57,7 +57,7 @@ def search_text(report: SearchReport) -> str:
         lines += _file(found)
     if report.next_cursor is not None:
         lines.append(f"(more: cursor {report.next_cursor})")
-    lines += (f"{warning.file}: {_told(warning)}" for warning in report.warnings)
+    lines += (f"{warning.file}: {_problem_text(warning)}" for warning in report.warnings)
     return visible("".join(f"{line}\n" for line in lines))
 
 
@@ -90,7 +90,7 @@ def _section(group: SearchGroup) -> str:
     return f"  {group.start_line}-{group.end_line} {path} {digits}"
 
 
-def _told(problem: Diagnostic) -> str:
+def _problem_text(problem: Diagnostic) -> str:
     return f"{problem.code}: {problem.message}" + (f"; {problem.hint}" if problem.hint else "")
 
 

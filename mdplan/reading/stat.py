@@ -11,7 +11,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import section_id_digits
 from mdplan.reading.plain_text import ini_section_count, plain_text_fields
-from mdplan.reading.shown import shown, shown_names
+from mdplan.reading.shown import escape_for_message, shown_names
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, FrontMatterEntry, SectionEntry, StatReport
 from mdplan.requests.stat import INVENTORIES, StatRequest
@@ -184,7 +184,7 @@ def _brief_entry(section: Section) -> SectionEntry:
     return SectionEntry(
         section_id=section.section_id,
         level=section.level,
-        title=shown(section.title),
+        title=escape_for_message(section.title),
         canonical_heading_path=shown_names(section.canonical_path),
         start_line=section.first_line,
         end_line=section.last_line,
@@ -200,7 +200,7 @@ def _full_entry(outline: Outline, section: Section, firsts: dict[tuple[str, ...]
         level=section.level,
         heading_path=shown_names(section.path),
         canonical_heading_path=shown_names(canonical),
-        anchor=shown(section.anchor) if section.anchor else None,
+        anchor=escape_for_message(section.anchor) if section.anchor else None,
         start_line=section.first_line,
         end_line=section.last_line,
         section_sha256=outline.section_sha256(section),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.field_names import FILE_SYNONYMS, fold_names, holds_surrogate, unknown_fields
+from mdplan.field_names import FILE_SYNONYMS, fold_names, unknown_fields, value_has_surrogate
 from mdplan.requests.model_reader import decoded_json, validated, wire_names, with_decoded_fields
 from mdplan.requests.read import ONE_PLACE, ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
@@ -18,7 +18,7 @@ _SHARED_BY_TARGETS: Final = ("file", "encoding", "format")
 def read_stat_request(data: Mapping[str, Any]) -> StatRequest | Problems:
     """Request of decoded JSON `data`. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD; all of them."""
     given = _given(data, FILE_SYNONYMS)
-    if any(holds_surrogate(item) for item in given.items()):
+    if any(value_has_surrogate(item) for item in given.items()):
         return (Diagnostic.invalid("the request contains a lone surrogate", "send valid Unicode"),)
     under = given.get("under")
     if isinstance(under, str) and _are_strings(decoded := decoded_json(under)):

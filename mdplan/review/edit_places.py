@@ -16,7 +16,7 @@ from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 
 Owners = tuple[int, ...]
-_NOBODY: Final[Owners] = ()
+_NO_OWNER: Final[Owners] = ()
 
 
 class EditedLines(NamedTuple):
@@ -48,7 +48,7 @@ def places_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bo
     """
     change = sides.change
     own = [each for each in results if change.path in (each.file, each.to_file) and not each.no_op]
-    only: Owners = (own[0].edit_index,) if len(own) == 1 else _NOBODY
+    only: Owners = (own[0].edit_index,) if len(own) == 1 else _NO_OWNER
     if only and not change.references_updated:
         return EditPlaces((only,) * len(sides.edits))
     claimed = [] if sequential else sorted(_claimed(own, change.path, sides.base.lines))
@@ -66,7 +66,7 @@ def places_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bo
         for owner, lines in zip(owners, by_lines, strict=True)
     ]
     uncertain = only or tuple(each.edit_index for each in own if _is_capped(each) or sequential)
-    nobody = _NOBODY if change.references_updated else uncertain
+    nobody = _NO_OWNER if change.references_updated else uncertain
     return EditPlaces([owner or nobody for owner in found], claimed, written)
 
 

@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute
 from mdplan.web.http_guard import Admission, GuardRules, HttpGuard
 
 
-def _not_told(_url: str) -> None:
+def _ignore_url(_url: str) -> None:
     """For parts that need not know."""
 
 
@@ -28,7 +28,7 @@ class HttpPart:
     admissions: tuple[Admission, ...] = ()
     pages: tuple[str, ...] = ()
     running: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
-    listening: Callable[[str], None] = _not_told
+    listening: Callable[[str], None] = _ignore_url
 
 
 def http_app(parts: Sequence[HttpPart], rules: GuardRules) -> Starlette:

@@ -83,14 +83,14 @@ class HttpGuard:
             await self._app(scope, receive, send)
         elif scope["type"] != "http":
             await send({"type": "websocket.close", "code": _CLOSED_BY_POLICY})
-        elif (refusal := self._refusal_of(scope["path"], Headers(scope=scope))) is not None:
+        elif (refusal := self._refusal(scope["path"], Headers(scope=scope))) is not None:
             await refusal(scope, receive, send)
         elif self._rules.origins:
             await self._for_pages(scope, receive, send)
         else:
             await self._admit(scope, receive, send)
 
-    def _refusal_of(self, path: str, headers: Headers) -> Response | None:
+    def _refusal(self, path: str, headers: Headers) -> Response | None:
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or hosts[0].lower() not in self._rules.hosts:
             return _refused(421, "This host name is not served here. The option --allow-host adds names.")

@@ -76,17 +76,17 @@ class PlanPage:
     @property
     def version(self) -> str:
         """The version of the decisions that the page shows, which the form that decides names."""
-        return self.opened.standing.version
+        return self.opened.decisions.version
 
     @property
     def used_by(self) -> str | None:
         """The transaction that used the approval."""
-        return self.opened.standing.used_by
+        return self.opened.decisions.used_by
 
     @property
     def must_override(self) -> bool:
         """Whether an approval has to override a rejection of this plan."""
-        return self.opened.standing.is_rejected
+        return self.opened.decisions.is_rejected
 
     @property
     def verdicts(self) -> str:

@@ -105,7 +105,7 @@ def test_check_of_what_holds_reads_each_file_once(engine: Engine, root: Path, ma
     pages = {name: count for name, count in disk.opened.items() if name.endswith(".md")}
     assert len(pages) == COUNT
     assert set(pages.values()) == {1}
-    assert verdicts == {FileStatus.LEFT_OUT}
+    assert verdicts == {FileStatus.SKIPPED}
     assert not disk.wrote
 
 
@@ -120,7 +120,7 @@ def test_check_of_edits_that_hold_reads_each_file_once(engine: Engine, root: Pat
 
     outcome = planner.plan(CandidateFile("docs/000/page-00001.md", (0,)))
 
-    assert outcome.verdict is FileStatus.HOLDS
+    assert outcome.verdict is FileStatus.SATISFIED
     assert disk.opened == {"page-00001.md": 1}
 
 

@@ -144,7 +144,7 @@ class DecisionMachine(RuleBasedStateMachine):
     def look(self, plan_id: str, who: str) -> None:
         opened = self.reviewing.open(plan_id) if plan_id else ()
         if isinstance(opened, OpenPlan):
-            self.seen[who, plan_id] = opened.standing.version
+            self.seen[who, plan_id] = opened.decisions.version
 
     @rule(
         plan_id=plans, who=st.sampled_from(REVIEWERS), rejected=st.sets(st.just(0)), overrides=st.booleans()

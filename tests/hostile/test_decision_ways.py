@@ -74,7 +74,7 @@ def code_of(report: Any) -> str | None:
 
 def terms(reviewing: ReviewService, plan_id: str, **more: Any) -> DecisionTerms:
     """Terms that name the version that the plan has now."""
-    return DecisionTerms(saw=reviewing.open(plan_id).standing.version, **more)
+    return DecisionTerms(saw=reviewing.open(plan_id).decisions.version, **more)
 
 
 # S8: an approval is used once.
@@ -339,7 +339,7 @@ def test_new_decision_revokes_the_part_of_the_earlier_one(strict: Engine, review
 
 def test_second_window_does_not_decide_over_the_first(strict: Engine, reviewing: ReviewService) -> None:
     plan_id = planned(strict)
-    second_window = reviewing.open(plan_id).standing.version
+    second_window = reviewing.open(plan_id).decisions.version
     first = reviewing.approve(plan_id, "ann", rejected=[1])
 
     problems = reviewing.reject(plan_id, "bob", terms=DecisionTerms(saw=second_window))

@@ -341,4 +341,4 @@ def test_undo_without_an_id_never_takes_back_what_another_actor_did(root: Path, 
 def _version(reviewing: ReviewService, plan_id: str) -> str:
     opened = reviewing.open(plan_id)
     assert not isinstance(opened, tuple)
-    return opened.standing.version
+    return opened.decisions.version

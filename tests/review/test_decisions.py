@@ -26,7 +26,7 @@ DECISION = Decision(
 def record(decision: Decision, store: DecisionStore | None = None) -> bool:
     """Add `decision` to the log of its plan, as somebody who saw the latest version."""
     store = store or DecisionStore("/root")
-    return store.add(decision.plan_id, decision, store.standing(decision.plan_id).version) is AddOutcome.ADDED
+    return store.add(decision.plan_id, decision, store.history(decision.plan_id).version) is AddOutcome.ADDED
 
 
 def stored_file(state_dir: Path) -> Path:
@@ -155,7 +155,7 @@ def test_what_is_stored_can_be_read_by_people(state_dir: Path) -> None:
 
 def test_decision_that_saw_an_older_version_is_not_added() -> None:
     store = DecisionStore("/root")
-    seen = store.standing(A).version
+    seen = store.history(A).version
 
     assert store.add(A, DECISION, seen) is AddOutcome.ADDED
     assert store.add(A, replace(DECISION, decided_by="bob"), seen) is AddOutcome.STALE
@@ -166,9 +166,9 @@ def test_used_approval_approves_no_longer() -> None:
     store = DecisionStore("/root")
     whole = replace(DECISION, approved_plan_id=A, rejected=())
     record(whole, store)
-    assert store.standing(A).is_approved
+    assert store.history(A).is_approved
 
     used = PlanUsed(transaction="0123456789abcdef", at=2000.0)
-    assert store.add(A, used, store.standing(A).version) is AddOutcome.ADDED
-    assert not store.standing(A).is_approved
-    assert store.standing(A).used_by == "0123456789abcdef"
+    assert store.add(A, used, store.history(A).version) is AddOutcome.ADDED
+    assert not store.history(A).is_approved
+    assert store.history(A).used_by == "0123456789abcdef"

@@ -43,11 +43,11 @@ def write_object(store: DiskObjectStore, made: ShaFile) -> ObjectID:
         # To git an object that was just written is one that may soon be used.
         os.utime(target)
     except (FileNotFoundError, PermissionError):
-        _write_anew(target, made, store)
+        _create(target, made, store)
     return made.id
 
 
-def _write_anew(target: Path, made: ShaFile, store: DiskObjectStore) -> None:
+def _create(target: Path, made: ShaFile, store: DiskObjectStore) -> None:
     """Write it; where a `git gc` takes away the folder, which is empty until then, in a folder made anew."""
     for _ in range(_MOST_TRIES):
         try:

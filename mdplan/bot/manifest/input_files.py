@@ -43,7 +43,7 @@ class InputFiles:
         except UnicodeDecodeError:
             return Diagnostic.invalid(f"`{visible(path)}` is not UTF-8", "write it in UTF-8")
 
-    def beside(self, manifest: str, file: str) -> str | Diagnostic:
+    def read_relative(self, manifest: str, file: str) -> str | Diagnostic:
         """The text of `file`, a path that `manifest` contains; it is relative to the folder of `manifest`.
 
         Errors: INVALID_ARGUMENT, also for a path that leaves the root of `manifest`.

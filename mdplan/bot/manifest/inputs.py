@@ -63,7 +63,7 @@ def _values(
     data: dict[str, Any] = {}
     for name, file in {**manifest.data, **given.data}.items():
         is_given = name in given.data
-        found = _json_of(files.read(file) if is_given else files.beside(path, file), file)
+        found = _json_of(files.read(file) if is_given else files.read_relative(path, file), file)
         data[name] = found
         if isinstance(found, Diagnostic) and not is_given:
             problems.append(_placed(found, path, located, name))

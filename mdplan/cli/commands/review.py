@@ -156,7 +156,7 @@ def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overr
         rejected=choices.rejected,
         comment=comment.strip(),
         edit_comments={index: text for index, text in choices.comments.items() if text},
-        terms=DecisionTerms(saw=opened.standing.version, channel=Channel.TERMINAL, overrides=overrides),
+        terms=DecisionTerms(saw=opened.decisions.version, channel=Channel.TERMINAL, overrides=overrides),
     )
     if isinstance(decision, tuple):
         return session.refuse(*decision)

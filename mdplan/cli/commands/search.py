@@ -8,7 +8,7 @@ from mdplan.cli.options import field_option, field_options, given_fields
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.field_names import holds_surrogate
+from mdplan.field_names import value_has_surrogate
 from mdplan.limit_options import FILES, PATTERNS
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.reports.read import SearchReport
@@ -57,7 +57,7 @@ def search(
     from mdplan.engine.search_files import search_files
     from mdplan.reading.read_text import search_text
 
-    if not pattern or holds_surrogate(pattern):
+    if not pattern or value_has_surrogate(pattern):
         return session.refuse(_NO_TEXT)
     given = given_fields(options)
     if isinstance(given, Diagnostic):

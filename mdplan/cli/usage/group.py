@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mdplan.cli.console import tell
+from mdplan.cli.console import write_error
 from mdplan.cli.exit_codes import exit_code
 from mdplan.cli.usage.command import help_all_option, wants_all
 from mdplan.diagnostics import Exit
@@ -106,8 +106,8 @@ class CommandGroup(click.Group):
             given = arguments[0] if arguments else options.get("args")
             words = sys.argv[1:] if given is None else list(given)
             ink = Console.of("auto", os.environ).err
-            tell(misuse_text(problem, words, ink), ink)
+            write_error(misuse_text(problem, words, ink), ink)
             return Exit.INVALID
         except click.Abort:
-            tell("interrupted")
+            write_error("interrupted")
             return Exit.INTERRUPTED

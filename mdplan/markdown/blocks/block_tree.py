@@ -86,7 +86,7 @@ class BlockTree:
             if block.kind in kinds
         )
 
-    def around(self, sign: re.Pattern[str]) -> Iterator[Block]:
+    def containing(self, sign: re.Pattern[str]) -> Iterator[Block]:
         """Every block with `sign` in its lines, and others near it: whole root blocks."""
         for part in range(len(self.part_starts)):
             if self._may_contain(part, sign):

@@ -51,7 +51,7 @@ def insert_item(
     if marker is None:
         return unverified(listing.items[beside].first_line)
     if listing.is_ordered and position:
-        number = marker.number + (0 if _has_equal_numbers(outline, listing) else 1)
+        number = marker.number + (0 if _repeats_one_number(outline, listing) else 1)
         digits = str(min(number, _HIGHEST_NUMBER))
         width = len(marker.text) - 1 if marker.text.startswith("0") else 0
         marker = replace(marker, text=digits.zfill(width) + listing.block.markup)
@@ -209,7 +209,7 @@ def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagn
     claimed = lines.span(first, last)
     if containers.block is None:
         return ItemRemoval(claimed=claimed, deletions=(claimed,))
-    if _begins_behind_its_marker(outline, containers.block, block):
+    if _starts_on_marker_line(outline, containers.block, block):
         # An item that begins with two blank lines, its own among them, has ended (section 5.2 again).
         while last < containers.block.last_line and _is_blank(outline, containers, last + 1):
             last += 1
@@ -224,7 +224,7 @@ def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagn
     return _removed(outline, containers, claimed, gone, is_underline=is_underline)
 
 
-def _begins_behind_its_marker(outline: Outline, item: Block, block: Block) -> bool:
+def _starts_on_marker_line(outline: Outline, item: Block, block: Block) -> bool:
     """Whether `item` begins with an empty line, and then with `block`."""
     if item.kind is not BlockKind.LIST_ITEM or block.first_line != item.first_line + 1:
         return False
@@ -241,7 +241,7 @@ def _removed(
     """
     lines = outline.source.lines
     before, behind = lines.line_at(gone.start) - 1, lines.line_at(gone.end - 1) + 1
-    is_apart = _stands_apart(outline, containers, behind) and not is_underline
+    is_apart = _is_separated(outline, containers, behind) and not is_underline
     if is_apart or _is_blank(outline, containers, before):
         return ItemRemoval(claimed=claimed, deletions=(gone,))
     prefix = containers.prefix(outline.source.text, lines, behind) or ""
@@ -260,7 +260,7 @@ def _behind(outline: Outline, line: int, written: list[str], prefix: str) -> Tex
     line_end = line_end_around(lines, offset)
     if not lines.ending(line):
         return TextEdit.insert(offset, line_end + line_end.join(written))
-    if not _stands_apart(outline, Containers(), line + 1):
+    if not _is_separated(outline, Containers(), line + 1):
         written = [*written, prefix.rstrip(" \t")]
     return TextEdit.insert(offset, "".join(each + line_end for each in written))
 
@@ -281,7 +281,7 @@ def _before(
     return ItemInsertion(TextEdit.insert(marker.span.start, text.removeprefix(prefix) + prefix), leads=True)
 
 
-def _has_equal_numbers(outline: Outline, listing: MarkdownList) -> bool:
+def _repeats_one_number(outline: Outline, listing: MarkdownList) -> bool:
     if len(listing.items) == 1:
         return False
     first, second = (outline.lists.marker(listing, position) for position in (0, 1))
@@ -294,7 +294,7 @@ def _is_blank(outline: Outline, containers: Containers, line: int) -> bool:
     return not 1 <= line <= lines.count or containers.is_blank(outline.source.text, lines, line)
 
 
-def _stands_apart(outline: Outline, containers: Containers, line: int) -> bool:
+def _is_separated(outline: Outline, containers: Containers, line: int) -> bool:
     """Whether `line` cannot be the continuation of a paragraph before it, where it would not be one now."""
     if _is_blank(outline, containers, line):
         return True

@@ -150,14 +150,14 @@ def depth_of(value: object) -> int:
     return depth - 1
 
 
-def is_same(left: object, right: object) -> bool:
+def values_equal(left: object, right: object) -> bool:
     """Whether two values are equal and of one type all through: true is not 1, and 1 is not 1.0."""
     if type(left) is not type(right):
         return False
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(is_same(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and all(values_equal(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(is_same, left, right))
+        return len(left) == len(right) and all(map(values_equal, left, right))
     if isinstance(left, float) and isinstance(right, float) and math.isnan(left):
         return math.isnan(right)
     # Two times of day are equal in different zones; here they are not, for they are written differently.
@@ -169,7 +169,7 @@ def kept_items(old: Sequence[object], new: Sequence[object]) -> tuple[int, ...]:
     kept: list[int] = []
     at = 0
     for item in new:
-        found = next((index for index in range(at, len(old)) if is_same(old[index], item)), None)
+        found = next((index for index in range(at, len(old)) if values_equal(old[index], item)), None)
         if found is None:
             break
         kept.append(found)

@@ -18,7 +18,7 @@ from mdplan.markdown.front_matter.change import (
     Splice,
     branches_of,
     changed,
-    is_same,
+    values_equal,
     without_emptied,
 )
 from mdplan.markdown.front_matter.values import FrontMatterContent, read_content
@@ -83,9 +83,9 @@ def verify_round_trip(
     except FrontMatterError as error:
         raise FrontMatterError(f"after the change {error.reason}") from error
     wanted = changed(content.values, asked)
-    if content.format is FrontMatterFormat.TOML and not is_same(result.values, wanted):
+    if content.format is FrontMatterFormat.TOML and not values_equal(result.values, wanted):
         wanted = without_emptied(wanted, asked, result.values)
-    if not is_same(result.values, wanted):
+    if not values_equal(result.values, wanted):
         raise FrontMatterError("the change cannot be made without changing another value")
 
 

@@ -17,8 +17,8 @@ from mdplan.markdown.front_matter.change import (
     Key,
     Splice,
     as_read,
-    is_same,
     kept_items,
+    values_equal,
     within,
 )
 from mdplan.markdown.front_matter.toml_statements import TomlAssignment, TomlHeader
@@ -68,7 +68,7 @@ class _TomlWriter:
             elif branch.inner or isinstance(branch.value, dict):
                 inner = branch.inner or within(_map_of(branch.value), _map_of(old[name]), branch.changes)
                 self.edit_map(key, _map_of(old[name]), inner)
-            elif not is_same(old[name], branch.value):
+            elif not values_equal(old[name], branch.value):
                 raise FrontMatterError("a table cannot become another kind of value", self._place_of(key))
         self._add_keys(path, {name: branch for name, branch in branches.items() if name not in old})
 
@@ -194,7 +194,7 @@ class _TomlWriter:
 def _edited(item: Any, old: object, branch: Branch) -> Item | None:  # noqa: ANN401 (tomlkit has no one type)
     """What becomes of the value `item`, which says `old`; None where nothing does."""
     new = branch.as_value
-    if not branch.inner and is_same(old, as_read(new)):
+    if not branch.inner and values_equal(old, as_read(new)):
         return None
     if isinstance(item, InlineTable) and isinstance(old, dict) and isinstance(new, dict):
         return _edited_table(item, old, branch.inner or within(new, old, branch.changes))

@@ -11,7 +11,7 @@ from itertools import pairwise
 import yaml
 
 from mdplan.markdown.front_matter.block import FrontMatterError
-from mdplan.markdown.front_matter.change import Branch, Splice, is_same, kept_items, within
+from mdplan.markdown.front_matter.change import Branch, Splice, kept_items, values_equal, within
 from mdplan.markdown.front_matter.values import FrontMatterContent
 from mdplan.markdown.front_matter.yaml_flow import FlowWriter
 from mdplan.markdown.front_matter.yaml_layout import Layout, Written, flow_text, quote_of
@@ -90,7 +90,7 @@ class _BlockWriter:
     def _edit_value(self, key: yaml.ScalarNode, node: yaml.Node, old: object, branch: Branch) -> None:
         inner = branch.inner
         if not inner:
-            if is_same(old, branch.as_value):
+            if values_equal(old, branch.as_value):
                 return
             if isinstance(old, dict) and isinstance(branch.value, dict) and old.keys() & branch.value.keys():
                 inner = within(branch.value, old, branch.changes)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import yaml
 
-from mdplan.markdown.front_matter.change import Branch, Splice, is_same, kept_items, within
+from mdplan.markdown.front_matter.change import Branch, Splice, kept_items, values_equal, within
 from mdplan.markdown.front_matter.values import FrontMatterContent
 from mdplan.markdown.front_matter.yaml_layout import flow_text, quote_of
 from mdplan.markdown.front_matter.yaml_scalars import string_text
@@ -66,7 +66,7 @@ class FlowWriter:
     def _edit_value(self, key: yaml.ScalarNode, node: yaml.Node, old: object, branch: Branch) -> None:
         inner = branch.inner
         value = branch.as_value
-        if not inner and is_same(old, value):
+        if not inner and values_equal(old, value):
             return
         if not inner and isinstance(value, dict) and isinstance(old, dict) and old and value:
             inner = within(value, old, branch.changes)

@@ -106,7 +106,7 @@ def attributes_in(
     that of a tag with an attribute if none is given.
     """
     text, mark = outline.source.text, mark or _with_attribute()
-    for block in leaves_holding(outline, span, mark):
+    for block in leaves_containing(outline, span, mark):
         # Loaded where there is a tag.
         from mdplan.markdown.inline.html_attributes import html_attributes
 
@@ -120,7 +120,7 @@ def attributes_in(
 
 def nodes_near(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[InlineNode]:
     """Inline nodes that share a code point with `span`, in document order, of blocks that hold `mark`."""
-    for block in leaves_holding(outline, span, mark):
+    for block in leaves_containing(outline, span, mark):
         yield from _nodes_of(outline, block, span)
 
 
@@ -129,7 +129,7 @@ def _nodes_of(outline: Outline, block: Block, span: Span) -> tuple[InlineNode, .
     return outline.inline.nodes_in(area)
 
 
-def leaves_holding(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[Block]:
+def leaves_containing(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[Block]:
     """Leaf blocks that share a code point with `span` and hold `mark`, or its beginning, in document order.
 
     Blocks and their inline content are the costly part of a document, and most blocks do not hold what a

@@ -71,7 +71,7 @@ def find_tables(outline: Outline) -> tuple[Table, ...]:
 def find_tasks(outline: Outline) -> tuple[Task, ...]:
     """All task list items in document order: items that begin with a paragraph that begins with a box."""
     found: list[Task] = []
-    for item, first in pairwise(outline.tree.around(_BOX)):
+    for item, first in pairwise(outline.tree.containing(_BOX)):
         if (
             item.kind is BlockKind.LIST_ITEM
             and first.kind is BlockKind.PARAGRAPH

@@ -186,7 +186,7 @@ def _laid_out(report: ReadReport) -> str:
 
 def _layout(result: ReadResult) -> str:
     if result.problem is not None:
-        return f"File: {result.file}\n{_RULE}\nError: {_told(result.problem)}\n{_RULE}"
+        return f"File: {result.file}\n{_RULE}\nError: {_problem_text(result.problem)}\n{_RULE}"
     content = (result.content or "").removesuffix("\n")
     head = f"File: {result.file}, Lines: {result.start_line}-{result.end_line} of {result.total_lines}"
     return f"{head}\n{_RULE}\n{content}\n{_RULE}{_cut(result) if result.truncated else ''}"
@@ -249,10 +249,10 @@ def _match(file: str, hit: SearchHit) -> str:
 
 
 def _refused(report: ReadReport | SearchReport) -> ToolResult:
-    text = "\n".join(f"Error: {_told(problem)}" for problem in report.diagnostics)
+    text = "\n".join(f"Error: {_problem_text(problem)}" for problem in report.diagnostics)
     return ToolResult(text=visible(text), structured=to_wire(report), is_refusal=True)
 
 
-def _told(problem: Diagnostic) -> str:
+def _problem_text(problem: Diagnostic) -> str:
     hint = hint_of(problem)
     return f"{problem.code}: {problem.message}" + (f"; {hint}" if hint else "")

@@ -116,7 +116,7 @@ def _headings(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:
         if found is not None and found.span.start not in taken:
             now[section.heading_start] = found
     lost = [section for section in base if section.heading_start not in now]
-    now |= dict(_written_again(lost, fresh, now.values()))
+    now |= dict(_reappeared(lost, fresh, now.values()))
     yield from ((section, now.get(section.heading_start)) for section in base)
 
 
@@ -185,7 +185,7 @@ def _departed(
                 yield before.heading_start, (before.anchor or "", place)
 
 
-def _written_again(
+def _reappeared(
     lost: list[Section], found: Iterable[Section], known: Iterable[Section]
 ) -> Iterator[tuple[int, Section]]:
     """`lost` headings with those `found` of the same text, where it is clear which is which."""

@@ -131,7 +131,7 @@ def _document(built: BuiltFile, *, may_rewrite: bool) -> LinkedDocument:
         written=sorted(authored, key=BY_PLACE),
         moved={
             span: item.origin
-            for item in built.arrivals
+            for item in built.arriving_edits
             for span in built.written.get(item.index, ())
             if len(span) and item.origin is not None
         },

@@ -38,7 +38,7 @@ class LinkChanges:
     @classmethod
     def of(cls, built_files: Sequence[BuiltFile], tree: FileTree) -> "LinkChanges":
         """What `built_files` do to the files of `tree`."""
-        arrived = {item.index: built for built in built_files for item in built.arrivals}
+        arrived = {item.index: built for built in built_files for item in built.arriving_edits}
         anchors = {built.file.relative: changed_anchors(built, arrived) for built in built_files}
         return cls(
             tree,

@@ -16,7 +16,7 @@ def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
     for built in built_files:
         if built.file.requested.base_sha256 is not None:
             continue
-        loose = [item.index for item in (*built.resolved, *built.arrivals) if not _has_evidence(item)]
+        loose = [item.index for item in (*built.resolved, *built.arriving_edits) if not _has_evidence(item)]
         if loose:
             field = "baseSha256" if built.resolved else "toBaseSha256"
             listed = f"{'edit' if len(loose) == 1 else 'edits'} {', '.join(map(str, loose[:10]))}"

@@ -30,11 +30,11 @@ def merge_plans(plans: Iterable[Plan], options: Mapping[str, bool | str]) -> Pla
     for plan in plans:
         parts += _parts(plan)
         warnings += plan.warnings
-    problems = tuple(_twice(path) for path in _repeated(parts))
+    problems = tuple(_duplicate_file(path) for path in _repeated(parts))
     return problems or _plan_of(parts, options, warnings)
 
 
-def to_join(plan: Plan) -> Plan:
+def ready_to_merge(plan: Plan) -> Plan:
     """`plan` without the files that stay as they are, which are not all of them.
 
     It knows no sections of its bases: they only tell what made a base stale, and are most of a plan.
@@ -85,7 +85,7 @@ def _repeated(parts: Sequence[_Part]) -> list[str]:
     return [path for path, same in groupby(paths) if len(list(same)) > 1]
 
 
-def _twice(path: str) -> Diagnostic:
+def _duplicate_file(path: str) -> Diagnostic:
     return Diagnostic.invalid(
         f"`{path}` would be changed twice, by edits of different files",
         "let one file write into it; a new name must be free",

@@ -51,7 +51,7 @@ _Changes = tuple[tuple[int | None, int | None, str, str], ...]
 
 def _changes(built_files: Sequence[BuiltFile]) -> list[_Changes]:
     """By edit, where what it replaces is in the base, that text, and the new one."""
-    there = {item.index: _changes_of(built, item) for built in built_files for item in built.arrivals}
+    there = {item.index: _changes_of(built, item) for built in built_files for item in built.arriving_edits}
     return [
         _changes_of(built, item) + there.get(item.index, ())
         for built in built_files

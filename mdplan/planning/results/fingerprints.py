@@ -14,7 +14,7 @@ from mdplan.text.span import Span
 def effects_of(built_files: Iterable[BuiltFile]) -> tuple[tuple[Effect, ...], ...]:
     """Effects of every edit of `built_files`, in batch order; those in another file come last."""
     files = list(built_files)
-    there = {item.index: _effects(item) for built in files for item in built.arrivals}
+    there = {item.index: _effects(item) for built in files for item in built.arriving_edits}
     return tuple(_effects(item) + there.get(item.index, ()) for built in files for item in built.resolved)
 
 

@@ -18,17 +18,17 @@ _MATCH_TEXT = 200
 
 def edit_results(built_files: Sequence[BuiltFile]) -> tuple[EditResult, ...]:
     """One result an edit of `built_files`, in batch order."""
-    there = {item.index: (built, item) for built in built_files for item in built.arrivals}
+    there = {item.index: (built, item) for built in built_files for item in built.arriving_edits}
     results: list[EditResult] = []
     for built in built_files:
         after = map_sections(built, built.resolved)
         for item in built.resolved:
             result = _result(built, item, after.get(item.index))
-            results.append(_arrived(result, *there[item.index]) if item.index in there else result)
+            results.append(_moved_here(result, *there[item.index]) if item.index in there else result)
     return tuple(results)
 
 
-def _arrived(result: EditResult, built: BuiltFile, item: ResolvedEdit) -> EditResult:
+def _moved_here(result: EditResult, built: BuiltFile, item: ResolvedEdit) -> EditResult:
     """`result` of an edit that moves text to the file `built`, with what `item` does there."""
     after = map_sections(built, (item,)).get(item.index)
     return replace(

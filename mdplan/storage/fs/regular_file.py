@@ -152,7 +152,9 @@ def write_refusal(
         permitted = filesystem.may_write(folder, leaf)
         folder_permitted = filesystem.may_write(folder, ".")
         sticky = _is_kept_by_its_folder(filesystem, folder, status)
-        links = status.st_nlink - (_left_behind(filesystem, folder, status) if status.st_nlink > 1 else 0)
+        links = status.st_nlink - (
+            _owner_or_mode_problem(filesystem, folder, status) if status.st_nlink > 1 else 0
+        )
     except OSError as error:
         return of_error(error, shown, "checking")
     user = os.geteuid()
@@ -189,7 +191,7 @@ def _is_kept_by_its_folder(filesystem: FileSystem, folder: int, status: os.stat_
     return bool(folder_status.st_mode & stat.S_ISVTX) and user != folder_status.st_uid
 
 
-def _left_behind(filesystem: FileSystem, folder: int, status: os.stat_result) -> int:
+def _owner_or_mode_problem(filesystem: FileSystem, folder: int, status: os.stat_result) -> int:
     """How many names of the file in `folder` are those that a killed commit gave it."""
     names = [entry.name for entry in filesystem.list(folder) if is_temporary_name(entry.name)]
     return sum(os.path.samestat(filesystem.status_of(folder, name), status) for name in names)

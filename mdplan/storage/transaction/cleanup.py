@@ -9,7 +9,7 @@ from mdplan.storage.fs.regular_file import is_digest
 from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.transaction.place import StagedPlace, places_of, touched_folders
 from mdplan.storage.transaction.root_state import RootState
-from mdplan.storage.transaction.undo import stayed
+from mdplan.storage.transaction.undo import kept_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,9 @@ def _clean(
                     state.images.take(place.folder, name, content, seen.status)
             except OSError as error:
                 complete = False
-                warnings.append(stayed(of_error(error, place.shown, "keeping the old content of"), name))
+                warnings.append(
+                    kept_problem(of_error(error, place.shown, "keeping the old content of"), name)
+                )
     if record.removed_folders:
         # A folder whose removal is on the disk before what was moved out of it would take that along.
         try:

@@ -9,7 +9,7 @@ from mdplan.storage.fs.root import STATE_FOLDER, Root
 _NOT_ENTERED = frozenset({".git", STATE_FOLDER})
 
 
-def stray_files(root: Root) -> Iterator[str]:
+def orphan_files(root: Root) -> Iterator[str]:
     """The paths of all files below `root` that are named as a commit names what it works on.
 
     Links are not followed; folders that cannot be opened, `.git` and `.mdplan` are left out.

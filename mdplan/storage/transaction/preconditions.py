@@ -162,7 +162,7 @@ def _changed_since(target: StagedTarget) -> Diagnostic | None:
         return None
     read = read_regular_file(disk, place.folder, place.leaf, place.shown, place.entry.at_most)
     if isinstance(read, Diagnostic):
-        return read if read.code is not Code.FILE_TOO_LARGE else _stale(place.shown, "")
+        return read if read.code is not Code.FILE_TOO_LARGE else _changed_meanwhile(place.shown, "")
     return _stale_problem(place.shown, hashlib.sha256(read.data).hexdigest(), target.file.base_sha256)
 
 
@@ -181,10 +181,10 @@ def _traits(status: os.stat_result) -> tuple[int, ...]:
 def _stale_problem(shown: str, found_sha256: str, base_sha256: str | None) -> Diagnostic | None:
     if found_sha256 == base_sha256:
         return None
-    return _stale(shown, f"; its content now has the SHA-256 {found_sha256}")
+    return _changed_meanwhile(shown, f"; its content now has the SHA-256 {found_sha256}")
 
 
-def _stale(shown: str, now: str) -> Diagnostic:
+def _changed_meanwhile(shown: str, now: str) -> Diagnostic:
     return Diagnostic(
         code=Code.STALE_BASE,
         message=f"`{shown}` is not as the plan saw it",

@@ -51,7 +51,7 @@ def roll_back(
         if went.problems:
             return RollbackResult(files, went.problems)
         settled = [place for place in places if place not in went.conflicts]
-        warnings = _tidy(state, record, settled, keeps=keeps) if visible else _unstage(state, settled)
+        warnings = _clean_up(state, record, settled, keeps=keeps) if visible else _unstage(state, settled)
         if any(problem.severity is Severity.ERROR for problem in warnings):
             return RollbackResult(files, warnings)
         state.folders.remove_empty(record.made_folders)
@@ -88,7 +88,9 @@ def _unstage(state: RootState, places: Iterable[StagedPlace]) -> Problems:
     return tuple(problems)
 
 
-def _tidy(state: RootState, record: JournalRecord, places: Iterable[StagedPlace], *, keeps: bool) -> Problems:
+def _clean_up(
+    state: RootState, record: JournalRecord, places: Iterable[StagedPlace], *, keeps: bool
+) -> Problems:
     """Take away what lies beside the targets; a problem for each name where that is not possible."""
     problems: list[Diagnostic] = []
     for place in places:
@@ -121,11 +123,11 @@ def _take(state: RootState, place: StagedPlace, name: str, *, keeps: bool) -> Di
     else:
         # Somebody's folder or link: not ours to throw away, and nothing for the history.
         error = OSError(errno.EEXIST, os.strerror(errno.EEXIST))
-        return stayed(of_error(error, place.shown, "cleaning up beside"), name)
+        return kept_problem(of_error(error, place.shown, "cleaning up beside"), name)
     return None
 
 
-def stayed(problem: Diagnostic, name: str) -> Diagnostic:
+def kept_problem(problem: Diagnostic, name: str) -> Diagnostic:
     """The warning for a file that could not be taken away."""
     hint = f"look at `{name}` in its folder, then remove it"
     return replace(problem, hint=hint, severity=Severity.WARNING)

@@ -183,7 +183,7 @@ class DecisionStore:
             return AddOutcome.FAILED
         return AddOutcome.ADDED
 
-    def standing(self, plan_id: str) -> DecisionHistory:
+    def history(self, plan_id: str) -> DecisionHistory:
         """The events on the plan of that full ID that can be trusted."""
         named = _PLAN_ID.fullmatch(plan_id)
         if named is None:
@@ -196,7 +196,7 @@ class DecisionStore:
 
     def of(self, plan_id: str) -> Decision | None:
         """The latest decision on the plan of that full ID."""
-        return self.standing(plan_id).decision
+        return self.history(plan_id).decision
 
     def all(self) -> tuple[Decision, ...]:
         """The latest decision on each plan, the newest first."""

@@ -94,7 +94,7 @@ class FoldedSearch:
         places = _occurrences(self._folded.folded, self.key, *self._folded_bounds())
         for index in islice(places, _MOST_PLACES):
             core = Span(self._folded.start_in_text(index), self._folded.end_in_text(index + len(self.key)))
-            if len(self.key) >= _SHORT or self._is_meant(core) or self._is_apart(core):
+            if len(self.key) >= _SHORT or self._is_specific(core) or self._is_apart(core):
                 yield core
 
     def _exact_spans(self) -> Iterator[Span]:
@@ -108,7 +108,7 @@ class FoldedSearch:
             if not self._wanted.whole_lines or span == self._whole_lines(span):
                 yield span
 
-    def _is_meant(self, core: Span) -> bool:
+    def _is_specific(self, core: Span) -> bool:
         """Whether `core` is at the place that was addressed."""
         return self._wanted.addressed is not None and self._wanted.addressed.overlaps(core)
 

@@ -20,7 +20,7 @@ from mdplan.mcp.toolsets.text_tools.answers import (
 )
 from mdplan.mcp.toolsets.text_tools.requests import InspectRequest, TextReadRequest, target_of
 from mdplan.reading.read_text import read_text
-from mdplan.reading.shown import shown
+from mdplan.reading.shown import escape_for_message
 from mdplan.reports.read import SearchGroup, SearchReport
 from mdplan.reports.stat import SectionEntry, StatReport
 from mdplan.requests.read import CodeBlockName, LinesToRead, ReadTarget
@@ -283,7 +283,7 @@ def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | ToolResult:
         if name == wanted:
             return ReadTarget(file=file, lines=LinesToRead(start=first, end=last))
     markers = ", ".join(
-        f"[{shown(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
+        f"[{escape_for_message(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
     )
     return failure(
         f"Target not found: {target_text('section', marker)}",
