@@ -30,6 +30,48 @@ def test_mdplan_never_differs_from_both_parsers_on_real_documents(corpus: Path) 
     ] == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Tables.
+        "| name | size |\n| --- | --- |\n| tea | 2 |\n",
+        "| left | middle |\n:-: | ---:\nx | y\n",
+        "| a |\n| ------ |\n| x `\\|` y |\n| x **\\|** y |\n",
+        "| a | b |\n| --- | --- |\n| 1 | 2 |\n> quote\n",
+        "| a | b |\n| --- | --- |\n| 1 | 2 |\ntext\n\nmore\n",
+        "| a | b |\n| --- |\n| 1 |\n",
+        "| a | b |\n| --- | --- |\n| 1 |\n| 1 | 2 | 3 |\n",
+        "| a | b |\n| --- | --- |\n",
+        # Task items.
+        "- [ ] open\n- [x] done\n",
+        "- [x] outer\n  - [ ] inner\n  - [X] other\n- [ ] last\n",
+        # Strikethrough.
+        "~~gone~~ and ~one~ `code`\n",
+        "Not ~~over\n\ntwo paragraphs~~ with [link](/u)\n",
+        # Bare URLs and addresses.
+        "www.example.org\n",
+        "See www.example.org/path for `x`\n",
+        "Look at www.example.org. Or at www.example.org/a.b.\n",
+        "www.example.org/q?a=(b)\n\nwww.example.org/q?a=(b))\n\n(www.example.org/q?a=(b)\n",
+        "www.example.org/q?a=(b))+c\n",
+        "www.example.org/q?a=b&copy=c\n\nwww.example.org/q?a=b&copy;\n",
+        "www.example.org/a<b\n",
+        "http://example.org (https://example.org/q?a=b(c)) ftp://example.org.\n",
+        "someone@example.org\n",
+        "a@mail.example.org is one, and a+b@mail.example is none\n",
+        "a.b-c_d@a.b and a.b-c_d@a.b. and a.b-c_d@a.b- and a.b-c_d@a.b_\n",
+        # HTML that GitHub does not let through stays HTML in its place.
+        "<b> <title> <style> <em>\n\n<p>\n  <xmp> text </xmp> <XMP>\n</p>\n",
+    ],
+)
+def test_mdplan_reads_the_extensions_of_github_as_cmark_gfm_does(text: str) -> None:
+    found = compare(text)
+
+    # markdown-it-py reads some bare URLs otherwise.
+    assert found.inline is not None
+    assert {found.blocks.verdict, found.inline.verdict} <= {Verdict.AGREED, Verdict.MARKDOWN_IT}
+
+
 def test_examples_of_the_specification_differ_in_known_classes(corpus: Path) -> None:
     assert count_classes(examples_in(corpus)) == EXAMPLES
 

@@ -108,12 +108,9 @@ def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
     parser.block.ruler.before("code", "table_end", _lone_pipe, {"alt": ["blockquote"]})
     parser.inline.ruler.before("text", _IN_TIME, _inline_in_time)
     # Destinations are compared with the source and never loaded: they stay as they are written.
-    for name, method in (
-        ("normalizeLink", _unchanged),
-        ("normalizeLinkText", _unchanged),
-        ("validateLink", _always),
-    ):
-        setattr(parser, name, method)
+    for name in ("normalizeLink", "normalizeLinkText"):
+        setattr(parser, name, str)
+    vars(parser)["validateLink"] = lambda _destination: True
     return parser
 
 
@@ -178,14 +175,6 @@ def _with_lines(rule: "BlockRule") -> "BlockRule":
         return found
 
     return with_lines
-
-
-def _unchanged(text: str) -> str:
-    return text
-
-
-def _always(_destination: str) -> bool:
-    return True
 
 
 @cache

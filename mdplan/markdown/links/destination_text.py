@@ -50,7 +50,8 @@ def with_fragment(outline: Outline, old: Destination, anchor: str, title: str | 
     assert old.fragment is not None
     written = outline.text_of(old.fragment_span)
     if old.form is DestinationForm.WIKI:
-        names = [anchor] if title is None or _is_slug(old.fragment) else [title, anchor]
+        is_slug = old.fragment == old.fragment.lower() and " " not in old.fragment
+        names = [anchor] if title is None or is_slug else [title, anchor]
         fitting = (name for name in names if _fits_wiki_link(name, outline.source))
         return next((TextEdit(old.fragment_span, name) for name in fitting), None)
     prefix = GITHUB_PREFIX if old.fragment.lower().startswith(GITHUB_PREFIX) else ""
@@ -80,10 +81,6 @@ def _fits_wiki_link(text: str, source: Source) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _is_slug(fragment: str) -> bool:
-    return fragment == fragment.lower() and " " not in fragment
 
 
 def _encoded(text: str, written: str, form: DestinationForm, outline: Outline) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 
 from mdplan.markdown.blocks.blocks import BlockKind
 from mdplan.markdown.inline.html_attributes import HtmlAttribute, unescaped
-from mdplan.markdown.inline.inline_node import InlineKind, InlineNode
+from mdplan.markdown.inline.inline_node import InlineKind
 from mdplan.markdown.inline.link_parts import unescape
 from mdplan.markdown.links.targets import attributes_in, nodes_near, percent_decoded
 from mdplan.markdown.outline.outline import Outline
@@ -96,7 +96,8 @@ def understood(written: str, form: DestinationForm) -> str:
 
 def _of_nodes(outline: Outline, area: Span, mark: re.Pattern[str]) -> Iterator[Destination]:
     for node in nodes_near(outline, area, mark):
-        if node.kind not in _KINDS or node.destination is None or (node.label and not _is_definition(node)):
+        is_reference = node.label is not None and node.kind is not InlineKind.DEFINITION
+        if node.kind not in _KINDS or node.destination is None or is_reference:
             continue
         if node.kind is InlineKind.WIKI_LINK:
             block = outline.tree.leaf_at(node.span.start)
@@ -112,10 +113,6 @@ def _of_nodes(outline: Outline, area: Span, mark: re.Pattern[str]) -> Iterator[D
             split = _split(outline, span, node.href, form, is_shown=node.kind is InlineKind.IMAGE)
         if split is not None:
             yield split
-
-
-def _is_definition(node: InlineNode) -> bool:
-    return node.kind is InlineKind.DEFINITION
 
 
 def _of_attributes(outline: Outline, area: Span) -> Iterator[Destination]:

@@ -139,12 +139,7 @@ class Outline:
 
     def tables_in(self, span: Span) -> "tuple[TableSource, ...]":
         """Tables that start in `span`, in document order."""
-        first, end = (bisect_left(self._table_starts, offset) for offset in (span.start, span.end))
-        return self.tables[first:end]
-
-    @cached_property
-    def _table_starts(self) -> list[int]:
-        return [table.block.span.start for table in self.tables]
+        return tuple(table for table in self.tables if span.start <= table.block.span.start < span.end)
 
     @cached_property
     def lists(self) -> "Lists":

@@ -3,11 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from itertools import groupby
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import INLINE_KINDS, Block, BlockKind
+from mdplan.markdown.blocks.blocks import INLINE_KINDS, BlockKind
 from mdplan.markdown.inline.inline_node import InlineKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.region import Region, RegionMarker, Regions
@@ -54,7 +53,9 @@ def _regions(outline: Outline) -> Regions:
 def _markers(outline: Outline) -> Iterator[RegionMarker]:
     """Comments that are markers; blocks and inline nodes are looked at only where one could be."""
     text = outline.source.text
-    for block, matches in groupby(_MARKER.finditer(text, outline.body_start), partial(_block_of, outline)):
+    for block, matches in groupby(
+        _MARKER.finditer(text, outline.body_start), lambda marker: outline.tree.leaf_at(marker.start())
+    ):
         spans = frozenset[Span]()
         if block is not None and block.kind in INLINE_KINDS:
             nodes = outline.inline.nodes_in(block.span)
@@ -71,10 +72,6 @@ def _markers(outline: Outline) -> Iterator[RegionMarker]:
                     span=span,
                     line=outline.source.lines.line_at(span.start),
                 )
-
-
-def _block_of(outline: Outline, match: re.Match[str]) -> Block | None:
-    return outline.tree.leaf_at(match.start())
 
 
 def _is_comment(text: str, block: Span, span: Span) -> bool:
