@@ -28,6 +28,7 @@ from mdplan.engine.doctor import examine
 from mdplan.engine.document_check import DocumentCheck
 from mdplan.engine.history import History, PastTransaction
 from mdplan.engine.history_list import HistoryList
+from mdplan.engine.plan_committer import PlanCommitter
 from mdplan.engine.plan_library import PlanLibrary
 from mdplan.engine.planner import Planner
 from mdplan.engine.recovery import Recovery, with_recovered
@@ -36,9 +37,8 @@ from mdplan.engine.undo import PlannedUndo, UndoService
 from mdplan.plan import Plan
 from mdplan.planning.document import write_document
 from mdplan.planning.replan.plan_result import PlannedBatch, PlanResult, PlanSelection
-from mdplan.planning.replan.replanning import plan_on_new_base, plan_part, replan_with_preconditions
-from mdplan.planning.replan.replay import bases_of, is_applied
-from mdplan.planning.replan.undo import UNDO_IS_WHOLE, undone_transaction
+from mdplan.planning.replan.replanning import plan_on_new_base, replan_with_preconditions
+from mdplan.planning.replan.undo import undone_transaction
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
@@ -47,7 +47,6 @@ from mdplan.requests.batch_reader import read_batch
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.lock import RootLock
 from mdplan.storage.transaction.restore import Keep
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source
@@ -109,6 +108,14 @@ class Engine:
             gate=self.gate,
             actor=caller.actor,
         )
+        self.commits = PlanCommitter(
+            documents=self.documents,
+            planner=self.planner,
+            undoing=self.undoing,
+            committing=self.committing,
+            limits=settings.batch,
+            save=lambda plan, origin: self._save(plan, origin=origin),
+        )
         self._clock = clock
 
     @classmethod
@@ -146,13 +153,13 @@ class Engine:
 
     def stat(self, request: "StatRequest | Mapping[str, Any]") -> "StatReport":
         """Structure of one file, or one row for each file of a folder or glob; never content."""
-        from mdplan.engine.stat_files import stat_files
+        from mdplan.engine.queries.stat_files import stat_files
 
         return stat_files(self.documents, request)
 
     def read(self, request: "ReadRequest | Mapping[str, Any]") -> "ReadReport":
         """Content of one or several places, each with what pins an edit of it."""
-        from mdplan.engine.read_files import read_files
+        from mdplan.engine.queries.read_files import read_files
 
         return read_files(self.documents, request)
 
@@ -165,7 +172,7 @@ class Engine:
         self, request: "SearchRequest | Mapping[str, Any]", tick: ProgressCallback = no_progress
     ) -> "SearchReport":
         """Matches of a pattern in files, by section; the totals are exact. `tick` hears of each file."""
-        from mdplan.engine.search_files import search_files
+        from mdplan.engine.queries.search_files import search_files
 
         return search_files(self.documents, request, tick)
 
@@ -249,7 +256,7 @@ class Engine:
     def commit(self, plan: Plan) -> ApplyReport:
         """Commit `plan`; the report has no diff. Errors: STALE_BASE, PLAN_TAMPERED; those of storage."""
         try:
-            work = partial(self._apply_locked, plan=plan, with_diff=False)
+            work = partial(self.commits.commit_plan, plan=plan, with_diff=False)
             return self.committing.locked(self._root_of(plan), work)
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
@@ -280,7 +287,7 @@ class Engine:
             if dry_run:
                 report = self._plan_undo(past, rebases=rebases)
             else:
-                work = partial(self._undo_locked, transaction=past.id, rebases=rebases)
+                work = partial(self.commits.commit_undo, transaction=past.id, rebases=rebases)
                 report = self.committing.locked(past.root, work)
             return replace(report, undone=past.named()) if report.ok else report
         except StorageRefused as refused:
@@ -342,21 +349,10 @@ class Engine:
             report = refusal(ApplyReport, planned)
         else:
             root = self._root_of(planned.plan if isinstance(planned, PlannedBatch) else planned)
-            report = self.committing.locked(root, lambda lock: self._commit_planned(lock, planned, plan_it))
+            report = self.committing.locked(
+                root, lambda lock: self.commits.commit_planned(lock, planned, plan_it)
+            )
         return with_recovered(report, recovered)
-
-    def _commit_planned(
-        self, lock: RootLock, seen: PlannedBatch | Plan, plan_it: Callable[[], PlannedBatch | Plan | Problems]
-    ) -> ApplyReport:
-        """Commit what was planned as `seen`; where another writer was faster, what `plan_it` plans now."""
-        planned = (
-            seen if isinstance(seen, PlannedBatch) and self.documents.are_bases(seen.files) else plan_it()
-        )
-        if isinstance(planned, Plan):
-            return self.committing.report_already_applied(lock, planned)
-        if not isinstance(planned, PlannedBatch):
-            return refusal(ApplyReport, planned)
-        return self.committing.commit_planned(lock, planned, rebased=planned.rebased)
 
     def _apply_plan(self, request: PlanRef | PlanDocument) -> ApplyReport:
         loaded = self.document_check.named(request)
@@ -364,46 +360,15 @@ class Engine:
             return refusal(ApplyReport, (loaded,))
         # A part, or the same edits on other files, would be another plan.
         rejected = () if request.dry_run else self.gate.rejection(*loaded)
-        chosen = rejected or self._chosen(loaded[0], request)
+        chosen = rejected or self.commits.select(loaded[0], request.accept)
         if not isinstance(chosen, PlanSelection):
             return refusal(ApplyReport, chosen)
         if request.dry_run:
             report = as_apply_report(self.stored.report(chosen.plan))
         else:
-            work = partial(self._apply_locked, plan=chosen.plan, rebases=request.on_stale == "rebase")
+            work = partial(self.commits.commit_plan, plan=chosen.plan, rebases=request.on_stale == "rebase")
             report = self.committing.locked(loaded[1], work)
         return replace(report, accepted=chosen.accepted, rejected=chosen.rejected) if report.ok else report
-
-    def _apply_locked(
-        self, lock: RootLock, plan: Plan, *, rebases: bool = False, with_diff: bool = True
-    ) -> ApplyReport:
-        """Commit `plan` if its files are its bases; if they are its results, it is applied already."""
-        found = self.documents.read_current(plan)
-        if not isinstance(found, list):
-            return refusal(ApplyReport, found)
-        if is_applied(plan, found):
-            return self.committing.report_already_applied(lock, plan)
-        stale = self.documents.stale(plan, found)
-        if not stale:
-            return self.committing.commit(lock, plan, bases_of(plan, found), with_diff=with_diff)
-        undone = undone_transaction(plan)
-        if rebases and undone is not None:
-            return self._undo_locked(lock, undone, rebases=True)
-        rebased = plan_on_new_base(self.planner.plan, plan, self.settings.batch) if rebases else ()
-        if not isinstance(rebased, PlannedBatch):
-            return refusal(ApplyReport, (*stale, *rebased))
-        self._save(rebased.plan, origin=plan)
-        return self.committing.commit_planned(lock, rebased, rebased=True)
-
-    def _undo_locked(self, lock: RootLock, transaction: str, *, rebases: bool) -> ApplyReport:
-        """Commit the undo of `transaction`, planned on the files as they are now."""
-        past = self.undoing.find(transaction)
-        planned = (past,) if isinstance(past, Diagnostic) else self.undoing.plan(past, rebases=rebases)
-        if not isinstance(planned, PlannedUndo):
-            return refusal(ApplyReport, planned)
-        if planned.is_applied:
-            return self.committing.report_already_applied(lock, planned.plan)
-        return self.committing.commit(lock, planned.plan, planned.bases, rebased=planned.rebased)
 
     def _plan_undo(self, past: PastTransaction, *, rebases: bool) -> ApplyReport:
         """The undo of `past` as a stored plan."""
@@ -412,18 +377,6 @@ class Engine:
             return refusal(ApplyReport, planned)
         self.library.save(planned.plan, past.root, self._clock())
         return replace(as_apply_report(self.stored.report(planned.plan)), rebased=planned.rebased)
-
-    def _chosen(self, plan: Plan, request: PlanRef | PlanDocument) -> PlanSelection | Problems:
-        """`plan`, or the plan of the edits of it that were accepted."""
-        if request.accept is None:
-            return PlanSelection(plan)
-        if undone_transaction(plan) is not None:
-            return (UNDO_IS_WHOLE,)
-        planned = plan_part(self.planner.plan, plan, request.accept, self.settings.batch)
-        if not isinstance(planned, PlannedBatch):
-            return planned
-        self._save(planned.plan, origin=plan)
-        return planned.chosen
 
     def _save(self, plan: Plan, document: bytes | None = None, *, origin: Plan | None = None) -> bool:
         return self.library.save(plan, self._root_of(plan), self._clock(), document, origin)

@@ -54,7 +54,7 @@ def read(
     The text goes to standard output as it is in the file, and to standard error a line with what pins an edit
     of it: baseSha256, and sectionSha256 where a section was read.
     """
-    from mdplan.engine.read_files import read_files
+    from mdplan.engine.queries.read_files import read_files
     from mdplan.reading.read_text import place_line, rest_lines
 
     fields = given_fields(options)

@@ -54,7 +54,7 @@ def search(
     Matches come by file and section, with the lines of the section and its ID. Their number is exact, also
     where not all of them are listed.
     """
-    from mdplan.engine.search_files import search_files
+    from mdplan.engine.queries.search_files import search_files
     from mdplan.reading.read_text import search_text
 
     if not pattern or value_has_surrogate(pattern):

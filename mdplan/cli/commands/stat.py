@@ -38,7 +38,7 @@ def stat(session: Session, *, file: str, under: tuple[str, ...], **options: obje
     FILE is relative to the folder that --root names, else to the current folder; without FILE it is that
     folder. With several roots NAME:PATH names a file too.
     """
-    from mdplan.engine.stat_files import stat_files
+    from mdplan.engine.queries.stat_files import stat_files
     from mdplan.reading.stat_text import stat_text
 
     given = given_fields({**options, "under": under[0] if len(under) == 1 else under})

@@ -1,0 +1,1 @@
+"""The verbs that only look: stat, read and search."""
