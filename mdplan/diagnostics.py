@@ -122,6 +122,7 @@ class Code(StrEnum):
     TARGET_BUSY = "TARGET_BUSY", Exit.ENVIRONMENT
     # Warnings.
     BROKEN_LINK = "BROKEN_LINK", Exit.DONE
+    LINK_RETARGETED = "LINK_RETARGETED", Exit.DONE
     LARGE_DELETION = "LARGE_DELETION", Exit.DONE
     LISTS_MERGED = "LISTS_MERGED", Exit.DONE
     OVERLAPPING_EDIT = "OVERLAPPING_EDIT", Exit.DONE
@@ -129,6 +130,10 @@ class Code(StrEnum):
     NESTING_LIMIT = "NESTING_LIMIT", Exit.DONE
     NOT_UNDOABLE = "NOT_UNDOABLE"
     WEAK_CAS = "WEAK_CAS", Exit.DONE
+
+
+# Warnings about links; a plan of more or other files can find more or fewer of them.
+LINK_CODES: Final = frozenset({Code.BROKEN_LINK, Code.LINK_RETARGETED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from mdplan.diagnostics import Code
+from mdplan.diagnostics import LINK_CODES
 from mdplan.plan import Plan
 
 
@@ -24,7 +24,7 @@ class StandalonePlan:
     @property
     def has_broken_links(self) -> bool:
         """Whether a link in it would lead to nothing, if no other file changed."""
-        return any(warning.code is Code.BROKEN_LINK for warning in self.plan.warnings)
+        return any(warning.code in LINK_CODES for warning in self.plan.warnings)
 
 
 def changed_names(standalone: Iterable[StandalonePlan]) -> frozenset[str]:

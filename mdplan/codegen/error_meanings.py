@@ -168,6 +168,9 @@ The file is a mount point or being executed; or, with `--git`, the branch is che
     Code.BROKEN_LINK: """\
 A link that resolved before the edits leads nowhere after them, or a link in new text resolves to nothing. With \
 `updateReferences` links are rewritten: see how to [keep links right](../../how-to/keep-links-right.md).""",
+    Code.LINK_RETARGETED: """\
+A link still resolves after the edits, but to another place than before: a second heading of the same name now comes \
+first, or another definition has its label. With `updateReferences` the link follows.""",
     Code.LARGE_DELETION: """\
 A file loses more than 100 lines, or more than half of its lines, that other text does not replace. That may be \
 meant, so it is only said.""",

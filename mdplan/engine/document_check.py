@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import LINK_CODES, Code, Diagnostic, Problems
 from mdplan.documents.snapshot import Documents
 from mdplan.engine.apply_request import PlanDocument, PlanRef
 from mdplan.engine.plan_library import PlanLibrary
@@ -116,7 +116,7 @@ def _without_derived(plan: Plan) -> Plan:
 
 def _with_link_warnings(warnings: Problems, claimed: Problems) -> Problems:
     """`claimed` if it says the same as `warnings`, and of links perhaps more."""
-    rest = tuple(each for each in claimed if each in warnings or each.code is not Code.BROKEN_LINK)
+    rest = tuple(each for each in claimed if each in warnings or each.code not in LINK_CODES)
     return claimed if rest == warnings else warnings
 
 

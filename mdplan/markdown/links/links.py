@@ -23,7 +23,9 @@ __all__ = [
     "ReferenceUse",
     "count_links",
     "definitions",
+    "first_definitions",
     "footnote_links",
+    "label_uses",
     "local_links",
     "reference_labels",
     "reference_uses",
@@ -36,6 +38,7 @@ _LINK_SIGN: Final = re.compile(r"[\[<@]|://|www\.|(?:mailto|xmpp):", re.IGNORECA
 # Where a destination may begin that is a fragment, or becomes one when escapes and entities are resolved.
 _OWN_FRAGMENT: Final = re.compile(r"(?:\]\(|\]:|\[\[)[\s>]*<?[#&\\]")
 _LABEL_END: Final = re.compile(r"\]:")
+_BRACKET: Final = re.compile(r"\]")
 _LINE_BREAK: Final = re.compile(r"[\r\n]+[ \t>]*")
 _LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
 
@@ -158,6 +161,35 @@ def reference_uses(outline: Outline, span: Span | None = None) -> tuple[Referenc
         for node in outline.inline.nodes_in(whole(outline) if span is None else span)
         if node.kind in _LABELLED and node.label is not None
     )
+
+
+def first_definitions(outline: Outline) -> dict[str, Span]:
+    """Where the definition that counts for each label is: of a link its block, of a footnote its line.
+
+    Labels of footnotes begin with ``^``; all are normalized.
+    """
+    found: dict[str, Span] = {}
+    for node in nodes_near(outline, whole(outline), _LABEL_END):
+        if node.label is None:
+            continue
+        if node.kind is InlineKind.DEFINITION:
+            found.setdefault(_normalized(outline, node.label), node.span)
+        elif node.kind is InlineKind.FOOTNOTE_DEFINITION:
+            lines = outline.source.lines
+            line = lines.line_at(node.span.start)
+            found.setdefault(
+                "^" + _normalized(outline, node.label), Span(node.span.start, lines.content_end(line))
+            )
+    return found
+
+
+def label_uses(outline: Outline) -> Iterator[ReferenceUse]:
+    """Links, images and footnotes by a label, as `first_definitions` writes these, in document order."""
+    for node in nodes_near(outline, whole(outline), _BRACKET):
+        if node.label is not None and node.kind in {*_LABELLED, InlineKind.FOOTNOTE_REFERENCE}:
+            mark = "^" if node.kind is InlineKind.FOOTNOTE_REFERENCE else ""
+            line = outline.source.lines.line_at(node.label.start)
+            yield ReferenceUse(line=line, label=mark + _normalized(outline, node.label), span=node.label)
 
 
 def _kind_of(node: InlineNode) -> str | None:

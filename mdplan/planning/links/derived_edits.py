@@ -5,19 +5,20 @@ from dataclasses import replace
 from typing import Protocol
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.field_names import short_name
 from mdplan.markdown.links.link_target import FileTree
 from mdplan.markdown.links.targets import resolvable_targets
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.links.link_changes import LinkChanges
-from mdplan.planning.links.link_updates import LinkedDocument, UnresolvedLink, update_links
-from mdplan.planning.links.references import broken_labels
+from mdplan.planning.links.link_updates import LinkedDocument, RetargetedLink, UnresolvedLink, update_links
+from mdplan.planning.links.references import broken_labels, retargeted_labels
 from mdplan.planning.sequence.post_edits import with_post_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.requests.batch import ReferenceScope
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.edit import EditList, Overlap
-from mdplan.text.span import BY_PLACE
+from mdplan.text.span import BY_PLACE, Position
 
 
 class LinkSource(FileTree, Protocol):
@@ -95,21 +96,42 @@ def _updated(built: BuiltFile, changes: LinkChanges, anchors: _Anchors, *, may_r
         # The document would not stay what it is: then all its links stay as they are.
         updated, edits = built, EditList()
         updates = replace(update_links(_document(built, may_rewrite=False), changes, anchors), rewritten=0)
-    broken = (_warning(updated, link, edits) for link in updates.broken)
+    warnings = (
+        *(_broken_warning(updated, link, edits) for link in updates.broken),
+        *(_retargeted_warning(updated, link, edits) for link in updates.retargeted),
+        *broken_labels(updated),
+        *retargeted_labels(updated),
+    )
     return replace(
         updated,
         references_updated=updates.rewritten,
-        warnings=tuple(found.at(file=built.file.path) for found in (*broken, *broken_labels(updated))),
+        warnings=tuple(found.at(file=built.file.path) for found in warnings),
     )
 
 
-def _warning(updated: BuiltFile, link: UnresolvedLink, edits: EditList) -> Diagnostic:
+def _broken_warning(updated: BuiltFile, link: UnresolvedLink, edits: EditList) -> Diagnostic:
     """BROKEN_LINK for `link`, which `edits` moved to its place in the result."""
-    offset = edits.map_offset(link.offset)
-    place = updated.result.source.lines.position(link.offset if offset is None else offset)
+    place = _place(updated, link.offset, edits)
     return Diagnostic.warning(
         Code.BROKEN_LINK, f"the link at line {place.line} resolves to nothing", link.hint, place=place
     )
+
+
+def _retargeted_warning(updated: BuiltFile, link: RetargetedLink, edits: EditList) -> Diagnostic:
+    place = _place(updated, link.offset, edits)
+    text = f'the link "{short_name(link.text)}"' if link.text else "the link"
+    return Diagnostic.warning(
+        Code.LINK_RETARGETED,
+        f"{text} at line {place.line} named {link.old}, and now names {link.new}",
+        link.hint,
+        place=place,
+    )
+
+
+def _place(updated: BuiltFile, offset: int, edits: EditList) -> Position:
+    """Where in the result `offset` is, after `edits`."""
+    moved = edits.map_offset(offset)
+    return updated.result.source.lines.position(offset if moved is None else moved)
 
 
 def _headings(outline: Outline) -> list[tuple[int, bool, str | None]]:

@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from mdplan.field_names import short_name
 from mdplan.markdown.links.destination_text import wiki_page, with_fragment, with_path
 from mdplan.markdown.links.destinations import ANY_LINK, Destination, DestinationForm, destinations
 from mdplan.markdown.links.link_path import as_variant, folder_of, followed, link_between
 from mdplan.markdown.links.link_target import LinkedPath, TargetKind, find_target, has_anchor
-from mdplan.markdown.links.targets import whole
+from mdplan.markdown.links.targets import target_key, whole
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.links.link_changes import CurrentTarget, LinkChanges
 from mdplan.planning.links.link_names import may_name, places_of_fragments, possible_links
@@ -51,12 +52,27 @@ class UnresolvedLink:
 
 
 @dataclass(frozen=True, slots=True)
+class RetargetedLink:
+    """A destination of the result that still resolves, but no longer to what it named in the base.
+
+    `offset` is where it starts. `old` says where its target is now, `new` what the link names instead.
+    """
+
+    offset: int
+    text: str
+    old: str
+    new: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
 class LinkUpdates:
     """`edits` of the result rewrite `rewritten` links; `broken` are those that name nothing any more."""
 
     edits: tuple[TextEdit, ...] = ()
     rewritten: int = 0
     broken: tuple[UnresolvedLink, ...] = ()
+    retargeted: tuple[RetargetedLink, ...] = ()
 
 
 def update_links(document: LinkedDocument, changes: LinkChanges, anchors: Anchors) -> LinkUpdates:
@@ -68,6 +84,7 @@ def update_links(document: LinkedDocument, changes: LinkChanges, anchors: Anchor
     judge = _LinkChecker(document, changes, anchors)
     edits: list[TextEdit] = []
     broken: list[UnresolvedLink] = []
+    retargeted: list[RetargetedLink] = []
     rewritten = 0
     for destination in judge.destinations():
         found = judge.outcome(destination)
@@ -75,13 +92,16 @@ def update_links(document: LinkedDocument, changes: LinkChanges, anchors: Anchor
         rewritten += bool(found.edits)
         if found.is_broken:
             broken.append(UnresolvedLink(destination.span.start, judge.hint(destination, found)))
-    return LinkUpdates(tuple(edits), rewritten, tuple(broken))
+        elif found.is_retargeted:
+            retargeted.append(judge.retargeted(destination, found))
+    return LinkUpdates(tuple(edits), rewritten, tuple(broken), tuple(retargeted))
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
     edits: tuple[TextEdit, ...] = ()
     is_broken: bool = False
+    is_retargeted: bool = False
     now: CurrentTarget | None = None
     could_follow: bool = False
 
@@ -130,13 +150,19 @@ class _LinkChecker:
         may_rewrite = self.document.may_rewrite or moved is not None
         if may_rewrite and edits is not None:
             is_broken = now.is_removed and not self._has_place(destination, now)
-            return _Outcome(edits, is_broken and not destination.is_shown, now)
-        if edits == () and not now.is_removed:
+            return _Outcome(
+                edits,
+                is_broken=is_broken and not destination.is_shown,
+                is_retargeted=now.is_removed and not is_broken and self._names_a_place(destination),
+                now=now,
+            )
+        if (edits == () and not now.is_removed) or not self._existed(target, origin, destination):
             return _FINE
         return _Outcome(
-            is_broken=self._existed(target, origin, destination) and not self._resolves(destination),
+            is_broken=not self._resolves(destination),
+            is_retargeted=self._names_a_place(destination),
             now=now,
-            could_follow=edits is not None,
+            could_follow=edits is not None and not now.is_removed,
         )
 
     def hint(self, destination: Destination, outcome: _Outcome) -> str:
@@ -150,6 +176,33 @@ class _LinkChecker:
             fragment = f"#{anchor}" if anchor else ""
             return f"it is now `{link_between(folder_of(self.document.path), now.path)}{fragment}`{follow}"
         return "correct the link in the same batch"
+
+    def retargeted(self, destination: Destination, outcome: _Outcome) -> RetargetedLink:
+        """What `destination` named, and what it names now."""
+        nodes = self._outline.inline.nodes_in(destination.span)
+        text = next((self._outline.text_of(node.text) for node in nodes if node.text is not None), "")
+        follow = 'send `"updateReferences": "file"` and the link follows, or correct it in the same batch'
+        return RetargetedLink(
+            destination.span.start,
+            text,
+            old=self._place_now(outcome.now),
+            new=f"`{self._outline.text_of(destination.span)}`{self._heading_named(destination)}",
+            hint=follow if outcome.could_follow else "correct the link in the same batch",
+        )
+
+    def _place_now(self, now: CurrentTarget | None) -> str:
+        """Where the target that a link had is now, in words."""
+        if now is None or now.path is None or now.is_removed:
+            return "a place that is deleted"
+        file = "" if now.path == self.document.path else link_between(folder_of(self.document.path), now.path)
+        return f"what is now `{file}{'#' + now.place.anchor if now.place is not None else ''}`"
+
+    def _heading_named(self, destination: Destination) -> str:
+        """The line and title of the heading of this document that `destination` names, in words."""
+        section = self._outline.with_anchor(target_key(destination.fragment or ""))
+        if destination.path or section is None:
+            return ""
+        return f', the heading "{short_name(section.title)}" at line {section.heading_line}'
 
     def _written(self, destination: Destination) -> _Outcome:
         """What an author wrote is not rewritten, and has to name something."""
@@ -186,6 +239,16 @@ class _LinkChecker:
             return target.kind is TargetKind.OTHER
         anchors = self.anchors(target.path) if destination.fragment is not None else None
         return anchors is None or has_anchor(destination, anchors)
+
+    def _names_a_place(self, destination: Destination) -> bool:
+        """Whether it is certain that `destination`, as it is written, names something in the result."""
+        if destination.is_shown or destination.is_from_root:
+            return False
+        target = find_target(self.changes.after, self.document.path, destination)
+        if target is None or target.kind is not TargetKind.FILE:
+            return False
+        anchors = self.anchors(target.path) if destination.fragment is not None else frozenset()
+        return anchors is not None and has_anchor(destination, anchors)
 
     def _has_place(self, destination: Destination, now: CurrentTarget) -> bool:
         """Whether something else has the anchor of `destination` in the file that it names `now`."""

@@ -6,8 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.field_names import short_name
 from mdplan.markdown.blocks.blocks import BlockKind
-from mdplan.markdown.links.links import LocalLink, footnote_links, reference_labels, reference_uses
+from mdplan.markdown.links.links import (
+    LocalLink,
+    first_definitions,
+    footnote_links,
+    label_uses,
+    reference_labels,
+    reference_uses,
+)
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.document_format import DocumentFormat
@@ -31,6 +39,46 @@ def broken_labels(built: BuiltFile) -> Problems:
     if _loses_footnotes(built):
         broken |= {link.span.start: link for link in _no_longer_resolved(built)}
     return (*(_footnote_warning(built, broken[start]) for start in sorted(broken)), *_labels(built))
+
+
+def retargeted_labels(built: BuiltFile) -> Problems:
+    """LINK_RETARGETED warnings for uses of a label or footnote that another definition defines now.
+
+    The first definition of a label counts. One that an edit changes in its place is meant: its uses follow.
+    """
+    if not built.edits or built.base.format is not DocumentFormat.MARKDOWN or not _touches_labels(built):
+        return ()
+    before, after = first_definitions(built.base), first_definitions(built.result)
+    other = {
+        label
+        for label, was in before.items()
+        if label in after
+        and built.edits.map_offset(was.start, after=True) != after[label].start
+        and built.base.text_of(was).strip() != built.result.text_of(after[label]).strip()
+    }
+    lines = built.result.source.lines
+    return tuple(
+        Diagnostic.warning(
+            Code.LINK_RETARGETED,
+            f"`{short_name(built.result.text_of(use.span))}` at line {use.line} named the definition of "
+            f"line {built.base.source.lines.line_at(before[use.label].start)} before the plan, and now names "
+            f"another one, at line {lines.line_at(after[use.label].start)}",
+            "give the new definition another label",
+            place=lines.position(use.span.start),
+        )
+        for use in label_uses(built.result)
+        if use.label in other and not _is_written(built, use.span)
+    )
+
+
+def _touches_labels(built: BuiltFile) -> bool:
+    """Whether an edit may add, delete or move a definition."""
+    removed = any(_LABEL_END in built.base.text_of(edit.span) for edit in built.edits)
+    return removed or any(_LABEL_END in edit.new_text for edit in built.edits)
+
+
+def _is_written(built: BuiltFile, span: Span) -> bool:
+    return any(each.overlaps(span) for each in built.edits.result_spans if len(each))
 
 
 def _in_written_text(built: BuiltFile) -> Iterator[LocalLink]:
