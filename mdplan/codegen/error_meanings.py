@@ -176,6 +176,21 @@ A file loses more than 100 lines, or more than half of its lines, that other tex
 meant, so it is only said.""",
     Code.LISTS_MERGED: """\
 Lists that something kept apart are one list in the result: their numbers run on, and their items are spaced alike.""",
+    Code.LINE_ENDS_CHANGED: """\
+`mdplan check`: the file has line ends of a kind that it did not have before the change.""",
+    Code.ENCODING_CHANGED: """\
+`mdplan check`: the byte order mark or the encoding of the file is another one than before the change.""",
+    Code.HEADING_LOST: """\
+`mdplan check`: the line of a heading is still there, but it is text or code now.""",
+    Code.BLOCK_UNCLOSED: """\
+`mdplan check`: a code block, comment or HTML block is not closed, so that it contains all text to its end.""",
+    Code.TABLE_TORN: """\
+`mdplan check`: a row of a table is text now, or has more cells than the table has columns.""",
+    Code.FRONT_MATTER_TYPE: """\
+`mdplan check`: a value of the front matter has another type than before the change, such as text that became a \
+number.""",
+    Code.REGION_UNBALANCED: """\
+`mdplan check`: one of the two markers of a region is missing.""",
     Code.OVERLAPPING_EDIT: """\
 In a sequential batch an edit changed text that an earlier edit of the batch had written.""",
     Code.UNDECIDED_NODE: """\

@@ -405,4 +405,4 @@ def test_hook_is_a_command_that_does_what_it_says(in_checkout: Job, hook: str, c
 
 
 def test_hooks_are_these() -> None:
-    assert [hook["id"] for hook in HOOKS] == ["mdplan-bot-check", "mdplan-bot-apply"]
+    assert [hook["id"] for hook in HOOKS] == ["mdplan-check", "mdplan-bot-check", "mdplan-bot-apply"]

@@ -1,0 +1,91 @@
+"""`check`: what a change did to documents, whoever made it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from mdplan.checks.document_change import document_problems
+from mdplan.checks.git_changes import CommittedVersion
+from mdplan.checks.link_change import ChangedDocument, LinkCheck, retargeted
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.files import OutlinedFiles
+from mdplan.field_names import short_name
+from mdplan.markdown.links.links import local_links
+from mdplan.markdown.outline.outline import Outline
+from mdplan.reports.base import Report
+from mdplan.settings import Settings
+from mdplan.text.document_format import DocumentFormat
+from mdplan.text.span import Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport(Report):
+    """Of `check`: how many documents changed, and what the change broke. Lines are those of the new files."""
+
+    checked: int = 0
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def check_since(
+    files: OutlinedFiles, settings: Settings, reference: str, paths: Sequence[str]
+) -> CheckReport:
+    """What changed documents of the root of `files` lost since the commit `reference`.
+
+    `paths` are files or folders, from the root; all documents without. Raises `StorageRefused` as
+    `CommittedVersion` does.
+    """
+    version = CommittedVersion(files.workspace, reference)
+    with version.open() as committed:
+        return check_changes(OutlinedFiles.of(committed, settings), files, version.changes(paths))
+
+
+def check_changes(
+    before: OutlinedFiles, after: OutlinedFiles, changes: Iterable[tuple[str | None, str | None]]
+) -> CheckReport:
+    """What documents lost between two versions of a root; `changes` are their old and new paths."""
+    changed = [_document(before, after, old, new) for old, new in changes]
+    links = LinkCheck.of((before, before.workspace.roots[0]), (after, after.workspace.roots[0]))
+    warnings: list[Diagnostic] = []
+    for document in changed:
+        if document.new is not None:
+            found = (*document_problems(document.old, document.new), *links.problems_in(document))
+            warnings += (each.at(file=document.path) for each in found)
+    warnings += (each.at(file=path) for path, each in links.problems_elsewhere(changed))
+    return CheckReport(ok=True, checked=len(changed), warnings=tuple(warnings))
+
+
+def check_documents(path: str, old: Outline, new: Outline) -> CheckReport:
+    """What the later version `new` of the document `path` lost; links are checked inside of it alone."""
+    problems = (*document_problems(old, new), *retargeted(old, new), *_broken_inside(old, new))
+    return CheckReport(ok=True, checked=1, warnings=tuple(each.at(file=path) for each in problems))
+
+
+def _document(
+    before: OutlinedFiles, after: OutlinedFiles, old_path: str | None, new_path: str | None
+) -> ChangedDocument:
+    old = _outline(before, old_path)
+    return ChangedDocument(
+        new_path or old_path or "", old_path if old is not None else None, old, _outline(after, new_path)
+    )
+
+
+def _outline(files: OutlinedFiles, path: str | None) -> Outline | None:
+    """The document `path`; None where there is none, or nobody may look at it."""
+    name = files.workspace.locate(path) if path is not None else None
+    if name is None or isinstance(name, Diagnostic):
+        return None
+    found = files.with_timeout(str(name), lambda: files.open(name, None, None))
+    return None if isinstance(found, Diagnostic) else found
+
+
+def _broken_inside(old: Outline, new: Outline) -> Iterator[Diagnostic]:
+    if new.format is not DocumentFormat.MARKDOWN:
+        return
+    known = {link.target for link in local_links(old) if not link.resolves}
+    for link in local_links(new):
+        if not link.resolves and link.target not in known:
+            yield Diagnostic.warning(
+                Code.BROKEN_LINK,
+                f"the link to `{short_name(link.target)}` at line {link.line} leads to nothing",
+                "correct its target, or restore what it named",
+                place=Position(link.line, 1),
+            )

@@ -1,0 +1,150 @@
+"""What a change did to the links of a folder: those that broke, and those that name another place now."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.files import OutlinedFiles
+from mdplan.documents.links import LinkIndex
+from mdplan.field_names import short_name
+from mdplan.markdown.links.destinations import destinations
+from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, page_key
+from mdplan.markdown.links.links import local_links
+from mdplan.markdown.links.targets import resolvable_targets, target_key
+from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.section import Section
+from mdplan.reading.broken_tree_links import broken_in_tree
+from mdplan.reading.shown import shown
+from mdplan.storage.fs.root import Root
+from mdplan.text.document_format import DocumentFormat
+from mdplan.text.span import Position, Span
+
+
+@dataclass(frozen=True)
+class ChangedDocument:
+    """A document before and after; None where it did not exist, or does not any more.
+
+    Paths are from the root; `old_path` is None for a new file.
+    """
+
+    path: str
+    old_path: str | None
+    old: Outline | None
+    new: Outline | None
+
+
+class LinkCheck:
+    """The links of one root before and after a change of some of its files."""
+
+    def __init__(self, old: LinkIndex, new: LinkIndex) -> None:
+        """Compare the files `old` with the files `new`."""
+        self._old = old
+        self._new = new
+
+    @classmethod
+    def of(cls, old: tuple[OutlinedFiles, Root], new: tuple[OutlinedFiles, Root]) -> "LinkCheck":
+        """Compare the files of two roots."""
+        return cls(LinkIndex(*old), LinkIndex(*new))
+
+    def problems_in(self, document: ChangedDocument) -> Iterator[Diagnostic]:
+        """Warnings about links of a changed document: broken ones that were fine or not there before."""
+        if document.new is None or document.new.format is not DocumentFormat.MARKDOWN:
+            return
+        yield from retargeted(document.old, document.new)
+        yield from self._newly_broken(document)
+
+    def problems_elsewhere(self, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
+        """The same of files that did not change, but link to one that did, with their paths."""
+        documents = list(changed)
+        names = frozenset(
+            page_key(each.old_path) for each in documents if each.old_path and _may_break_links(each)
+        )
+        known = {each.path for each in documents}
+        for found in self._new.linking_to(names) if names else ():
+            if isinstance(found, Diagnostic) or found.relative in known:
+                continue
+            same = ChangedDocument(found.relative, found.relative, found.outline, found.outline)
+            yield from ((found.relative, problem) for problem in self._newly_broken(same))
+
+    def _newly_broken(self, document: ChangedDocument) -> Iterator[Diagnostic]:
+        assert document.new is not None
+        known: Counter[str] = Counter()
+        written: frozenset[str] = frozenset()
+        if document.old is not None and document.old_path is not None:
+            find = broken_in_tree(self._old, self._old.anchors, document.old_path)
+            known = Counter(link.target for link in find(document.old, _whole(document.old)))
+            written = _targets(document.old)
+        find = broken_in_tree(self._new, self._new.anchors, document.path)
+        for link in find(document.new, _whole(document.new)):
+            if known[link.target]:
+                known[link.target] -= 1
+                continue
+            if link.target not in written and not _names_a_document(link.target):
+                continue
+            yield Diagnostic.warning(
+                Code.BROKEN_LINK,
+                f"the link to `{short_name(link.target)}` at line {link.line} leads to nothing",
+                "correct its target, or restore what it named",
+                place=Position(link.line, 1),
+            )
+
+
+def retargeted(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
+    """Links of a document into itself that name another heading than the same link did before."""
+    if old is None:
+        return
+    before = {link.target for link in local_links(old) if link.target.startswith("#")}
+    for link in local_links(new) if before else ():
+        key = target_key(link.target[1:])
+        was, now = old.with_anchor(key), new.with_anchor(key)
+        if link.target not in before or was is None or now is None or was.path == now.path:
+            continue
+        moved = _same_place(was, new)
+        if moved is None:
+            continue
+        yield Diagnostic.warning(
+            Code.LINK_RETARGETED,
+            f"the link to `{short_name(link.target)}` at line {link.line} named "
+            f"{_shown(moved)}, and now names {_shown(now)}",
+            f"link to `#{moved.anchor}` if that is meant",
+            place=Position(link.line, 1),
+        )
+
+
+def _same_place(was: Section, new: Outline) -> Section | None:
+    """The section of `new` that has the path of `was`, under another anchor; None where there is none."""
+    return next((each for each in new.headings if each.path == was.path and each.anchor != was.anchor), None)
+
+
+def _shown(section: Section) -> str:
+    return f'"{short_name(" > ".join(section.path))}" (line {section.heading_line})'
+
+
+def _targets(outline: Outline) -> frozenset[str]:
+    """The destinations of `outline`, as they are written and shown."""
+    return frozenset(
+        shown(outline.text_of(each.span)) for each in destinations(outline, [_whole(outline)])
+    ) | {shown(link.target) for link in local_links(outline)}
+
+
+def _names_a_document(target: str) -> bool:
+    """Whether `target` can mean nothing but a place of this document or a Markdown file.
+
+    What else a new link names, such as a route, the site decides when it is built.
+    """
+    path = target.partition("#")[0].partition("?")[0].lower()
+    return not path or path.endswith(MARKDOWN_SUFFIXES)
+
+
+def _may_break_links(document: ChangedDocument) -> bool:
+    """Whether links from elsewhere to the old file may lead to nothing now."""
+    if document.old_path is None or document.old is None:
+        return False
+    if document.new is None or document.old_path != document.path:
+        return True
+    return not resolvable_targets(document.old) <= resolvable_targets(document.new)
+
+
+def _whole(outline: Outline) -> Span:
+    return Span(0, len(outline.source.text))

@@ -1,0 +1,154 @@
+"""`mdplan check`: what a change, made by whatever tool, did to documents."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from mdplan.checks.check import CheckReport, check_documents, check_since
+from mdplan.cli.console import shown
+from mdplan.cli.report_view import counted, problem_texts
+from mdplan.cli.session import Session, engine_command
+from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.limit_options import FILES
+from mdplan.markdown.format_detection import document_format
+from mdplan.markdown.outline.outline import Outline
+from mdplan.reading.open_document import decode_document
+from mdplan.settings import DEFAULT_SETTINGS, Settings
+
+# What Claude Code shows its model of a hook that ends so.
+_BLOCKING: Final = 2
+
+
+@click.command()
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
+@click.option("--since", metavar="REF", help="Compare the files with the commit that REF names.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "sarif", "github"]),
+    default="text",
+    show_default=True,
+    help="sarif: for code scanning; github: annotations of a workflow.",
+)
+@click.option(
+    "--hook", is_flag=True, help="Check the file that a hook of Claude Code names on standard input."
+)
+@engine_command(CheckReport, FILES, tells_people=True)
+def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: str, hook: bool) -> Exit:
+    r"""Say what a change broke in documents, whoever made it.
+
+    \b
+    mdplan check --since main docs/   changed files below docs/
+    mdplan check old.md new.md        two versions of one document
+
+    It reports changed line ends and encodings, headings that are text now, unclosed code and comments, torn
+    tables, front matter that cannot be read, unbalanced regions, and links that lead to nothing or to another
+    place. Exits with 1 where it finds something.
+    """
+    if hook:
+        return _check_for_hook(session)
+    if since is None and len(paths) != 2:
+        return session.refuse(
+            Diagnostic.invalid(
+                "check compares two versions, and only one is given",
+                "give `--since REF`, such as `--since HEAD`, or two files: `mdplan check OLD NEW`",
+            )
+        )
+    found = _compared(paths[0], paths[1]) if since is None else _since(session, since, paths)
+    if isinstance(found, Diagnostic):
+        return session.refuse(found)
+    return _finish(session, found, form)
+
+
+def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckReport | Diagnostic:
+    files = session.open_files()
+    named = []
+    for path in paths:
+        name = files.workspace.locate(session.named(path))
+        if isinstance(name, Diagnostic) and Path(path).resolve() != Path(files.workspace.roots[0].path):
+            return name
+        named.append("" if isinstance(name, Diagnostic) else name.path)
+    settings = Settings().limited(session.limits)
+    return check_since(files, settings, reference, [] if "" in named else named)
+
+
+def _compared(old: str, new: str) -> CheckReport | Diagnostic:
+    outlines = [_opened(path, new) for path in (old, new)]
+    problem = next((each for each in outlines if isinstance(each, Diagnostic)), None)
+    if problem is not None:
+        return problem
+    before, after = outlines
+    assert isinstance(before, Outline)
+    assert isinstance(after, Outline)
+    return check_documents(new, before, after)
+
+
+def _opened(path: str, like: str) -> Outline | Diagnostic:
+    """The document `path`, in the format that the file `like` has."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        return Diagnostic.invalid(
+            f"`{shown(path)}` cannot be read: {error.strerror}", "give two files that exist", file=path
+        )
+    source = decode_document(path, data, None, DEFAULT_SETTINGS.max_lines)
+    if isinstance(source, Diagnostic):
+        return source
+    return Outline(source, document_format(like, source.text), DEFAULT_SETTINGS.of_documents)
+
+
+def _finish(session: Session, report: CheckReport, form: str) -> Exit:
+    console = session.console
+    if form == "sarif":
+        from mdplan.review.sarif import sarif_log
+
+        console.json(sarif_log(report.warnings))
+    elif form == "github":
+        console.text("".join(map(_annotation, report.warnings)))
+    else:
+        session.finish(report)
+        if not console.as_json:
+            console.text("".join(f"{text}\n" for text in problem_texts(report.warnings, console.out)))
+    checked = counted(report.checked, "changed document")
+    console.note(f"{counted(len(report.warnings), 'problem')} in {checked}.")
+    return Exit.WOULD_CHANGE if report.warnings else Exit.DONE
+
+
+def _annotation(problem: Diagnostic) -> str:
+    """A warning as a workflow command of GitHub, which shows it at its line."""
+    place = f",line={problem.place.line}" if problem.place else ""
+    text = f"{problem.message}. {problem.hint}" if problem.hint else problem.message
+    return (
+        f"::warning file={_escaped(problem.file or '', ':,')}{place},title={problem.code}::{_escaped(text)}\n"
+    )
+
+
+def _escaped(text: str, more: str = "") -> str:
+    """`text` for a workflow command: percent signs, line ends, and in properties what ends these."""
+    for character in "%\r\n" + more:
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
+
+
+def _check_for_hook(session: Session) -> Exit:
+    """Check the file that was just edited, and say on standard error what the model should correct.
+
+    The event is the JSON of Claude Code's PostToolUse. Whatever is not a document in a repository is fine.
+    """
+    try:
+        event: Any = json.load(sys.stdin)
+        path = event["tool_input"]["file_path"]
+    except (ValueError, KeyError, TypeError):
+        return session.refuse(
+            Diagnostic.invalid("standard input is no event of a hook", "call it from a PostToolUse hook")
+        )
+    report = _since(session, "HEAD", (str(path),))
+    if isinstance(report, Diagnostic) or not report.warnings:
+        return Exit.DONE
+    for text in problem_texts(report.warnings, session.console.err):
+        session.console.problem(text)
+    sys.stdout.flush()
+    raise SystemExit(_BLOCKING)

@@ -1,0 +1,69 @@
+"""What `mdplan check` finds in one document: code and line, for an old and a new version of it."""
+
+import pytest
+
+from mdplan.checks.check import check_documents
+from mdplan.diagnostics import Code
+from mdplan.markdown.outline.outline import Outline
+from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import Source
+
+TABLE = "# T\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
+FOUND = [
+    ("no change", "# A\n", "# A\n", []),
+    ("text changes", "# A\n\nold\n", "# A\n\nnew\n", []),
+    ("section is deleted", "# A\n\n## B\n\nb\n", "# A\n", []),
+    ("section is moved", "# A\n\n## B\n\n## C\n", "# A\n\n## C\n\n## B\n", []),
+    ("line ends", "a\nb\n", "a\r\nb\r\n", [(Code.LINE_ENDS_CHANGED, None)]),
+    ("some line ends", "a\nb\n", "a\nb\r\n", [(Code.LINE_ENDS_CHANGED, None)]),
+    ("mixed before", "a\nb\r\n", "a\r\nb\r\n", []),
+    ("byte order mark appears", "a\n", "\ufeffa\n", [(Code.ENCODING_CHANGED, None)]),
+    ("fence opens", "# A\n\n## B\n", "# A\n\n```\n\n## B\n", [(Code.BLOCK_UNCLOSED, 3)]),
+    ("fence was open", "# A\n\n```\nx\n", "# A\n\n```\ny\n", []),
+    ("comment opens", "# A\n\nb\n", "# A\n\n<!-- x\n\nb\n", [(Code.BLOCK_UNCLOSED, 3)]),
+    ("heading becomes text", "a\n\n## B\n", "a\n\n    ## B\n", [(Code.HEADING_LOST, 3)]),
+    ("heading loses its space", "# A\n\n## B\n", "# A\n\n##B\n", []),
+    ("row is torn off", TABLE, TABLE.replace("| 3", "\n| 3"), [(Code.TABLE_TORN, 7)]),
+    (
+        "header is torn off",
+        TABLE,
+        TABLE.replace("|---|---|", "|---|"),
+        [(Code.TABLE_TORN, 3)],
+    ),
+    ("row is deleted", TABLE, TABLE.replace("| 3 | 4 |\n", ""), []),
+    ("row has a pipe in text", TABLE, TABLE.replace("| 4 |", "| a|b |"), [(Code.TABLE_TORN, 6)]),
+    ("front matter breaks", "---\na: 1\n---\n", "---\na: [1\n---\n", [(Code.FRONT_MATTER_INVALID, 3)]),
+    ("front matter opens", "---\na: 1\n---\nx\n", "---\na: 1\nx\n", [(Code.FRONT_MATTER_INVALID, 1)]),
+    ("number was text", '---\na: "1"\n---\n', "---\na: 1\n---\n", [(Code.FRONT_MATTER_TYPE, 1)]),
+    ("date is filled in", "---\na:\n---\n", "---\na: 2026-01-01\n---\n", []),
+    (
+        "region loses its end",
+        "<!-- x:start -->\n\n<!-- x:end -->\n",
+        "<!-- x:start -->\n\n",
+        [(Code.REGION_UNBALANCED, 1)],
+    ),
+    ("link breaks", "[a](#b)\n\n# B\n", "[a](#b)\n\n# C\n", [(Code.BROKEN_LINK, 1)]),
+    ("link was broken", "[a](#x)\n\n# B\n", "[a](#x)\n\n# C\n", []),
+    (
+        "link names another heading",
+        "# T\n\n[a](#foo)\n\n## A\n\n### foo\n\n## B\n",
+        "# T\n\n[a](#foo)\n\n## B\n\n### foo\n\n## A\n\n### foo\n",
+        [(Code.LINK_RETARGETED, 3)],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"), [row[1:] for row in FOUND], ids=[row[0] for row in FOUND]
+)
+def test_change_is_reported_once_with_its_line(old: str, new: str, expected: list[tuple[Code, int]]) -> None:
+    report = check_documents("a.md", outline_of(old), outline_of(new))
+
+    found = [(each.code, each.place.line if each.place else None) for each in report.warnings]
+    assert found == expected
+
+
+def outline_of(text: str) -> Outline:
+    source = Source.decode(text.encode())
+    assert isinstance(source, Source)
+    return Outline(source, DocumentFormat.MARKDOWN)
