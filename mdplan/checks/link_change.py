@@ -15,7 +15,7 @@ from mdplan.markdown.links.targets import resolvable_targets, target_key
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.reading.broken_tree_links import broken_in_tree
-from mdplan.reading.shown import shown
+from mdplan.reading.shown import escape_for_message
 from mdplan.storage.fs.root import Root
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.span import Position, Span
@@ -124,8 +124,8 @@ def _shown(section: Section) -> str:
 def _targets(outline: Outline) -> frozenset[str]:
     """The destinations of `outline`, as they are written and shown."""
     return frozenset(
-        shown(outline.text_of(each.span)) for each in destinations(outline, [_whole(outline)])
-    ) | {shown(link.target) for link in local_links(outline)}
+        escape_for_message(outline.text_of(each.span)) for each in destinations(outline, [_whole(outline)])
+    ) | {escape_for_message(link.target) for link in local_links(outline)}
 
 
 def _names_a_document(target: str) -> bool:
