@@ -1,7 +1,8 @@
 """add_list_item: add an item to a list."""
 
+import re
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -13,6 +14,8 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.list import ItemOperation, ListScope
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.span import Span
+
+_NUMBER: Final = re.compile(r"(\s*\d{1,9})([.)])(?=[ \t])")
 
 
 class AddListItem(ItemOperation):
@@ -80,6 +83,11 @@ class AddListItem(ItemOperation):
             return (place,)
         if isinstance(place, PlacedItem):
             return self._resolution(outline, scope, nest_item(outline, place, item), ())
+        if _NUMBER.match(self.item) and not place.listing.block.markup.endswith((".", ")")):
+            # In a list of bullets a number is text.
+            item = read_item(_NUMBER.sub(r"\1\\\2", self.item, count=1))
+            if isinstance(item, Diagnostic):
+                return (item,)
         known = self._known(outline, place.listing, item)
         if known is not None:
             start = known.item.block.span.start

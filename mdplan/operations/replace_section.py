@@ -26,6 +26,7 @@ class ReplaceSection(PayloadOperation):
         "markdown": "Download the archive and run it.",
     }
     accepts_root: ClassVar = True
+    may_end_open: ClassVar = True
 
     op: Literal["replace_section"]
     keep_subsections: bool | None = Field(

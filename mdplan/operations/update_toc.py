@@ -7,7 +7,13 @@ from pydantic import Field, model_validator
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.edits.payload import read_payload
 from mdplan.markdown.edits.region_text import RegionText, replace_region_text
-from mdplan.markdown.outline.contents_list import contents_list
+from mdplan.markdown.outline.contents_list import (
+    ContentsForm,
+    contents_list,
+    form_of,
+    head_of,
+    is_omitted,
+)
 from mdplan.markdown.outline.heading_path import MAX_LEVEL
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Operation, Resolution
@@ -19,11 +25,15 @@ _Level = Annotated[int, Field(strict=True, ge=1, le=MAX_LEVEL)]
 class UpdateToc(Operation):
     """Write the headings behind a region into it, as a list of links: a table of contents.
 
-    The region stands between ``<!-- toc:start -->`` and ``<!-- toc:end -->``, which must be there; `region`
-    gives another name than `toc`. The list is made last, of the result of all edits of the batch, with the
-    anchors that GitHub gives: the second of two equal headings gets ``-1``. Headings before the region,
-    inside of it, in quotes and in lists are left out, and so are those above `minLevel` or below
-    `maxLevel`; the default leaves out the title of the document.
+    The region stands between ``<!-- toc:start -->`` and ``<!-- toc:end -->``, which must be there, or between
+    the markers of another tool: ``<!-- toc -->`` and ``<!-- /toc -->`` or ``<!-- tocstop -->``, those of
+    doctoc. `region` gives another name than `toc`. Marker, indentation and levels of the list stay as they
+    are, and so does text above it; headings with ``<!-- omit in toc -->`` are left out.
+
+    The list is made last, of the result of all edits of the batch, with the anchors that GitHub gives: the
+    second of two equal headings gets ``-1``. Headings before the region, inside of it, in quotes and in lists
+    are left out, and so are those above `minLevel` or below `maxLevel`; without `minLevel` the title of the
+    document is, unless there are several.
 
     What stood in the region is replaced, and nothing needs to pin that. Where the list is right already,
     nothing changes.
@@ -34,13 +44,19 @@ class UpdateToc(Operation):
 
     op: Literal["update_toc"]
     region: str = Field(default="toc", description="NAME of the marker comments.")
-    min_level: _Level = Field(default=2, description="Shallowest headings that are listed.")
-    max_level: _Level = Field(default=MAX_LEVEL, description="Deepest headings that are listed.")
-    bullet: Literal["-", "*", "+", "1."] = Field(default="-", description="Marker of the items.")
+    min_level: _Level | None = Field(
+        default=None, description="Shallowest headings that are listed; without it as now, else 2."
+    )
+    max_level: _Level | None = Field(
+        default=None, description="Deepest headings that are listed; without it as now, else 6."
+    )
+    bullet: Literal["-", "*", "+", "1."] | None = Field(
+        default=None, description="Marker of the items; without it as now, else -."
+    )
 
     @model_validator(mode="after")
     def _check_levels(self) -> "UpdateToc":
-        if self.max_level < self.min_level:
+        if self.max_level is not None and self.min_level is not None and self.max_level < self.min_level:
             raise ValueError("maxLevel is less than minLevel")
         return self
 
@@ -70,9 +86,14 @@ class UpdateToc(Operation):
 
     def _contents(self, outline: Outline, found: RegionText) -> str:
         behind = found.region.end.span.end
-        listed = (
-            section
-            for section in outline.sections
-            if section.span.start >= behind and self.min_level <= section.level <= self.max_level
+        sections = [section for section in outline.sections if section.heading_start >= behind]
+        form = form_of(outline, found.content, sections, MAX_LEVEL)
+        form = ContentsForm(
+            self.bullet or form.bullet,
+            form.indent if self.bullet in (None, form.bullet) else " " * (len(self.bullet) + 1),
+            self.min_level or form.min_level,
+            self.max_level or form.max_level,
         )
-        return contents_list(listed, self.bullet)
+        levels = range(form.min_level, form.max_level + 1)
+        listed = (each for each in sections if each.level in levels and not is_omitted(outline, each))
+        return head_of(found.content) + contents_list(outline, listed, form)

@@ -74,6 +74,9 @@ def _lost_rows(built: BuiltFile, block: Block) -> Iterator[_Row]:
     if not near and built.changed is None and len(built.edits) == 0:
         return
     for row in _rows(built.base, block):
+        # A line without a pipe became a row because no blank line is above it: no harm if it is text again.
+        if len(block.cells) > 1 and not _CELL_END.search(built.base.text_of(row.span)):
+            continue
         edits = [each for each in near if _touches(each.span, row.span)]
         if any(_takes(each, row.span) for each in edits):
             continue

@@ -12,6 +12,7 @@ from mdplan.markdown.outline.regions import find_regions
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import folded
 from mdplan.planning.build import BuiltFile
+from mdplan.planning.intended_changes import IntendedChanges
 from mdplan.planning.torn_tables import torn_tables
 from mdplan.requests.batch import Batch
 from mdplan.text.span import Span
@@ -69,6 +70,7 @@ class _PlaceIndex:
         self._written_starts = [span.start for span in self._written]
         self.result = built.result
         self._result_text = built.result.source.text
+        self.intended = IntendedChanges(built)
         asked = [item.resolution for item in built.resolved if item.resolution.may_change_outline]
         self.parents_may_change = bool(asked)
         self.relevelled = frozenset(
@@ -163,7 +165,7 @@ def _is_kept(base: Outline, result: Outline, section: Section, places: _PlaceInd
     start = places.in_result(section.heading_start)
     found = result.heading_at(start)
     if found is None or found.is_root:
-        return False
+        return places.intended.explain_loss(start)
     may_be_relevelled = section.index in places.relevelled and not section.nested
     if (found.level != section.level and not may_be_relevelled) or found.nested != section.nested:
         return False
@@ -172,8 +174,10 @@ def _is_kept(base: Outline, result: Outline, section: Section, places: _PlaceInd
     parent, found_parent = base.parent(section), result.parent(found)
     has_none = parent is None or parent.is_root
     if parent is None or found_parent is None or has_none or found_parent.is_root:
-        return has_none and (found_parent is None or found_parent.is_root)
-    return places.in_result(parent.heading_start) == found_parent.heading_start
+        is_same = has_none and (found_parent is None or found_parent.is_root)
+    else:
+        is_same = places.in_result(parent.heading_start) == found_parent.heading_start
+    return is_same or places.intended.explain_parent(found_parent)
 
 
 def _headings_gained(
@@ -191,7 +195,8 @@ def _headings_gained(
             text = result.heading_span(section)
             # A heading of the base may have become longer, but not by other lines of the base.
             new = Span(min(known.get(text.start, text.start), text.end), text.end)
-            if len(new) and not places.is_written(new):
+            is_gained = len(new) and not places.is_written(new)
+            if is_gained and not places.intended.explain_gain(built.edits.unmap_offset(new.start)):
                 gained.append(section)
     if gained:
         yield _outline_changed(
@@ -274,7 +279,9 @@ def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
             message="what follows the front matter would become front matter",
             hint="put another line before it first, in an edit of its own",
         )
-    if (had is None and has is not None and not may_come) or (had is not None and has is None and not may_go):
+    comes, goes = had is None and has is not None, had is not None and has is None
+    is_unasked = (comes and not may_come) or (goes and not may_go)
+    if is_unasked and not IntendedChanges(built).explain_front_matter():
         yield Diagnostic(
             code=Code.OUTLINE_CHANGED,
             message="the front matter would " + ("vanish" if had else "appear where there was none"),

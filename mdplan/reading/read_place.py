@@ -13,6 +13,7 @@ from mdplan.markdown.outline.regions import find_regions
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.requests.read import ReadTarget
+from mdplan.text.line_end_view import pattern_in_view
 from mdplan.text.search.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.span import Span
 
@@ -173,7 +174,9 @@ def _front_matter(outline: Outline, _: ReadTarget) -> ReadLocation | Diagnostic:
 def _around_match(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     """The first match with `context` lines on both sides."""
     pattern = Pattern(
-        text=target.match or "", match_type=target.match_type, case_sensitive=target.case_sensitive
+        text=pattern_in_view(target.match or "", is_regex=target.match_type is MatchType.REGEX),
+        match_type=target.match_type,
+        case_sensitive=target.case_sensitive,
     )
     view = outline.view
     found = pattern.find(view.text, Span(0, len(view.text)), outline.limits.pattern_seconds)

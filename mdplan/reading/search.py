@@ -19,6 +19,7 @@ from mdplan.text.search.pattern import Pattern, PatternProblem
 from mdplan.text.source import visible
 from mdplan.text.span import Span
 
+_MOST_LINES: Final = 10
 _MOST_TEXT: Final = 200
 _EVERY_KIND: Final = frozenset(NodeKind)
 
@@ -108,13 +109,22 @@ def _hit(outline: Outline, span: Span, context: int, ends: _SectionEnds) -> Sear
     return SearchHit(
         line=place.line,
         col=place.col,
-        text=_line(outline, line, place.col) if lines.count else "",
+        text=_text_of_hit(outline, span, line, place.col) if lines.count else "",
         within=kept_out_by(outline, span, _EVERY_KIND),
         before=_lines(outline, line - context, line - 1) if context else None,
         behind=_lines(outline, last + 1, last + context) if context else None,
         section_end_hint=end_hint,
         section_pattern=section_pattern,
     )
+
+
+def _text_of_hit(outline: Outline, span: Span, line: int, col: int) -> str:
+    """The lines of the match, joined by LF, up to ten of them."""
+    lines = outline.source.lines
+    last = max(line, lines.line_at(max(span.end - 1, span.start)))
+    shown = [_line(outline, line, col)]
+    shown += [_line(outline, each, 1) for each in range(line + 1, min(last, line + _MOST_LINES - 1) + 1)]
+    return "\n".join([*shown, "…"] if last - line >= _MOST_LINES else shown)
 
 
 def _line(outline: Outline, line: int, col: int) -> str:

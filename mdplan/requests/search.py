@@ -5,6 +5,7 @@ from typing import Final
 
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.requests.query import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
+from mdplan.text.line_end_view import pattern_in_view
 from mdplan.text.search.pattern import MatchType, Pattern
 
 _DEFAULT_LIMIT: Final = 50
@@ -54,7 +55,7 @@ class SearchRequest(Query):
     def to_pattern(self) -> Pattern:
         """The pattern as a value of the core."""
         return Pattern(
-            text=self.pattern,
+            text=pattern_in_view(self.pattern, is_regex=self.match_type is MatchType.REGEX),
             match_type=self.match_type,
             case_sensitive=self.case_sensitive,
             multiline=self.multiline,

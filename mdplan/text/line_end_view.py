@@ -1,15 +1,26 @@
 """A text as callers write it, with every line end as one LF, and the way back to the real offsets."""
 
+import re
 from bisect import bisect_right
 from itertools import accumulate
+from typing import Final
 
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
+
+# `\r\n`, `\r?\n` and `(?:\r\n|\n)` as regular expressions spell them, behind an even run of backslashes.
+_SPELT_LINE_END: Final = re.compile(r"(?<!\\)((?:\\\\)*)(?:\\r\??\\n|\(\?:\\r\\n\|\\n\))")
 
 
 def to_lf(text: str) -> str:
     """`text` with every CRLF and lone CR as LF."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def pattern_in_view(pattern: str, *, is_regex: bool) -> str:
+    """`pattern` as it finds text of the view, where all line ends are LF, also those that a regex spells."""
+    pattern = to_lf(pattern)
+    return _SPELT_LINE_END.sub(r"\g<1>\\n", pattern) if is_regex else pattern
 
 
 def with_line_ends(text: str, line_end: str) -> str:

@@ -9,14 +9,16 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.source import Source
+from mdplan.text.span import Span
 from tests.edit_trials import Document
 
 BUNDLES = Path(__file__).parents[3] / "shared" / "replay"
@@ -79,14 +81,35 @@ def line_edits(old: str, new: str) -> list[dict[str, object]]:
     return edits
 
 
-def replay(changes: Iterator[Change]) -> Outcome:
-    """Plan each change as edits of lines, without any of the `allow…` options."""
+def section_edits(old: str, new: str) -> list[dict[str, object]]:
+    """One edit for each section whose body differs; none where the headings are others."""
+    before, after = (Outline(Source.from_text(text)) for text in (old, new))
+    names = [[(each.section_id, each.level) for each in side.sections] for side in (before, after)]
+    if names[0] != names[1] or before.text_of(before.sections[0].body) != after.text_of(
+        after.sections[0].body
+    ):
+        return []
+    changed = [
+        (section, after.text_of(Span(now.heading_start, now.body.end)))
+        for section, now in zip(before.sections[1:], after.sections[1:], strict=True)
+        if before.text_of(section.body) != after.text_of(now.body) and after.text_of(now.body).strip()
+    ]
+    return [
+        {"op": "replace_section", "sectionId": section.section_id, "keepSubsections": True, "markdown": text}
+        for section, text in changed
+    ]
+
+
+def replay(
+    changes: Iterable[Change], edits_of: Callable[[str, str], list[dict[str, object]]] = line_edits
+) -> Outcome:
+    """Plan each change as `edits_of` makes it, without any of the `allow…` options."""
     outcome = Outcome()
     for change in changes:
         old, new = Source.decode(change.old), Source.decode(change.new)
         if not isinstance(old, Source) or not isinstance(new, Source) or "\r" in old.text + new.text:
             continue
-        edits = line_edits(old.text, new.text)
+        edits = edits_of(old.text, new.text)
         if not edits:
             continue
         outcome.changes += 1
@@ -94,7 +117,7 @@ def replay(changes: Iterator[Change]) -> Outcome:
         if not isinstance(built, BuiltFile):
             outcome.codes.update({problem.code for problem in built})
             outcome.refused.append((change, built))
-        elif built.result.source.text.rstrip("\n") != new.text.rstrip("\n"):
+        elif edits_of is line_edits and built.result.source.text.rstrip("\n") != new.text.rstrip("\n"):
             outcome.wrong.append(change)
     return outcome
 
@@ -103,16 +126,20 @@ def main(folder: Path, most: int) -> None:
     """Print the numbers and each refused change."""
     with tempfile.TemporaryDirectory() as temporary:
         for bundle in sorted(folder.glob("*.bundle")):
-            outcome = replay(changes_of(bundle, most, Path(temporary)))
-            share = 100 * len(outcome.refused) / max(outcome.changes, 1)
-            sys.stdout.write(
-                f"{bundle.stem}: {outcome.changes} changes, {len(outcome.refused)} refused ({share:.2f} %)\n"
-            )
-            sys.stdout.write(f"  by code: {dict(outcome.codes)}; other result: {len(outcome.wrong)}" + "\n")
-            for change, problems in outcome.refused:
-                sys.stdout.write(f"  {change.name}" + "\n")
-                for problem in problems:
-                    sys.stdout.write(f"    {problem.code} {problem.place}: {problem.message}" + "\n")
+            changes = list(changes_of(bundle, most, Path(temporary)))
+            for edits_of in (line_edits, section_edits):
+                report(f"{bundle.stem}, {edits_of.__name__}", replay(changes, edits_of))
+
+
+def report(name: str, outcome: Outcome) -> None:
+    """Print the numbers of `outcome`, and each refused change."""
+    share = 100 * len(outcome.refused) / max(outcome.changes, 1)
+    sys.stdout.write(f"{name}: {outcome.changes} changes, {len(outcome.refused)} refused ({share:.2f} %)\n")
+    sys.stdout.write(f"  by code: {dict(outcome.codes)}; other result: {len(outcome.wrong)}" + "\n")
+    for change, problems in outcome.refused:
+        sys.stdout.write(f"  {change.name}" + "\n")
+        for problem in problems:
+            sys.stdout.write(f"    {problem.code} {problem.place}: {problem.message}" + "\n")
 
 
 if __name__ == "__main__":

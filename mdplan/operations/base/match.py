@@ -27,7 +27,7 @@ from mdplan.operations.base.operation import (
     MatchReport,
     SectionTargeted,
 )
-from mdplan.text.line_end_view import to_lf
+from mdplan.text.line_end_view import pattern_in_view, to_lf
 from mdplan.text.search.folded_search import SearchTerm
 from mdplan.text.search.near_miss import NearMiss
 from mdplan.text.search.near_misses import describe_near_misses, find_near_misses
@@ -152,7 +152,7 @@ class MatchOperation(SectionTargeted):
     def compiled(self) -> Pattern:
         """The pattern with its options."""
         return Pattern(
-            text=to_lf(self.pattern),
+            text=pattern_in_view(self.pattern, is_regex=self.match_type is MatchType.REGEX),
             match_type=self.match_type,
             case_sensitive=self.case_sensitive,
             multiline=self.multiline,

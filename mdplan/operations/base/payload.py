@@ -1,11 +1,12 @@
 """What operations that write sections share: the payload, its levels, and the place it goes to."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.blocks.blocks import is_left_open
 from mdplan.markdown.edits.payload import Payload, fit_levels, read_payload
 from mdplan.markdown.edits.spacing import end_of_body, end_of_subtree, start_of_body
 from mdplan.markdown.outline.outline import Outline
@@ -69,6 +70,9 @@ class LevelFitting(SectionTargeted):
 class PayloadOperation(LevelFitting):
     """An operation that writes Markdown into or beside a section."""
 
+    # Whether what it writes can be the end of the file, and leave open what was open.
+    may_end_open: ClassVar[bool] = False
+
     markdown: str = Field(description="Text to write; headings in it are levelled to fit.")
 
     def addressed(self, outline: Outline) -> Addressed | Problems:
@@ -81,6 +85,8 @@ class PayloadOperation(LevelFitting):
             self.find_section(outline),
             outline.latest(("payload", self.markdown), self.read_payload),
         )
+        if isinstance(section, Section) and isinstance(payload, Diagnostic):
+            payload = self._payload_as_open(outline, section) or payload
         if isinstance(section, Section) and isinstance(payload, Payload):
             return Addressed(section, payload)
         return tuple(problem for problem in (section, payload) if isinstance(problem, Diagnostic))
@@ -100,6 +106,20 @@ class PayloadOperation(LevelFitting):
                 hint="close the fence, comment or tag in the payload",
             )
         return payload
+
+    def _payload_as_open(self, outline: Outline, section: Section) -> Payload | None:
+        """The payload for a section without subsections that ends the file and leaves its last block open.
+
+        None unless the payload ends in such a block too: then nothing is swallowed that was not before.
+        """
+        last, text = outline.tree.last_root, outline.source.text
+        if not self.may_end_open or last is None or not is_left_open(last, text):
+            return None
+        if section.span.end < len(text) or section.body.end < section.span.end:
+            return None
+        payload = read_payload(self.markdown)
+        is_same = payload.left_open is not None and payload.left_open.kind is last.kind
+        return payload if is_same and last.span.start >= section.body.start else None
 
     def write_into(
         self, outline: Outline, to: Addressed, child: Literal["firstChild", "lastChild"], edge: BodyEdge
