@@ -40,7 +40,7 @@ from typing import Final
 
 __version__ = "0.1.0"
 
-# Where each name comes from. It is fetched when somebody asks for it: `import mdplan`, which every start of
+# Where each name comes from. It is fetched when someone asks for it: `import mdplan`, which every start of
 # the command line does, loads nothing else.
 _HOMES: Final = {
     "ApplyReport": "mdplan.reports.plan",

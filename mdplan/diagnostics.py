@@ -276,7 +276,7 @@ class Refused(Exception):  # noqa: N818 (it is no error of the program)
         return "\n".join(map(str, self.diagnostics))
 
 
-# More than these nobody reads, and the nearest names that each is answered with take their time.
+# No one reads more than these, and finding the nearest names for each takes time.
 MOST_PROBLEMS: Final = 1_000
 AND_MORE: Final = Diagnostic.invalid(
     f"there are more than {MOST_PROBLEMS} problems: what follows was not looked at", "correct these first"

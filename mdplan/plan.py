@@ -47,7 +47,7 @@ class EditResult:
     `section_id` names the section that it addressed, in the base. `new_section_id` is the ID of the first
     section that it inserts; for an edit that inserts none, the ID that the addressed section has afterwards,
     if that is another one. `new_section_sha256` is the hash of that new section, else of the addressed one
-    as it is afterwards: it pins the next edit. `hunk_offsets` say by how many lines each hunk of a diff was
+    as it is afterwards: it guards the next edit. `hunk_offsets` say by how many lines each hunk of a diff was
     moved from where its header says; absent where none was. `to_file` is the file that it moves text to:
     `result_lines` and the new section are there.
     """
@@ -141,7 +141,7 @@ class Plan:
 def canonical_json(value: object) -> bytes:
     """`value` as JSON with sorted keys and no white space, in UTF-8: equal values give equal bytes.
 
-    Lone surrogates, which stand for bytes that are no text, are escaped: they cannot be UTF-8.
+    Lone surrogates, which represent bytes that are no text, are escaped: they cannot be UTF-8.
     """
     text = _ENCODER.encode(value)
     try:

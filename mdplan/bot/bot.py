@@ -39,7 +39,8 @@ def ignore_events(_event: str, _facts: Mapping[str, Any]) -> None:
 class RunOptions:
     """How to plan: in up to `jobs` processes, or on the cluster at the address `executor`.
 
-    With `keep_going` files that cannot be planned are left out and told. `tell` hears of each step.
+    With `keep_going` files that cannot be planned are skipped and reported. `on_event` is called for each
+    step.
     """
 
     jobs: int

@@ -18,7 +18,7 @@ _FRONT_MATTER: Final = re.compile(rb"---[ \t]*\n(?![ \t]*\n).*?\n(?:---|\.\.\.)[
 _PLAIN: Final = re.compile(r"[^a-z0-9]+")
 # A title with these may be markup, whose letters no heading needs to have.
 _MARKUP: Final = frozenset("[]<>&\\")
-# What may stand for letters of ASCII: entities, and two letters whose lower case has one.
+# What may represent letters of ASCII: entities, and two letters whose lower case has one.
 _STAND_INS: Final = re.compile("&|\u212a|\u0130".encode())
 
 

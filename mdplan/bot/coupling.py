@@ -37,7 +37,7 @@ def find_coupled_files(
 ) -> frozenset[str]:
     """Those of the files `selected`, by path, that have to be planned together.
 
-    `links` has for every file that was looked at the changed names that it may link to.
+    `links` has for every file that was examined the changed names that it may link to.
     """
     linking = Counter(name for names in links.values() for name in names)
     changing = Counter(name for each in standalone.values() for name in each.names)

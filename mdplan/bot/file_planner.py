@@ -22,7 +22,7 @@ from mdplan.planning.snapshot import SnapshotFile
 from mdplan.requests.batch import Batch
 from mdplan.storage.fs.errors import StorageRefused
 
-# Files are looked at one after the other, so that few outlines are worth keeping.
+# Files are examined one after the other, so that few outlines are worth keeping.
 _KEPT_BYTES = 1 << 20
 
 

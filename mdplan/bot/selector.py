@@ -73,7 +73,7 @@ class Selector:
     def select(self, candidate: CandidateFile) -> SelectedEdits | Problems | None:
         """What is asked of `candidate`; None where nothing is, or all of it holds.
 
-        Errors: those of reading, of conditions and placeholders, and of the door.
+        Errors: those of reading, of conditions and placeholders, and of the request reader.
         """
         name = self.documents.workspace.locate(candidate.path)
         if isinstance(name, Diagnostic):

@@ -57,7 +57,7 @@ def apply_manifest(engine: Engine, loaded: LoadedManifest, how: RunOptions) -> B
     """Plan what `loaded` asks, and commit it: all files or none.
 
     With `how.keep_going` the files that can be planned. Raises `StorageRefused` as `Bot.plan` does. Errors:
-    those of planning; STALE_BASE where a file moved on meanwhile; those of the commit.
+    those of planning; STALE_BASE where a file changed concurrently; those of the commit.
     """
     # What a commit left half done is no base to plan on.
     recovered = engine.recovery.recover_pending()
@@ -65,7 +65,7 @@ def apply_manifest(engine: Engine, loaded: LoadedManifest, how: RunOptions) -> B
         made = _bot(engine, loaded, how).plan(held)
     if made.plan is None:
         return with_recovered(bot_report(made, {}), recovered)
-    # The diff is shown by nobody.
+    # No caller shows the diff.
     made.found.diffs.clear()
     how.on_event("committing", {"files": len(made.plan.files), "planId": made.plan.plan_id})
     committed = engine.commit(made.plan)

@@ -1,6 +1,6 @@
 """Outlines of documents that were looked at lately, so that unchanged content is parsed once."""
 
-# What `threading` has its own locks from; a look at one file needs not the rest of it.
+# What `threading` has its own locks from; reading one file does not need the rest of it.
 from _thread import allocate_lock
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -15,7 +15,7 @@ MAX_BYTES: Final = 8 << 20
 class OutlineCache:
     """The outlines that were asked for last, with at most `max_bytes` of documents together.
 
-    An outline never changes. A key tells everything that it is made from besides the bytes of its document:
+    An outline never changes. A key shows everything that it is made from besides the bytes of its document:
     threads may share both. Of documents of one key and of equal length the last one is kept, so that bytes
     are compared with those of one document, which costs less than a hash of them.
     """

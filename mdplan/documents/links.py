@@ -47,7 +47,7 @@ class LinkIndex:
         names = self._folders[folder]
         if names is not None:
             return names.get(path.rpartition("/")[2], TargetKind.NOTHING)
-        # A folder that is not there holds nothing; of one that cannot be opened nobody knows.
+        # A folder that is not there holds nothing; of one that cannot be opened no one knows.
         return TargetKind.NOTHING if folder and self.at(folder) is not TargetKind.OTHER else TargetKind.OTHER
 
     def pages(self, key: str) -> Sequence[str]:

@@ -35,9 +35,9 @@ class Documents(OutlinedFiles):
     ) -> tuple[list[SnapshotFile], list[Diagnostic]]:
         """Every file of `batch`, parsed, and what is wrong with the others.
 
-        Behind them stand the other files that edits write into. `tick` hears of each file. Errors: those of
-        opening; INVALID_ARGUMENT for a file that is named twice, and for several roots; STALE_BASE; those of
-        `Workspace.write_refusal`.
+        After them come the other files that edits write into. `tick` is called for each file. Errors: those
+        of opening; INVALID_ARGUMENT for a file that is named twice, and for several roots; STALE_BASE; those
+        of `Workspace.write_refusal`.
         """
         files: list[SnapshotFile] = []
         problems: list[Diagnostic] = []
@@ -68,7 +68,7 @@ class Documents(OutlinedFiles):
         return files, problems
 
     def within_limits(self, made: BuildResult, limits: Limits) -> BuildResult | Problems:
-        """`made`, unless it has too many files, or results that nobody could read again.
+        """`made`, unless it has too many files, or results that no one could read again.
 
         Errors: BATCH_TOO_LARGE, FILE_TOO_LARGE.
         """
@@ -106,7 +106,7 @@ class Documents(OutlinedFiles):
     def are_bases(self, files: Sequence[BuiltFile]) -> bool:
         """Whether `files` are what they were planned on; bytes are compared, and nothing is decoded.
 
-        Nobody looks at their new names: a commit refuses those that are taken.
+        No one examines their new names: a commit refuses those that are taken.
         """
         return all(map(self._is_base, files))
 

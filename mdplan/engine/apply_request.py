@@ -46,8 +46,8 @@ ApplyRequest: TypeAlias = PlanRef | PlanDocument | Batch
 def read_apply_request(data: object, limits: Limits) -> ApplyRequest | Problems:
     """The request in decoded JSON: ``{planId}`` or a plan document, each with its options, or a batch.
 
-    A report may be handed back as it is: beside `planId` the fields of one are ignored. Errors:
-    INVALID_ARGUMENT, also for edits beside a plan, which has its own; UNKNOWN_FIELD; those of `read_batch`.
+    A report may be handed back as it is: next to `planId` the fields of one are ignored. Errors:
+    INVALID_ARGUMENT, also for edits next to a plan, which has its own; UNKNOWN_FIELD; those of `read_batch`.
     """
     if not isinstance(data, Mapping):
         return read_batch(data, limits)

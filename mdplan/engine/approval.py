@@ -26,7 +26,7 @@ Approval: TypeAlias = Callable[[Plan, Root], Problems | Approved]
 def approved_only(plan: Plan, root: Root) -> Problems:
     """Why `plan` has no approval that a commit could use, for `Engine.open(…, approval=approved_only)`.
 
-    Errors: APPROVAL_REQUIRED where nobody decided or the approval was used, PLAN_REJECTED where somebody
+    Errors: APPROVAL_REQUIRED where no one decided or the approval was used, PLAN_REJECTED where someone
     rejected it.
 
     >>> strict = Engine.open(["."], approval=approved_only)
@@ -115,7 +115,7 @@ class ApprovalGate:
     def use(self, clearance: Clearance, plan_id: str, root: Root, transaction: str, now: float) -> Problems:
         """Use up the approval of `clearance` for `transaction`, before its files are put in place.
 
-        Errors: STALE_DECISION where somebody decided since; IO_ERROR.
+        Errors: STALE_DECISION where someone decided since; IO_ERROR.
         """
         if clearance.approved is None or clearance.version is None:
             return ()

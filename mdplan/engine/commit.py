@@ -44,7 +44,7 @@ class Committer:
     actor: Callable[[], str]
 
     def locked(self, root: Root, commit: Callable[[RootLock], ApplyReport]) -> ApplyReport:
-        """What `commit` reports, under the lock of `root`, after recovery of what was cut off there.
+        """What `commit` reports, under the lock of `root`, after recovery of what was interrupted there.
 
         Raises `StorageRefused`, as `locked` of storage does.
         """
@@ -57,7 +57,7 @@ class Committer:
             return with_recovered(report, [recovered])
 
     def report_already_applied(self, lock: RootLock, plan: Plan) -> ApplyReport:
-        """The report on `plan` with the receipt of its commit: its result stands, and from now on for good.
+        """The report on a committed `plan` with its receipt; the result is in place, and durable from now on.
 
         Raises `StorageRefused` when the disk does not confirm that.
         """
@@ -97,7 +97,7 @@ class Committer:
             return ApplyReport(ok=True, **fields)
         clearance = self.gate.check(plan, lock.root)
         if not isinstance(clearance, Clearance):
-            # Whoever is to approve the plan must be able to look at it.
+            # Whoever is to approve the plan must be able to examine it.
             stored = self.library.save(plan, lock.root, self.clock())
             return replace(refusal(ApplyReport, clearance), stored=stored, **fields)
         fields |= {"approved": clearance.approved}

@@ -55,7 +55,7 @@ class DocumentCheck:
         """The plan that the document `data` describes, and its root.
 
         A plan that is stored under the same ID is taken as it is stored. Of a plan whose files are not its
-        bases, results and warnings cannot be computed again, and are left out. Errors: PLAN_TAMPERED,
+        bases, results and warnings cannot be computed again, and are omitted. Errors: PLAN_TAMPERED,
         PLAN_OUTDATED; those of locating the files.
         """
         plan = read_document(data)

@@ -179,7 +179,7 @@ class Engine:
     def plan(self, data: object, tick: ProgressCallback = no_progress) -> PlanReport:
         """Plan of a batch (decoded JSON), stored under its ID. Nothing is written to its files.
 
-        `tick` hears of each file that is read, and then of each that is planned.
+        `tick` is called for each file that is read, and then of each that is planned.
         """
         return self.draft(data, tick).report
 
@@ -196,7 +196,7 @@ class Engine:
         return self._draft(with_options(batch, overrides), tick)
 
     def show(self, plan_id: str) -> PlanReport:
-        """A stored plan with its diff, made anew from its bases.
+        """A stored plan with its diff, rebuilt from its bases.
 
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE. Once it is applied, `diff_bytes` has its diff.
         """
@@ -233,10 +233,11 @@ class Engine:
         return diff if past is None else self.undoing.diff(past)
 
     def apply(self, data: object, tick: ProgressCallback = no_progress) -> ApplyReport:
-        """Commit a plan (``{planId}``, or its document) or a batch that is pinned; decoded JSON, or read.
+        """Commit a plan (``{planId}``, or its document) or a batch that is guarded; decoded JSON, or read.
 
-        `tick` hears of the planning of a batch. Beside a plan `baseSha256`, `dryRun`, `accept` and `onStale`
-        count. Errors: those of planning, of `ApprovalGate.check`, of loading a plan, and of storage.
+        `tick` is called for the planning of a batch. Besides a plan `baseSha256`, `dryRun`, `accept` and
+        `onStale` count. Errors: those of planning, of `ApprovalGate.check`, of loading a plan, and of
+        storage.
         """
         try:
             match data if isinstance(data, ApplyRequest) else read_apply_request(data, self.settings.batch):
@@ -340,7 +341,7 @@ class Engine:
     def _commit_batch(self, plan_it: Callable[[], PlannedBatch | Plan | Problems]) -> ApplyReport:
         """Commit what `plan_it` plans, before the lock so that a refusal leaves no trace.
 
-        A plan alone is one that was committed before, and whose result stands.
+        A plan alone is one that was committed before, and whose result is still in place.
         """
         # What a commit left half done is no base to plan on.
         recovered = self.recovery.recover_pending()

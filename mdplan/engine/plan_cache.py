@@ -1,7 +1,7 @@
 """Plans that were read and proven lately, so that looking at one again does not read it again.
 
 A plan is what its ID says, for ever, so what is held is never out of date; that it was forgotten in the store
-is no harm to who looks at it.
+does no harm to a reader.
 """
 
 from collections import OrderedDict

@@ -26,8 +26,8 @@ class Planner:
     ) -> None:
         """Read files through `documents`; a plan has no more files than `limits` allow a batch.
 
-        `linked_beside` gives the files around one of a batch, for who plans many batches on files that nobody
-        changes meanwhile; without it they are looked at anew for each batch.
+        `link_index` gives the files around one of a batch, for callers who plan many batches on files
+        that no one changes concurrently; without it they are examined again for each batch.
         """
         self._documents = documents
         self._limits = limits
@@ -36,7 +36,7 @@ class Planner:
     def plan(self, batch: Batch, tick: ProgressCallback = no_progress) -> PlannedBatch | Problems:
         """The plan of `batch`, or of the edits of it that are accepted; or all problems.
 
-        `tick` hears of each file that was read, and then of each that was planned.
+        `tick` is called for each file that was read, and then of each that was planned.
         """
         file, count = batch.files[0].file, len(batch.files)
         planned = self._documents.with_timeout(

@@ -35,7 +35,7 @@ class Recovery:
         return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
 
     def recover_pending(self) -> list[RecoveryResult]:
-        """Recover the roots in which a commit was cut off, as far as that needs no person.
+        """Recover the roots in which a commit was interrupted, as far as that needs no person.
 
         Raises `StorageRefused`, as `locked` does.
         """

@@ -74,7 +74,7 @@ class DecisionTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenPlan:
-    """A plan that is looked at. `review` is it in short; `file` and `section` give the rest, piece by piece.
+    """A plan that is examined. `review` is it in short; `file` and `section` give the rest, piece by piece.
 
     `decision` is the one in force, which can be on a plan that this one was derived from. `stale` lists what
     changed since the plan was made, section by section. `bases` are its files before the plan; None where the
@@ -121,7 +121,7 @@ class OpenPlan:
         if self.bases is None:
             return self.without_text
         change, base = self.plan.files[index], self.bases[index]
-        # Files are read when they are looked at.
+        # Files are read when they are examined.
         problem = stale_file(change, FoundFile.of(base)) if change.base_sha256 is not None else None
         if problem is not None:
             return (problem,)
@@ -140,7 +140,7 @@ class ReviewService:
     def entries(self, limit: int = 50, skip: int = 0) -> list[ReviewEntry]:
         """The plans of the newest `limit` behind the first `skip`, the last saved first.
 
-        Those that cannot be read are left out, and so are those that change nothing.
+        Those that cannot be read are omitted, and so are those that change nothing.
         """
         committed = self._committed()
         entries: list[ReviewEntry] = []

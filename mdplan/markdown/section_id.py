@@ -22,9 +22,9 @@ def folded(text: str) -> str:
 
 
 def id_of_name(name: str, ordinal: int) -> SectionId:
-    """ID of the section that `name` stands for: the folded titles of its path, joined by U+001F.
+    """ID of the section that `name` represents: the folded titles of its path, joined by U+001F.
 
-    `ordinal` (1-based) tells apart sections whose folded paths are equal; the first of them keeps the ID
+    `ordinal` (1-based) distinguishes sections whose folded paths are equal; the first of them keeps the ID
     that it has alone, so that a repetition further down changes no ID above.
     """
     if ordinal > 1:

@@ -102,7 +102,7 @@ class _AnyArguments(FuncMetadata):
 
 
 def _tool(definition: ToolDefinition) -> Tool:
-    # A plain function, not a coroutine: the SDK runs it in a thread, and other calls go on meanwhile.
+    # A plain function, not a coroutine: the SDK runs it in a thread, and other calls go on concurrently.
     return Tool(
         fn=functools.partial(_call, definition),
         name=definition.name,

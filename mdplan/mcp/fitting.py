@@ -89,7 +89,7 @@ def read_within(
 ) -> ReadReport:
     """What `request` asks for, cut where it is longer than `most`; its cursors go on.
 
-    What was left out is not told of where that alone would be too much.
+    What was omitted is not listed where the list alone would be too long.
     """
     longest = min(request.max_characters, most)
     report = fitted(

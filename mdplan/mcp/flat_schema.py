@@ -63,7 +63,7 @@ def _redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> 
 def edit_schema() -> Schema:
     """One object for every operation: `op`, and the fields of all of them, each optional.
 
-    Every model pays for each word of it with each request: operations are listed once, in the table beside
+    Every model pays for each word of it with each request: operations are listed once, in the table next to
     it, and a field is described only where its name and the table leave a doubt; the guide describes all.
     """
     fields: dict[str, Schema] = {}
@@ -110,7 +110,7 @@ def flat_report_schema(shape: type[Report]) -> Schema:
 def operation_table() -> str:
     """One line an operation: its fields, in brackets those that it can do without.
 
-    SECTION stands for the fields that name a section.
+    SECTION represents the fields that name a section.
     """
     owners: dict[str, str] = {}
     rows = []

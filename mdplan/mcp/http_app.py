@@ -13,7 +13,7 @@ PATH: Final = "/mcp"
 def mcp_part(server: MCPServer[Any], max_body_bytes: int) -> HttpPart:
     """Route of `server`, at `PATH`, for every protocol version that the SDK knows.
 
-    The SDK's own check of hosts is off, because it is weaker than the guard that stands before all routes.
+    The SDK's own check of hosts is off, because it is weaker than the guard that is before all routes.
     """
     app = server.streamable_http_app(
         streamable_http_path=PATH,

@@ -1,7 +1,7 @@
 """Reports as text for a model: compact where the call went well, complete where it was refused.
 
 Some clients show a model nothing but the structured data of a success, and others nothing but the text; of a
-refusal, most show the text alone. So each of the two stands on its own.
+refusal, most show the text alone. So each of the two is on its own.
 """
 
 import json
@@ -124,7 +124,7 @@ def _edit_row(result: EditResult) -> str:
     if result.line_ends_normalized:
         parts.append("line ends differ from the file's and were converted")
     row = f"edit {result.edit_index} {result.op} in {result.file}: {'; '.join(parts) or 'done'}"
-    # What was changed stands in the diff; what was only found stands here.
+    # What was changed is in the diff; what was only found is here.
     matches = map(_match_row, result.matches) if result.no_op else ()
     return "\n".join([row, *_rows(matches, "matches")])
 

@@ -21,7 +21,7 @@ _LISTS: Final = frozenset(
 )
 # How much of them an entry of a list may hold: candidates of one problem, files of one past transaction.
 _MOST_INSIDE: Final = {"candidates": 20, "files": 50}
-# Names and numbers of what is left out.
+# Names and numbers of what is omitted.
 _SPACE_TO_SAY_SO: Final = 400
 
 

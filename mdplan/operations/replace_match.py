@@ -88,7 +88,7 @@ class ReplaceMatch(MatchOperation):
     def _edits(self, outline: Outline, selection: MatchSelection) -> tuple[TextEdit, ...] | Diagnostic:
         expand = self.compiled().expander(to_lf(self.replacement))
         edits: list[TextEdit] = []
-        # A short pattern and replacement can stand for any amount of text.
+        # A short pattern and replacement can represent any amount of text.
         most = outline.limits.result_characters
         written = 0
         for match in selection.chosen:

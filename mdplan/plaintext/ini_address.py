@@ -19,7 +19,7 @@ def section_name(ini: IniOutline, given: str | None) -> str | None:
 
 
 def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> IniSection | Diagnostic:
-    """The section `name`; None names what stands before the first header.
+    """The section `name`; None names what is before the first header.
 
     Of several `occurrence` (1-based) picks one. Errors: SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
     """

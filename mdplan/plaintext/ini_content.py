@@ -7,7 +7,7 @@ from mdplan.text.lines import LineIndex
 def looks_like_ini(text: str) -> bool:
     """Whether `text` has a section with a key, and nothing else than headers, keys with ``=``, and comments.
 
-    Indented lines may be anything. A colon counts for nothing here, for it stands in prose too, and a header
+    Indented lines may be anything. A colon counts for nothing here, for it is in prose too, and a header
     has no bracket in its name, so that the lists and arrays of tables of TOML are none.
     """
     if "[" not in text or "=" not in text:

@@ -15,7 +15,7 @@ def set_value(ini: IniOutline, key: IniKey, value: str) -> tuple[TextEdit, ...]:
     """Edits that make `value` the value of `key`; the lines that continue the old one go.
 
     Its inline comment stays, and so do comments between the lines. No edit is without width, so that a key
-    that is added behind this one stays behind it.
+    that is added after this one stays after it.
     """
     place, lines = key.assignment, ini.source.lines
     if place.separator is None:
@@ -50,7 +50,7 @@ def add_key(ini: IniOutline, section: IniSection, name: str, value: str) -> Text
 def add_section(ini: IniOutline, name: str, lines: Sequence[str]) -> tuple[TextEdit, str]:
     """Insertion of a section with the lines `lines` at the end of the file, and what it begins with.
 
-    That is the header: behind it, the rest of the text alone would be another insertion there.
+    That is the header: after it, the rest of the text alone would be another insertion there.
     """
     end = len(ini.source.text)
     edit = insert_lines(ini.source, end, [f"[{name}]", *lines], blank_before=True)

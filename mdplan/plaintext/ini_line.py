@@ -1,6 +1,6 @@
 """One line of an INI file, read as Python's `configparser` reads it.
 
-Comments start at ``;`` or ``#``, at the start of a line or behind white space. A section header is
+Comments start at ``;`` or ``#``, at the start of a line or after white space. A section header is
 ``[name]``; a key ends at the first ``=`` or ``:``, and one without either has no value.
 """
 
@@ -17,7 +17,7 @@ _SEPARATOR: Final = re.compile(r"[=:]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IniLine:
-    """What stands in one line; spans are offsets in the whole text.
+    """What is in one line; spans are offsets in the whole text.
 
     `text` is the line without its indentation, its comment, and the white space before that; it is empty for
     blank lines and comments. `indent` counts characters. `comment` reaches to the end of the line.

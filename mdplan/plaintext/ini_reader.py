@@ -1,7 +1,7 @@
 """From the lines of an INI file to its sections and keys.
 
 The rules are those of Python's `configparser` with inline comments and keys without a value: a line that is
-indented deeper than the key before it continues the value, behind blank lines and comments too.
+indented deeper than the key before it continues the value, after blank lines and comments too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -112,7 +112,7 @@ def _body(lines: LineIndex, read: Sequence[IniLine], index: int, own: range, sec
     """Lines of the section `index`, which has the lines `own`, that hold something of its own."""
     first, end = own.start + (index > 0), own.stop
     if index + 1 < section_count:
-        # A comment that touches the next header tells of that section.
+        # A comment that touches the next header shows of that section.
         while end > first and read[end - 2].is_comment:
             end -= 1
     while end > first and read[end - 2].is_blank:

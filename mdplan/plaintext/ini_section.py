@@ -39,11 +39,11 @@ class IniKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IniSection:
-    """One section. The first of a file has no name: it is what stands before the first header.
+    """One section. The first of a file has no name: it is what is before the first header.
 
     `span` reaches from the header to the next one, and `body` holds the lines between that are the section's
     own: without blank lines at its edges, and without a comment directly above the next header. An empty
-    body stands behind the header. Lines are 1-based and inclusive; a section without lines has `last_line`
+    body is after the header. Lines are 1-based and inclusive; a section without lines has `last_line`
     before `first_line`. `indent` is that of the header.
     """
 

@@ -12,9 +12,9 @@ _NEIGHBOURS: Final = 3
 
 
 def separator_for(ini: IniOutline, section: IniSection, name: str, indent: str) -> str:
-    """The sign behind a key `name` of `section` with its white space, as behind the last keys there.
+    """The sign after a key `name` of `section` with its white space, as after the last keys there.
 
-    Where their signs stand below each other, it stands there too, if the name is short enough.
+    Where their signs stand below each other, it is there too, if the name is short enough.
     """
     written = [_separator(ini, key) for key in section.keys[-_NEIGHBOURS:] if key.assignment.separator]
     column = _sign_column(ini, section)
@@ -26,7 +26,7 @@ def separator_for(ini: IniOutline, section: IniSection, name: str, indent: str) 
 
 
 def indent_for(ini: IniOutline, section: IniSection) -> str:
-    """Indentation of a new key behind all of `section`: no deeper than its last key, which it would continue.
+    """Indentation of a new key after all of `section`: no deeper than its last key, which it would continue.
 
     It is no less than that of the next header either, which would continue the key.
     """
@@ -38,7 +38,7 @@ def indent_for(ini: IniOutline, section: IniSection) -> str:
 
 
 def usual_separator(ini: IniOutline) -> str:
-    """The sign behind the first key of the file that has a value; else an equals sign between blanks.
+    """The sign after the first key of the file that has a value; else an equals sign between blanks.
 
     It is not padded, for the keys around the new one are others.
     """

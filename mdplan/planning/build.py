@@ -119,7 +119,7 @@ def _make(
 ) -> tuple[tuple[ByteEdit, ...], Source] | Diagnostic:
     """What `edits` are in bytes, and the result, if it keeps within the limits of the document."""
     source, limits = file.outline.source, file.outline.limits
-    # Looked at before anything is made of it: a few characters of a batch can stand for any amount of text.
+    # Looked at before anything is made of it: a few characters of a batch can represent any amount of text.
     length = len(source.text) + edits.growth
     if length > max(limits.result_characters, len(source.text)):
         return too_long(file.path, f"{length} characters or more", f"{limits.result_characters} bytes")
@@ -129,7 +129,7 @@ def _make(
     result = source if not edits else result_source(file, edits, byte_edits)
     if isinstance(result, DecodeProblem):
         return _no_text(file, result)
-    # Nothing is parsed that nobody could read again.
+    # Nothing is parsed that no one could read again.
     if result.lines.count > max(limits.result_lines, source.lines.count):
         return too_long(file.path, f"{result.lines.count} lines", str(limits.result_lines), "--max-lines")
     return byte_edits, result
@@ -140,7 +140,7 @@ def result_source(
 ) -> Source | DecodeProblem:
     """The result's bytes as text, in the encoding of the base; one that was given allows NUL.
 
-    The text must be the one that `edits` make: a byte order mark at the start, or bytes beside each other
+    The text must be the one that `edits` make: a byte order mark at the start, or bytes next to each other
     that were none of a character alone, would be read as something else.
     """
     source = file.outline.source

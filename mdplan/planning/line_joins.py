@@ -13,7 +13,7 @@ from mdplan.text.span import BY_PLACE, Span
 def without_joins(text: str, lines: LineIndex, parts: Sequence[Part]) -> list[Part]:
     """`parts` of edits of `text`, in order; where one would leave a CR just before an LF it adds an LF.
 
-    `lines` is the index of the text. So the line end before becomes CRLF, and the line behind keeps its own.
+    `lines` is the index of the text. So the line end before becomes CRLF, and the line after keeps its own.
     """
     ordered = sorted(parts, key=lambda part: BY_PLACE(part.edit.span))
     if not lines.has_cr and not any("\r" in part.edit.new_text for part in ordered):

@@ -35,7 +35,7 @@ def parts_of(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Part]:
     """Text edits of all edits.
 
     What is inserted at one place, and what is deleted there, is one text edit, so that the blank lines
-    between what then stands together are made once. Changes of front matter are not among them.
+    between what then is together are made once. Changes of front matter are not among them.
     """
     parts = _edits_of(item for item in resolved if not item.resolution.comes_last)
     insertions = sorted(

@@ -31,7 +31,7 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
     But not after one that took all the time or memory that an edit may take: the time
     and memory of a batch are those of one of its edits. Errors: those of the operations; FILE_TOO_LARGE;
     INVALID_ARGUMENT for an operation on a file of another format; PRECONDITION_REQUIRED for an ID that counts
-    equal headings and is not pinned.
+    equal headings and is not guarded.
     """
     resolved: list[ResolvedEdit] = []
     problems: list[Diagnostic] = []

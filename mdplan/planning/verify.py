@@ -90,7 +90,7 @@ class _PlaceIndex:
     def in_result(self, offset: int) -> int | None:
         """Where the start `offset` of a heading of the base is in the result.
 
-        It moves behind text that is inserted there, unless that becomes a part of the heading: of its first
+        It moves after text that is inserted there, unless that becomes a part of the heading: of its first
         line, since lines that are inserted above are not what the heading said.
         """
         after = self._edits.map_offset(offset, after=True)

@@ -19,7 +19,7 @@ def broken_in_tree(tree: FileTree, anchors: Anchors, path: str) -> FindBroken:
 
     `anchors` gives those of a file, as `target_key` writes them, or None where they are not known. What has a
     scheme or a host, images, paths from the root of a site (``/…``), paths out of this root and wiki links to
-    pages that are not there are not looked at.
+    pages that are not there are not examined.
     """
 
     def find(outline: Outline, area: Span) -> list[BrokenLink]:

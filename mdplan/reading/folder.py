@@ -26,9 +26,9 @@ def folder_report(
 ) -> StatReport:
     """Rows of `files`, all that `request.file` names, sorted by path; only those of the page are read.
 
-    `broken` gives the links of a file that lead to nothing; None where nobody asks.
+    `broken` gives the links of a file that lead to nothing; None where no one asks.
 
-    The cursor is the last path of the page before, so that files may come and go meanwhile.
+    The cursor is the last path of the page before, so that files may come and go concurrently.
     Errors: INVALID_ARGUMENT for what can be asked of one file alone.
     """
     problems = tuple(_of_one_file(request))

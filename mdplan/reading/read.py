@@ -31,7 +31,7 @@ class _Start:
 def read_target(
     file: str, outline: Outline, target: ReadTarget, budget: int, cursor: str | None = None
 ) -> ReadResult | Diagnostic:
-    """What `target` names in the document `outline`, which stands in `file`: at most `budget` characters.
+    """What `target` names in the document `outline`, which is in `file`: at most `budget` characters.
 
     Where it is longer it is cut at the end of a block, else of a line, else inside of a line. Errors: those
     of `find_place`; INVALID_ARGUMENT for a cursor that is none of this place, STALE_BASE for one of another

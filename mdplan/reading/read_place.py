@@ -228,7 +228,7 @@ def lines_like(outline: Outline, pattern: str, first: int = 1) -> list[int] | Di
     if first > lines.count:
         return []
     # One search over the rest finds all lines that may match: `\A` would be the start of the file. A match
-    # takes no text there, for it may reach into the next line, which is then looked at as well.
+    # takes no text there, for it may reach into the next line, which is then examined as well.
     anchored = Pattern(text=rf"^(?=(?:{pattern}))", match_type=MatchType.REGEX)
     within = view.span_in_view(Span(lines.start(first), len(outline.source.text)))
     found = anchored.find(view.text, within, seconds)

@@ -31,9 +31,9 @@ _LINE_END_NAMES: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 def stat_report(
     file: str, outline: Outline, request: StatRequest, find_broken: FindBroken | None = None
 ) -> StatReport:
-    """Report of the document `outline`, which stands in `file`.
+    """Report of the document `outline`, which is in `file`.
 
-    `find_broken` says which links are broken; without it only those into the document itself are looked at.
+    `find_broken` says which links are broken; without it only those into the document itself are examined.
     Errors: those of `find_by_id` and `find_by_path` for `under`; INVALID_ARGUMENT for a cursor that none of
     ours looks like, STALE_BASE for one of another version of the file.
     """

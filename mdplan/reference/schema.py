@@ -1,7 +1,7 @@
 """JSON Schemas of what goes in and what comes out, made from the models and dataclasses themselves.
 
-They describe the wire in its plain form: what the door folds (synonyms, snake_case, null for absent) is
-accepted, but nobody should send it.
+They describe the wire in its plain form: what the request reader folds (synonyms, snake_case, null for
+absent) is accepted, but no one should send it.
 """
 
 import re
@@ -181,7 +181,7 @@ def _of_type(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN4
         return {"$ref": f"#/$defs/{kind.__name__}"}
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        # What is absent is left out; what was stored of a dataclass comes back as a mapping like it.
+        # What is absent is omitted; what was stored of a dataclass comes back as a mapping like it.
         return _of_type(next(argument for argument in arguments if argument is not NoneType), definitions)
     if origin is tuple and arguments[1:] == (Ellipsis,):
         return {"type": "array", "items": _of_type(arguments[0], definitions)}

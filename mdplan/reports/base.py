@@ -1,7 +1,7 @@
 """What a verb hands back: what all reports share, and how they go over the wire.
 
 The shapes are one for each verb, for success and refusal alike. On the wire names are camelCase, absent
-values are left out, and every string is valid Unicode.
+values are omitted, and every string is valid Unicode.
 """
 
 from collections.abc import Mapping, Sequence

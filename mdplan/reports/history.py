@@ -12,10 +12,10 @@ from mdplan.reports.plan import Approved, FileReport, RecoveredTransactions
 class TransactionEntry:
     """One transaction. `committed_at` is in seconds since the epoch.
 
-    `state` is ``committed``, or ``rolled back`` for one that was cut off and undone by recovery. `undone_by`
-    is the transaction that took it back, unless that was taken back itself; `undoes` the one that it took
-    back. `undoable` says whether the history has all that an undo needs; whether the files are still as it
-    left them, only the undo tells. `root` names its root, where there are several.
+    `state` is ``committed``, or ``rolled back`` for one that was interrupted and undone by recovery.
+    `undone_by` is the transaction that took it back, unless that was taken back itself; `undoes` the one that
+    it took back. `undoable` says whether the history has all that an undo needs; whether the files are still
+    as it left them, only the undo shows. `root` names its root, where there are several.
     """
 
     transaction: str
@@ -59,7 +59,7 @@ class HistoryReport(Report):
 
     `foreign` are records that others wrote, up to the same number, and `foreign_total` counts all of them.
     `diff` is that of a single transaction that was asked for; `diff_exact` is false where its bytes are not
-    Unicode and it shows them escaped, `diff_truncated` true where it is cut off.
+    Unicode and it shows them escaped, `diff_truncated` true where it is cut short.
 
     >>> engine.history().transactions
     ()
@@ -93,7 +93,7 @@ class RecoverReport(Report):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that `doctor` looked at: its name, what was found, and what to do about it.
+    """One thing that `doctor` examined: its name, what was found, and what to do about it.
 
     `status` is ``ok``; ``note`` for what works less well than it could; ``problem`` for what stops a commit
     or needs a person.

@@ -37,9 +37,9 @@ class PlanReport(Report):
     """Of `validate` and `plan`. Nothing was written.
 
     `accepted` and `rejected` are indexes of the batch that a subset was asked of; the edits of the report are
-    counted anew. `file` and `base_sha256` stand for the one file of a batch of one. `diff` is a unified diff;
-    `diff_exact` is false where the bytes are not Unicode and it shows them escaped. `stored` says whether
-    the plan can be applied by its ID alone.
+    counted again. `file` and `base_sha256` represent the one file of a batch of one. `diff` is a unified
+    diff; `diff_exact` is false where the bytes are not Unicode and it shows them escaped. `stored` says
+    whether the plan can be applied by its ID alone.
 
     >>> rename = {"op": "rename_heading", "heading": "Brew", "newTitle": "Brewing"}
     >>> report = engine.plan({"file": "guide.md", "edits": [rename]})
@@ -103,7 +103,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveredTransactions:
-    """What recovery did about commits that were cut off.
+    """What recovery did about commits that were interrupted.
 
     `rolled_back` are transactions that were undone, `finished` those that were committed and are cleaned up
     now, `files` the paths that were put back.
@@ -130,7 +130,7 @@ class LineShift:
 class ContextBlock:
     """Text of whole lines of a result; their numbers are 1-based and inclusive.
 
-    Where context is cut off, the last block may end inside of its last line.
+    Where context is cut short, the last block may end inside of its last line.
     """
 
     start_line: int
@@ -145,7 +145,7 @@ class WrittenFile:
     `line_map` says where the lines of the base are now: ranges in order, and lines of the base in none of
     them were replaced or deleted. `context` has the lines around each change as they are now: three before
     and behind it, and the first and last three of its own. Where a report would hold too much of either, the
-    later ones are left out, and `line_map_truncated` or `context_truncated` is true.
+    later ones are omitted, and `line_map_truncated` or `context_truncated` is true.
     """
 
     file: str
@@ -182,10 +182,11 @@ class UndoneTransaction:
 class ApplyReport(PlanReport):
     """Of `apply`. `applied` says whether the files now have their result; `receipt` is of the transaction.
 
-    With `rebased` the files had moved on, and the same edits were planned on them anew. `written` is of the
+    With `rebased` the files had moved on, and the same edits were planned on them again. `written` is of the
     files that this call changed. `undoable` says whether the history has all that an undo needs, `durable`
-    whether the commit would survive a loss of power now. `recovered` is what was found cut off, and mended,
-    before. `approved` is the approval that the commit used, `undone` the transaction that an undo takes back.
+    whether the commit would survive a loss of power now. `recovered` lists the interrupted
+    commits that were repaired first.
+    `approved` is the approval that the commit used, `undone` the transaction that an undo takes back.
 
     >>> report = engine.apply({"file": "new.md", "edits": [{"op": "create_file", "markdown": "# New"}]})
     >>> report.ok, report.applied, report.receipt.files[0].base_sha256

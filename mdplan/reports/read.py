@@ -21,7 +21,7 @@ class ReadResult:
     """One place that was read: `content` is the text of the lines `start_line` to `end_line`, inclusive.
 
     Where `end_line` is less than `start_line` there is no text. `content_exact` is false where bytes that are
-    no text are shown escaped: such content is no evidence. `section_sha256` pins an edit of the section: it
+    no text are shown escaped: such content is no evidence. `section_sha256` guards an edit of the section: it
     is that of the whole section, or of its own body where only that was read. `truncated` says that more of
     the place follows: `next_cursor` goes on there, and `left_out` has the sections that begin in the rest (at
     most 100). A place that could not be read has a `problem` and nothing else.
@@ -105,7 +105,7 @@ class SearchedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchReport(Report):
-    """Of `search`. The totals are exact, also where `truncated` says that hits are left out.
+    """Of `search`. The totals are exact, also where `truncated` says that hits are omitted.
 
     `total_files` are those with matches. `warnings` are of files that could not be searched.
 

@@ -15,7 +15,7 @@ class SectionEntry:
 
     `duplicate_of` is the ID of the first section of the same canonical path. `nested` is true for a heading
     in a quote or list, which delimits nothing. Brief entries have only ID, level, title, canonical path and
-    lines; `title`, the heading as rendered, is left out where `heading_path` ends in it.
+    lines; `title`, the heading as rendered, is omitted where `heading_path` ends in it.
     """
 
     section_id: str

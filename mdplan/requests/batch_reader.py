@@ -41,8 +41,8 @@ from mdplan.requests.reference_scope import ReferenceScopeReader
 def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problems:
     """Batch of `data`, which is decoded JSON: ``{file, edits}`` or ``{files: [{file, edits}]}``.
 
-    An entry with ``glob`` in place of ``file`` becomes `GlobEdits`. A ``diff`` beside them, or in place of
-    ``files``, becomes edits of the files that it names; beside ``file`` it is one more edit of that.
+    An entry with ``glob`` in place of ``file`` becomes `GlobEdits`. A ``diff`` next to them, or in place of
+    ``files``, becomes edits of the files that it names; next to ``file`` it is one more edit of that.
     Errors: INVALID_ARGUMENT, UNKNOWN_FIELD, EMPTY_CONTENT, BATCH_TOO_LARGE; all of them, each tied to its
     edit by an index through the whole batch.
     """

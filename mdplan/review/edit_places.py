@@ -29,7 +29,7 @@ class EditedLines(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EditPlaces:
-    """Who made each text edit of a file: `owners`, ascending; nobody where the engine did.
+    """Who made each text edit of a file: `owners`, ascending; no one where the engine did.
 
     `claimed` are places in the base, `written` in the result, both sorted; they tell several owners of one
     text edit apart.

@@ -124,7 +124,7 @@ class _Places:
 def _meeting(starts: Sequence[int], ends: Sequence[int], start: int, end: int) -> Iterator[int]:
     """Indexes of the ranges that share a byte with ``[start, end)``; where none does, of those that touch it.
 
-    A diff may show a line that was there already as the new one, when an equal line was put beside it.
+    A diff may show a line that was there already as the new one, when an equal line was put next to it.
     """
     first = bisect_left(ends, start)
     last = bisect_right(starts, end)

@@ -97,7 +97,7 @@ class ReviewedLine:
 
     `line_end` is LF, CRLF, or nothing for a last line without one; a CR alone is part of the text, as diffs
     have it. `old_line` and `new_line` count such lines from 1; None on the side where it is not. `edits` made
-    this line what it is; nobody did where the engine rewrote a link.
+    this line what it is; no one did where the engine rewrote a link.
     """
 
     sign: str

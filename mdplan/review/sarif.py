@@ -1,4 +1,4 @@
-"""Diagnostics as SARIF 2.1.0 (OASIS), which code scanning shows beside the lines of a pull request.
+"""Diagnostics as SARIF 2.1.0 (OASIS), which code scanning shows next to the lines of a pull request.
 
 What is in a file of the root has its place there; a problem of the batch itself has none.
 """

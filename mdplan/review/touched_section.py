@@ -10,7 +10,7 @@ from mdplan.text.source import visible
 def touched_section(sides: FileSides, result: EditResult) -> TouchedSection | None:
     """The section that the edit of `result` touches in the file of `sides`; None where there is none.
 
-    It is the one that the edit names or inserts; for an edit that names none, the one in which it stands
+    It is the one that the edit names or inserts; for an edit that names none, the one in which it is
     first. In INI and plain text that is the whole file.
     """
     if result.section_id is not None:

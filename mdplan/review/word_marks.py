@@ -1,7 +1,7 @@
 """Which words of changed lines differ.
 
 The marks are exact: what is not marked is the same text on both sides, in the same order. Lines of a block
-are compared as one text, so that a paragraph that was wrapped anew shows the words that changed, not all
+are compared as one text, so that a paragraph that was wrapped again shows the words that changed, not all
 lines.
 """
 

@@ -138,7 +138,7 @@ class Workspace:
         """The regular files below a folder (`.` is the root), or matching a glob with git's rules, sorted.
 
         Links are not followed; `.git`, `.mdplan`, names that `locate` refuses and files outside of `allow`
-        and `deny` are left out; with `respect_gitignore` also what git would ignore. Errors: those of
+        and `deny` are omitted; with `respect_gitignore` also what git would ignore. Errors: those of
         `locate`; INVALID_ARGUMENT for a glob that is none or takes too long; those of `Root.open_folder`.
         """
         split = self._split_pattern(pattern)

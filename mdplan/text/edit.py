@@ -98,8 +98,8 @@ class EditList:
     def map_offset(self, offset: int, *, after: bool = False) -> int | None:
         """Where the place `offset` of the base is in the result; None inside of replaced text.
 
-        A place at which text was inserted moves behind that text with `after`, else stays before it. So
-        with `after` the code point behind the place is followed, and None means that it is gone; without,
+        A place at which text was inserted moves after that text with `after`, else stays before it. So
+        with `after` the code point after the place is followed, and None means that it is gone; without,
         it is the code point before the place, and the start of replaced text is still a place.
         """
         index = bisect_right(self._starts, offset)

@@ -23,7 +23,7 @@ def insert_lines(
 ) -> TextEdit:
     """Insertion of `lines` at `offset`, which is a line start or the end of the text.
 
-    A blank line is put before or after them where that is asked for and another line with text stands there.
+    A blank line is put before or after them where that is asked for and another line with text is there.
     """
     text, table = source.text, source.lines
     line_end = _line_end(source, offset, offset)
@@ -44,8 +44,8 @@ def delete_lines(source: Source, numbers: Sequence[int]) -> tuple[TextEdit, ...]
 def replace_lines(source: Source, first: int, last: int, lines: Sequence[str]) -> tuple[TextEdit, ...]:
     """Edits that put `lines`, which are some, in place of the lines `first` to `last`, which are some too.
 
-    Lines that stay the same, but for their line ends, are not touched. What is added at the end stands before
-    the line end of the last line, so that it goes before whatever else is inserted behind that.
+    Lines that stay the same, but for their line ends, are not touched. What is added at the end is before
+    the line end of the last line, so that it goes before whatever else is inserted after that.
     """
     table = source.lines
     old = [table.content(line) for line in range(first, last + 1)]
@@ -75,7 +75,7 @@ def _append_lines(source: Source, line: int, lines: Sequence[str]) -> TextEdit:
 def _whole(source: Source, first: int, last: int) -> Span:
     """The lines `first` to `last` with their line ends, or with the line end before in place of the last one.
 
-    That is so at the end of a text without final newline, and where CR and LF would come to stand together.
+    That is so at the end of a text without final newline, and where CR and LF would come to be together.
     """
     text, table = source.text, source.lines
     span = table.span(first, last)

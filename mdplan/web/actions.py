@@ -55,7 +55,7 @@ class ReviewActions:
     def decide(self, visit: ReviewSession, opened: OpenPlan, form: DecisionForm) -> str:
         """Decide on a plan as `form` says, by the marks of the visit; the ID of the plan to show next.
 
-        Nothing is decided where other edits are rejected than the page showed, or somebody else decided.
+        Nothing is decided where other edits are rejected than the page showed, or someone else decided.
         """
         plan_id = opened.plan.plan_id
         marks = marks_of(opened, visit)

@@ -18,10 +18,10 @@ _LINES_NAMED: Final = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditCard:
-    """One edit where it stands on the page. `name` is unique on the page.
+    """One edit where it is on the page. `name` is unique on the page.
 
     `facts` are its match report in words, `requested` is it as JSON, cut where it is long. `section_of` is
-    the file whose touched section can be looked at.
+    the file whose touched section can be examined.
     """
 
     index: int

@@ -38,7 +38,7 @@ class HunkView:
 class FileView:
     """A file, or as much of it as is on this page.
 
-    `cards` are its edits without lines that can be shown, `more_cards` counts those that are left out.
+    `cards` are its edits without lines that can be shown, `more_cards` counts those that are omitted.
     `problems` say why its text cannot be shown. `pages` is how many pages of its own it would fill; 1 where
     all of it is here.
     """

@@ -1,4 +1,4 @@
-"""What stands before every HTTP route: who may ask, under which name, from which page, and how much.
+"""What is before every HTTP route: who may ask, under which name, from which page, and how much.
 
 One guard for all of them, so that a route that is added later needs none of its own.
 """

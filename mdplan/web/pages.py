@@ -27,7 +27,7 @@ from mdplan.web.sessions import Mark, ReviewSession, verdicts_key
 PLANS_OF_A_PAGE: Final = 20
 _MOST_WARNINGS: Final = 50
 _MOST_IDLE_EDITS: Final = 100
-# What is rendered is a help for the eye; past this it takes long and nobody looks.
+# What is rendered is a help for the eye; past this it takes long and no one looks.
 _MOST_RENDERED: Final = 60_000
 
 

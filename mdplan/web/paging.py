@@ -16,7 +16,7 @@ EDITS_OF_A_FILE: Final = 60
 _FILES_OF_A_PAGE: Final = 30
 # Lines around a change, and the height of what names a file.
 _AROUND: Final = 12
-# What stands above the lines of an edit is as much on the page as this many lines.
+# What is above the lines of an edit is as much on the page as this many lines.
 _LINES_OF_AN_EDIT: Final = 4
 
 Item = TypeVar("Item")

@@ -1,4 +1,4 @@
-"""Routes of the page. Each is behind the guard of the server, and all but the links behind a visit too.
+"""Routes of the page. Each is after the guard of the server, and all but the links after a visit too.
 
 A form is obeyed only with the token of the visit in it. Every answer to a form is a redirect, so that going
 back or loading again repeats nothing.
@@ -307,7 +307,7 @@ def _asked(
 
 
 async def _in_thread(answer: Answer, asked: RequestContext) -> Response:
-    # Plans are read, and files are: the loop goes on serving meanwhile.
+    # Plans are read, and files are: the loop goes on serving concurrently.
     return await anyio.to_thread.run_sync(answer, asked)
 
 

@@ -5,7 +5,7 @@ and opens a session that may decide. A view link shows one plan and cannot decid
 to clients, so it is no secret. Nothing turns one kind into the other. All sessions end with the process.
 
 Each kind has pages below a random path of its own. Browsers send a cookie to every port of a host, but only
-below the path of the cookie (RFC 6265 section 5.1.4): nobody can lure a browser to a path that is secret.
+below the path of the cookie (RFC 6265 section 5.1.4): no one can lure a browser to a path that is secret.
 """
 
 import hashlib

@@ -43,7 +43,7 @@ def signature(
     """Who is the `role` of a commit that is made `now`, in seconds since the epoch.
 
     It is `given` (``Name <address>``), else the `environment` (GIT_AUTHOR_NAME and its like), else `config`
-    (`author.name`, then `user.name`). Nobody is guessed. Errors: INVALID_ARGUMENT.
+    (`author.name`, then `user.name`). Never guessed. Errors: INVALID_ARGUMENT.
     """
     variables = f"GIT_{role.upper()}_"
     when = _moment(environment.get(f"{variables}DATE"), now)
@@ -77,7 +77,7 @@ def commit_message(given: str | None, manifest: str, plan_id: str) -> bytes:
     text = (given or "").replace("\r\n", "\n").strip() or f"Make true what {visible(name)} says"
     lines = [line.rstrip() for line in text.split("\n")]
     last = lines[max((index for index, line in enumerate(lines) if not line), default=len(lines)) + 1 :]
-    # A trailer stands with others that are there, else in a paragraph of its own.
+    # A trailer is with others that are there, else in a paragraph of its own.
     between = "" if last and all(map(_TRAILER_LINE.fullmatch, last)) else "\n"
     message = "\n".join(lines) + f"\n{between}{TRAILER}: {plan_id}\n"
     return message.encode("utf-8", "surrogateescape").replace(b"\0", b"")

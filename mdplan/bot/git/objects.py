@@ -1,7 +1,7 @@
 """One object of a repository, read while others repack it, and written as git writes it.
 
 It is written under a name of its own first, then put in place. Several may write the same object at once, and
-one that was killed is in nobody's way.
+one that was killed blocks no other.
 """
 
 import errno
@@ -19,7 +19,7 @@ from dulwich.objects import ObjectID, ShaFile
 _TEMPORARY: Final = "tmp_obj_"
 _MODE: Final = 0o444
 _MOST_TRIES: Final = 20
-# Each look past the first finds nothing only if the object is missing, or was packed anew meanwhile.
+# Each look past the first finds nothing only if the object is missing, or was repacked concurrently.
 _MOST_LOOKS: Final = 4
 
 

@@ -128,7 +128,7 @@ def find_base(repository: Repo, given: str) -> BaseCommit:
 def target_branch(repository: Repo, given: str | None, base: BaseCommit) -> str:
     """The full name of the branch that a commit on `base` goes to: `given`, else the one that named `base`.
 
-    It need not exist. A branch that stands for another one is that other one. Raises `StorageRefused`:
+    It need not exist. A branch that represents another one is that other one. Raises `StorageRefused`:
     INVALID_ARGUMENT where there is none, or it can be none.
     """
     if given is None:

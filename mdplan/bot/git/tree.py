@@ -110,7 +110,7 @@ class CommitFileSystem(FileSystem):
         self._files: dict[int, _OpenObject] = {}
         self._root: int | None = None
         self._entries = lru_cache(_KEPT_TREES)(self._read_tree)
-        # A file is looked at before it is read.
+        # A file is examined before it is read.
         self._content = lru_cache(1)(self._read_blob)
 
     def open_root(self, path: str) -> int:
@@ -251,7 +251,7 @@ class CommitFileSystem(FileSystem):
         return found
 
     def _status(self, mode: int, size: int) -> os.stat_result:
-        # Which file it is nobody asks: no two names of a tree are one file.
+        # The identity does not matter: no two names of a tree are one file.
         return os.stat_result((mode, 0, 0, 1, os.geteuid(), os.getegid(), size, 0, 0, 0))
 
 

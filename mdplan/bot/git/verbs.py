@@ -41,7 +41,7 @@ from mdplan.reports.base import refusal
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import visible
 
-# Each time another writer was faster; then somebody should look.
+# Each attempt lost to another writer; then a person should look.
 MOST_ATTEMPTS: Final = 20
 
 
@@ -50,7 +50,7 @@ class GitCommit:
     """What the commit of a plan is to be: on the branch `branch`, None for the one that was read.
 
     `author` is ``Name <address>`` and `message` its text; None for what git and the manifest say. With
-    `rebases` the manifest is planned again on a branch that moved meanwhile.
+    `rebases` the manifest is planned again on a branch that moved concurrently.
     """
 
     branch: str | None = None
@@ -83,7 +83,7 @@ def apply_to_branch(
     """Plan what `loaded` asks of the commit that `ref` names, and commit it to a branch: all files or none.
 
     Where there is nothing to do there is no commit. Errors: those of planning; INVALID_ARGUMENT for names
-    that are none, and where nobody is known as author; TARGET_BUSY for a branch that is checked out;
+    that are none, and where the author is unknown; TARGET_BUSY for a branch that is checked out;
     STALE_BASE for one that is, or moved, elsewhere; LOCK_TIMEOUT, IO_ERROR.
     """
     try:

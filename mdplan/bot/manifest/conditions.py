@@ -1,7 +1,7 @@
 """Whether what a manifest asks of a file holds of it: first by its bytes, then by what it says.
 
-The look at the bytes is quick and may say yes where the answer is no, never the other way round: a file that
-is left out by it was not parsed, and would have been left out all the same.
+Checking the bytes is quick and may say yes where the answer is no, never the other way round: a file that
+this check rules out is not parsed, and its conditions would not have been met.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -68,7 +68,8 @@ class EditChecks:
         given = {name: value for name, value in edit.items() if name != "comment"}
         misplaced = list(self.texts(given, path, inside))
         yield from misplaced
-        # What the door says of a field that is not filled in yet means nothing; of names it is right.
+        # What the request reader says of a field that is not filled in yet means nothing; of names it is
+        # right.
         checked = given if not _is_to_fill(given) else _plain_fields(given)
         batch = read_batch({"file": _ANY_FILE, "edits": [checked]})
         for problem in batch if isinstance(batch, tuple) else ():

@@ -1,7 +1,7 @@
 """From the edits of a manifest to those of one file: loops are unrolled, placeholders filled in.
 
-Two loops there are. Among edits, ``{forEach, as, edits}`` stands for its edits once for each entry of a list.
-In place of a text, ``{forEach, as, text, between, before, after}`` stands for its text once for each of them:
+Two loops there are. Among edits, ``{forEach, as, edits}`` represents its edits once for each entry of a list.
+In place of a text, ``{forEach, as, text, between, before, after}`` represents its text once for each of them:
 rows of a table, items, sections.
 """
 

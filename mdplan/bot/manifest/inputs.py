@@ -17,7 +17,7 @@ from mdplan.storage.fs.file_name import visible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestInputs:
-    """What a caller gives beside a manifest.
+    """What a caller gives next to a manifest.
 
     `variables` go before those of the manifest; of `environment` only the variables of these names can be
     used; `data` are JSON files by the name of their value.

@@ -1,4 +1,4 @@
-"""Placeholders: ``{{name}}`` in a text of a manifest stands for a value, ``{{{{`` for two braces.
+"""Placeholders: ``{{name}}`` in a text of a manifest represents a value, ``{{{{`` for two braces.
 
 They are strict: a name that nothing has is an error, and so is an opening that is not closed. A text that is
 one placeholder and nothing else is that value, whatever it is; inside of other text it must be a text, a

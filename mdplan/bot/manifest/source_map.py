@@ -1,4 +1,4 @@
-"""The text of a manifest as data that knows where in the text it stands.
+"""The text of a manifest as data that knows where in the text it is.
 
 YAML and JSON are read by one way: JSON that `json` accepts is YAML too, so its places are found there.
 Of YAML only what JSON can say is read: texts, numbers, true, false, null, lists and maps. A date is a text,
@@ -58,7 +58,7 @@ def read_source_map(
 ) -> SourceMap | Diagnostic:
     """The data of `text`, which is JSON where `name` ends so, and YAML else.
 
-    Errors: INVALID_ARGUMENT, in which `what` stands for the text, with the `hint` on what belongs there.
+    Errors: INVALID_ARGUMENT, in which `what` represents the text, with the `hint` on what belongs there.
     """
     located = _read(text, name)
     if not isinstance(located, _Refusal):
@@ -124,7 +124,7 @@ class _Reader:
         from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
         if id(node) in self._seen:
-            # A few aliases of aliases stand for any number of parts.
+            # A few aliases of aliases represent any number of parts.
             raise _SyntaxProblem("uses an alias (`*name`); give the value a name under `vars` instead", node)
         if len(path) > _MOST_DEPTH:
             raise _SyntaxProblem("is too deep", node)

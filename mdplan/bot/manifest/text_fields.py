@@ -1,6 +1,6 @@
 """Numbers, true and false of data in the fields of an edit that take text.
 
-A placeholder that stands alone is its value, so that a front matter key can get a number. A cell, a heading
+A placeholder that is alone is its value, so that a front matter key can get a number. A cell, a heading
 or a payload has text only: there it is written as it would be inside of a longer text.
 """
 
@@ -20,7 +20,7 @@ _MAPS: Final = frozenset({dict, Mapping})
 def with_texts(filled: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
     """The edit `filled`, made of `written` in a manifest, with text where values of data belong to text.
 
-    What the manifest itself has in such a place is left to the door, which refuses it.
+    What the manifest itself has in such a place is left to the request reader, which refuses it.
     """
     op = filled.get("op")
     model = OPERATIONS.get(op) if isinstance(op, str) else None

@@ -17,9 +17,9 @@ _Outlines: TypeAlias = dict[tuple[FileName, str | None, str | None], Outline | D
 
 
 def read_files(files: OutlinedFiles, request: ReadRequest | Mapping[str, Any]) -> ReadReport:
-    """Content of one or several places, each with what pins an edit of it. `ok` when all were read.
+    """Content of one or several places, each with the hash that guards an edit of it.
 
-    Decoded JSON is read first, with the errors of that.
+    `ok` is true when all were read. Decoded JSON is read first, with the errors of that.
     """
     asked = _asked(request) if isinstance(request, Mapping) else request
     return _read_all(files, asked) if isinstance(asked, ReadRequest) else refusal(ReadReport, asked)

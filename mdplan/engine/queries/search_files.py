@@ -27,7 +27,7 @@ def search_files(
 ) -> SearchReport:
     """Matches of a pattern in one file, or in those of a folder or glob; the totals are exact.
 
-    `tick` hears of each file that was searched.
+    `tick` is called for each file that was searched.
     A file that cannot be read is a warning, unless it was asked for by its name. Errors: INVALID_REGEX,
     REGEX_TIMEOUT, BATCH_TOO_LARGE; INVALID_ARGUMENT for a cursor that is none; those of listing; those of
     reading a request that is decoded JSON.

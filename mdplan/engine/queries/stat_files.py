@@ -19,7 +19,7 @@ from mdplan.text.span import Span
 def stat_files(files: OutlinedFiles, request: StatRequest | Mapping[str, Any]) -> StatReport:
     """Structure of one file of `files`, or one row for each file of a folder or glob; never content.
 
-    A commit that was cut off is a warning. Decoded JSON is read first, with the errors of that.
+    A commit that was interrupted is a warning. Decoded JSON is read first, with the errors of that.
     """
     asked = _asked(request) if isinstance(request, Mapping) else request
     return _stat(files, asked) if isinstance(asked, StatRequest) else refusal(StatReport, asked)
@@ -49,7 +49,7 @@ def _stat_file(files: OutlinedFiles, request: StatRequest) -> StatReport:
     if isinstance(outline, Diagnostic):
         return refusal(StatReport, (outline,))
     if not request.links:
-        # Of files that are looked at again and again, most have not changed.
+        # Of files that are examined again and again, most have not changed.
         return outline.latest((str(name), request), lambda: stat_report(str(name), outline, request))
     find = _link_finder(files, files.workspace.root_of(name))
     return stat_report(str(name), outline, request, find(name.path))
@@ -79,7 +79,7 @@ def _stat_folder(files: OutlinedFiles, request: StatRequest) -> StatReport:
 
 def _link_finder(files: OutlinedFiles, root: Root) -> Callable[[str], FindBroken]:
     """What finds the links of a file of `root` that lead to nothing; each linked file is parsed once."""
-    # Links to other files are looked at if asked for, and then more of the engine is needed.
+    # Links to other files are examined if asked for, and then more of the engine is needed.
     from mdplan.documents.links import LinkIndex
     from mdplan.reading.broken_tree_links import broken_in_tree
 

@@ -16,7 +16,7 @@ from mdplan.markdown.blocks.parse_time import with_deadline
 from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
 from mdplan.text.span import Span
 
-# Behind quote marks, if any, so much white space that code could begin.
+# After quote marks, if any, so much white space that code could begin.
 _INDENTED: Final = re.compile(r"(?:[ \t]*>)*(?: {0,3}\t| {4})")
 _TEXT: Final = "x"
 
@@ -25,7 +25,7 @@ _TEXT: Final = "x"
 def first_unverified(tree: BlockTree, spans: Iterable[Span]) -> Block | None:
     """The first root block near one of `spans` that markdown-it-py reads otherwise; None if there is none.
 
-    These are the root blocks that contain something of a span, or touch one, and those beside them.
+    These are the root blocks that contain something of a span, or touch one, and those next to them.
     """
     if tree.is_reference:
         return None

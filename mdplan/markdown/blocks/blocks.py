@@ -51,7 +51,7 @@ def reparse_blocks(
     """The same of `text`, which `edits` made of the text of `tree`, parsed from heading to heading.
 
     All blocks end before an ATX heading in no container (CommonMark 0.31.2, section 4.2). So parsing begins
-    with the last such heading before all edits, and ends with the first one behind all, if it is a heading as
+    with the last such heading before all edits, and ends with the first one after all, if it is a heading as
     before. The second result is what was parsed, in the old text and in the new one; None where all was.
     """
     is_behind_start = bool(edits.edits) and edits.edits[0].span.start >= start

@@ -48,7 +48,7 @@ class Containers:
         return tuple(reversed(found))
 
     def text_start(self, text: str, lines: LineIndex, line: int) -> int | None:
-        """Offset of the first character of `line` (1-based) behind the containers' marks and white space.
+        """Offset of the first character of `line` (1-based) after the containers' marks and white space.
 
         None where a mark is missing: the line is a lazy continuation, or not inside of these containers.
         """
@@ -56,7 +56,7 @@ class Containers:
         return None if walk is None else walk.at
 
     def prefix(self, text: str, lines: LineIndex, line: int) -> str | None:
-        """What a new line needs so that its text stands in the containers, and in the column, of `line`.
+        """What a new line needs so that its text is in the containers, and in the column, of `line`.
 
         Marks of quotes are repeated; markers of list items that start in `line` become spaces.
         """
@@ -110,9 +110,9 @@ def blocks_with_containers(tree: BlockTree) -> Iterator[tuple[Block, Containers]
 
 
 def prefix_behind(first: str) -> str:
-    """What the lines behind a block's first one begin with, where its own begins with `first`.
+    """What the lines after a block's first one begin with, where its own begins with `first`.
 
-    `first` is what stands before the text of the block: indentation, the marks of quotes, which every line
+    `first` is what is before the text of the block: indentation, the marks of quotes, which every line
     repeats, and those of list items, in whose place blanks stand (CommonMark 0.31.2, sections 5.1 and 5.2).
     """
     return _MARK_OF_ITEM.sub(" ", first)
@@ -122,7 +122,7 @@ def with_prefix(prefix: str, line: str) -> str:
     """`line` behind `prefix`; an empty one gets no blanks at its end."""
     if not line:
         return prefix.rstrip(" \t")
-    # One blank behind the mark of a quote belongs to the mark.
+    # One blank after the mark of a quote belongs to the mark.
     return f"{prefix} {line}" if prefix.endswith(">") and line[0] in " \t" else prefix + line
 
 

@@ -1,7 +1,7 @@
 """Link reference definitions (CommonMark 0.31.2, section 4.7), for which the parser has no events.
 
-They are in the lines that belong to no other block and begin, behind the marks of their containers, with a
-bracket. The parser tells of each text whether it begins with a definition, and where that ends.
+They are in the lines that belong to no other block and begin, after the marks of their containers, with a
+bracket. The parser shows of each text whether it begins with a definition, and where that ends.
 """
 
 import re

@@ -32,7 +32,7 @@ _MARKER: Final = re.compile(r"[ \t>]*([-+*]|[0-9]{1,9}[.)])")
 _FENCE: Final = re.compile(r"`{3,}|~{3,}")
 _WHITE: Final = re.compile(r"[ \t\r\n]*")
 _QUOTE_MARK: Final = re.compile(r"[ \t]*>")
-# CommonMark 0.31.2, section 4.2: closing marks stand behind a blank.
+# CommonMark 0.31.2, section 4.2: closing marks stand after a blank.
 _CLOSING_MARKS: Final = re.compile(r"[ \t]#+\Z")
 
 
@@ -41,7 +41,7 @@ class BlockNode:
     """One block and the blocks in it. Lines are 0-based and inclusive.
 
     Until the tree is complete, `last_line` of a container is the last line that the parser counts to it,
-    which can be a blank one behind its last block. Other fields are those of `Block`.
+    which can be a blank one after its last block. Other fields are those of `Block`.
     """
 
     kind: BlockKind
@@ -164,7 +164,7 @@ class _Reader:
             return
         if self._leaf is None:
             self._open_leaf(BlockKind.PARAGRAPH, "", place)
-            # The range of an escaped character begins behind the backslash.
+            # The range of an escaped character begins after the backslash.
             self._start -= self._text.startswith("\\", self._start - 1) if self._start else 0
         # A paragraph ends with a line, which the ranges of some references do not reach.
         end = self._text.find("\n", max(self.prepared.offset(place["end"]) - 1, self._start))

@@ -1,4 +1,4 @@
-"""IDs and classes that a heading gives itself: `{#id .class}` behind its text, `{: #id}` on the line below.
+"""IDs and classes that a heading gives itself: `{#id .class}` after its text, `{: #id}` on the line below.
 
 Docusaurus, Hugo, mdBook, MkDocs, Pandoc, VitePress and Kramdown read the first form, Kramdown the second.
 """
@@ -47,7 +47,7 @@ def without_attributes(content: str) -> str:
 def attribute_lines(depths: Sequence[int], ends: Sequence[int], text: str) -> dict[int, int]:
     """By the number of a heading at top level, where the line of attributes right below it ends.
 
-    `depths` and `ends` are those of all headings; ends are behind line ends.
+    `depths` and `ends` are those of all headings; ends are after line ends.
     """
     if "{:" not in text:
         return {}

@@ -9,7 +9,7 @@ from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
 from mdplan.text.span import Span
 
-# What may stand before the marks of a heading: indentation, and the markers of quotes and lists.
+# What may be before the marks of a heading: indentation, and the markers of quotes and lists.
 _CONTAINERS: Final = r"(?P<before>(?:[ \t>+*-]|[0-9]{1,9}[.)])*?)"
 _CLOSING: Final = r"(?P<closing>[ \t]+\#+)?[ \t]*"
 
@@ -17,7 +17,7 @@ _CLOSING: Final = r"(?P<closing>[ \t]+\#+)?[ \t]*"
 def title_span(source: Source, heading: Block) -> Span | None:
     """Span of the raw text of `heading`, without marks and closing marks; None where it cannot be proven.
 
-    For an ATX heading without text it is empty and stands behind the marks.
+    For an ATX heading without text it is empty and is after the marks.
     """
     if not heading.markup.startswith("#"):
         return _setext_span(source, heading)

@@ -1,7 +1,7 @@
 """The parser of record: markdown-it-py as this project configures it.
 
 It is CommonMark plus GFM as GitHub renders it. The remedies against markdown-it-py's own habits: the table
-rule stands behind the heading rule, a row of dashes without a pipe or a colon is a setext underline, links
+rule is after the heading rule, a row of dashes without a pipe or a colon is a setext underline, links
 are neither validated nor normalized, and the nesting limit is far above that of the presets.
 
 Parsers are built at first use, because importing markdown-it-py takes longer than starting Python does.

@@ -48,7 +48,7 @@ _BATCH: Final = 64
 _MARKERS: Final = rf"(?:[ \t]*+(?:>|(?:[-+*]|[0-9]{{1,9}}[.)])[ \t])){{{MAX_MARKERS + 1}}}"
 _TOO_DEEP: Final = re.compile(rf"\n{_MARKERS}")
 _TOO_DEEP_AT_START: Final = re.compile(_MARKERS)
-# The parser takes a tab for something else than white space behind closing fences and in delimiter rows.
+# The parser takes a tab for something else than white space after closing fences and in delimiter rows.
 _LAST_TABS: Final = re.compile(r"(?m)\t[|: \t-]*(?=\r?$)")
 _CONTAINERS: Final = r"(?:[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])))*+[ \t]*"
 _CLOSING_FENCE: Final = re.compile(rf"{_CONTAINERS}(?:`{{3,}}|~{{3,}})(?P<marks>[ \t]*)")

@@ -38,7 +38,7 @@ class ReferenceBlocks:
     """Blocks in document order, containers before what they contain.
 
     `nesting_limit` is true when content was nested deeper than the parser goes, so that blocks may be
-    missing behind that place.
+    missing after that place.
     """
 
     blocks: tuple[Block, ...]
@@ -80,7 +80,7 @@ def _block(token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, p
     assert token.map is not None
     lines, first = part.lines, token.map[0] + 1
     last = min(max(token.map[1], first), lines.count)
-    # The maps of lists reach over the blank lines behind them.
+    # The maps of lists reach over the blank lines after them.
     while kind in CONTAINERS and last > first and not lines.content(last).strip(" \t"):
         last -= 1
     content = token.info if kind is BlockKind.FENCE else ""

@@ -49,9 +49,9 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnos
 
 
 def _edits(source: Source, lines_before: int, blocks: Sequence[FormattedBlock]) -> Iterator[TextEdit]:
-    """Edits of `blocks`, which stand behind `lines_before` lines, and of the blank lines between them.
+    """Edits of `blocks`, which stand after `lines_before` lines, and of the blank lines between them.
 
-    A blank line that is missing is put to the block before it, so that a heading behind it still starts where
+    A blank line that is missing is put to the block before it, so that a heading after it still starts where
     the next line does.
     """
     for block, following in zip_longest(blocks, blocks[1:]):
@@ -70,7 +70,7 @@ def _edits(source: Source, lines_before: int, blocks: Sequence[FormattedBlock]) 
 def _with_neighbours(outline: Outline, span: Span) -> Span:
     """`span` with what its look depends on.
 
-    That is the root block behind it, of which an item at its end may take what it is indented by; and text
+    That is the root block after it, of which an item at its end may take what it is indented by; and text
     before it that may go on into it, where that has footnotes, which the outline does not know.
     """
     following = outline.tree.root_at(span.end)
@@ -81,7 +81,7 @@ def _with_neighbours(outline: Outline, span: Span) -> Span:
 
 
 def _start_of_open(outline: Outline, start: int) -> int:
-    """Where the block at `start`, or one before it, begins at the margin and behind a blank line.
+    """Where the block at `start`, or one before it, begins at the margin and after a blank line.
 
     There nothing goes on for any parser, but for fences, comments and the like, which all of them know.
     """

@@ -177,7 +177,7 @@ def find_key(content: FrontMatterContent, given: str | Sequence[str]) -> Key | D
 
     An array is taken as it is. A string with dots means the one key that is there and can be read so; where
     none is, dots stand between maps. Errors: INVALID_ARGUMENT where that cannot be told: several keys are
-    there, or others beside the missing one have dots in their names.
+    there, or others next to the missing one have dots in their names.
     """
     key = elements_of(given)
     if not isinstance(given, str) or len(key) == 1:

@@ -57,7 +57,7 @@ def read_item(markdown: str) -> ItemText | Diagnostic:
 
 
 def check_item(item: ItemText, marker: ItemMarker) -> Diagnostic | None:
-    """What is wrong with `item` behind `marker`: it would not be one item, or would swallow what follows it.
+    """What is wrong with `item` after `marker`: it would not be one item, or would swallow what follows it.
 
     Errors: INVALID_ARGUMENT, OUTLINE_CHANGED.
     """

@@ -42,7 +42,7 @@ def insert_item(
     """Insertion of `item` so that it gets the 0-based `position` in `listing`.
 
     It has the bullet, indentation and spacing of its neighbour, and blank lines where the list has them. The
-    numbers of other items stay: a new last item has the next number, one between others the number behind
+    numbers of other items stay: a new last item has the next number, one between others the number after
     the one before it, and a new first item that of the old one. Where the first two items have the same
     number, so has the new one. Errors: INVALID_ARGUMENT, OUTLINE_CHANGED.
     """
@@ -119,7 +119,7 @@ def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnosti
 
 
 def _open_item_before(outline: Outline, block: Block, containers: Containers) -> PlacedItem | None:
-    """The item of another list that ends where the list `block` starts, if it could take what stands there.
+    """The item of another list that ends where the list `block` starts, if it could take what is there.
 
     CommonMark 0.31.2, section 5.2: an item that begins with two blank lines, its own among them, has ended.
     """
@@ -143,7 +143,7 @@ def _swallowed(
 def _taken_line(outline: Outline, containers: Containers, marker: ItemMarker, line: int) -> int | None:
     """The first line from `line` on that is not blank, where it is a part of an item before it with `marker`.
 
-    CommonMark 0.31.2, section 5.2: an item holds what stands as far in as its own text.
+    CommonMark 0.31.2, section 5.2: an item holds what is as far in as its own text.
     """
     text, lines = outline.source.text, outline.source.lines
     while line <= lines.count and containers.is_blank(text, lines, line):

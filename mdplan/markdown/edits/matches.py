@@ -62,7 +62,7 @@ def find_matches(
         return found
     end = len(view.text)
     if len(found) > 1 and found[-1].span.start == end and view.text.endswith("\n"):
-        # Behind the last line end is no line: `^` and `$` match there, and nobody means that place with them.
+        # After the last line end is no line: `^` and `$` match there, and no one means that place with them.
         found = found[:-1]
     eligible: list[Eligible] = []
     excluded: Counter[str] = Counter()
@@ -138,7 +138,7 @@ def _lines(outline: Outline, kind: NodeKind, span: Span, indentation: int) -> _P
 
 def _protected_nodes(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> Iterator[_Protected]:
     """Excluded inline nodes that touch `match`, after the stretches in which none can be proven."""
-    # What an empty match at the edge of a node would be inserted into stands beside it.
+    # What an empty match at the edge of a node would be inserted into is next to it.
     around = match if len(match) else Span(max(match.start - 1, 0), match.end + 1)
     for span in outline.inline.undecided_in(around):
         yield _Protected(UNDECIDED, span, span, span)

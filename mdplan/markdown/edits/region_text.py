@@ -1,6 +1,6 @@
-"""What stands in a region, and the edit that makes it another text.
+"""What is in a region, and the edit that makes it another text.
 
-DESIGN section 6: a region is what stands between its two marker comments, which stay as they are.
+DESIGN section 6: a region is what is between its two marker comments, which stay as they are.
 """
 
 import re
@@ -24,11 +24,11 @@ _BEFORE_BLOCK: Final = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionText:
-    """The text of `region`, which stands in the `container` (a quote or list item), if in one.
+    """The text of `region`, which is in the `container` (a quote or list item), if in one.
 
     `lines` are the whole lines between those of the markers, without the `prefix` of the container; None
     where text of the region shares a line with one of its markers. `is_alone` says that nothing but the
-    region and its markers stands on their lines. `content` is the text without blank lines around it, and
+    region and its markers is on their lines. `content` is the text without blank lines around it, and
     where it shares a line also without blanks.
     """
 
@@ -85,7 +85,7 @@ def replace_region_text(outline: Outline, old: RegionText, payload: Payload) -> 
 
     The first line of the text follows on the line of the start marker, and the end marker on its last, with
     as many blank lines between as there were. A region inside of a line takes one line only: more of them
-    make it lines of its own, if nothing else stands on its line.
+    make it lines of its own, if nothing else is on its line.
     """
     if old.lines is not None:
         return _lines_replaced(outline, old, old.lines, payload)

@@ -58,7 +58,7 @@ def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> P
     """The blocks of `payloads`, one after another, in place of the whole lines of `span`, which may be empty.
 
     It starts at a line start or the end of the text. A payload that continues the list or table before it
-    takes that block's own spacing; elsewhere a blank line stands on both sides. The final newline of the
+    takes that block's own spacing; elsewhere a blank line is on both sides. The final newline of the
     file is left as it was; an empty file is ended by a line end.
     """
     source, offset = outline.source, span.start
@@ -114,7 +114,7 @@ def _continues(tree: BlockTree, text: str, end: int, payload: Payload) -> bool:
     roots = payload.tree.roots
     is_list = bool(roots) and roots[0].kind is BlockKind.LIST
     is_rows = bool(roots) and not is_list and "|" in payload.text
-    # Most payloads are neither, and to look what stands there costs more.
+    # Most payloads are neither, and to look what is there costs more.
     last = tree.root_ending_at(end) if is_list or is_rows else None
     if last is None:
         return False
@@ -166,8 +166,8 @@ def _is_loose(tree: BlockTree, listing: Block, text: str) -> bool:
 def replace_blocks(outline: Outline, span: Span, payload: Payload) -> tuple[TextEdit, ...]:
     """Edits that make the text of `payload` of the whole lines of `span`.
 
-    `span` ends behind text, not behind blank lines. Lines at its start and end that stay the same, but for
-    their line ends, are not touched. A block of the kind that stood there stands as close to its neighbour;
+    `span` ends after text, not after blank lines. Lines at its start and end that stay the same, but for
+    their line ends, are not touched. A block of the kind that stood there is as close to its neighbour;
     between others a blank line is added where there is none. An empty span becomes an insertion.
     """
     old = outline.text_of(span)
@@ -192,7 +192,7 @@ def replace_blocks(outline: Outline, span: Span, payload: Payload) -> tuple[Text
 
 
 def _are_alike(old: Block | None, new: Block | None) -> bool:
-    """Whether `new` can stand where `old` stood, as close to its neighbours.
+    """Whether `new` can be where `old` stood, as close to its neighbours.
 
     HTML cannot: some of it ends at a blank line only, and some of it cannot follow text.
     """
@@ -202,11 +202,11 @@ def _are_alike(old: Block | None, new: Block | None) -> bool:
 
 
 def delete_blocks(outline: Outline, span: Span) -> TextEdit:
-    """Edit that removes the whole lines of `span`, which are not none, and the blank lines behind them.
+    """Edit that removes the whole lines of `span`, which are not none, and the blank lines after them.
 
     One blank line stays, or is put, between what it joins. At the end of the file the blank lines before
     `span` go as well, and the final newline is left as it was. Where `span` is a part of a list, table or
-    quote of which something stays, the rest stands as that block did.
+    quote of which something stays, the rest is as that block did.
     """
     text, lines = outline.source.text, outline.source.lines
     first, last = outline.tree.root_at(span.start), outline.tree.root_at(span.end - 1)

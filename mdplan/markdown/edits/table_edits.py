@@ -36,7 +36,7 @@ def has_line_end(value: str) -> bool:
 def cell_source(value: str) -> str:
     r"""`value`, inline Markdown, as the source of a cell: pipes are escaped, also inside of code.
 
-    A pipe that is escaped already stays so; one behind an even run of backslashes gets one more.
+    A pipe that is escaped already stays so; one after an even run of backslashes gets one more.
     """
     return with_escaped_pipes(value.strip(trim_characters()))
 
@@ -77,9 +77,9 @@ def claimed_cells(row: TableRow, columns: list[int]) -> tuple[Span, ...]:
 
 
 def appended_row(table: TableSource, values: Mapping[int, str]) -> TextEdit:
-    """Insertion of a row with these `values`, by 0-based column, behind the last row of `table`.
+    """Insertion of a row with these `values`, by 0-based column, after the last row of `table`.
 
-    It has the pipes and the padding of the other rows, and stands in the same quotes and lists.
+    It has the pipes and the padding of the other rows, and is in the same quotes and lists.
     """
     lines, last = table.lines, table.block.last_line
     prefix = table.containers.prefix(table.text, lines, last)
@@ -123,7 +123,7 @@ def _more_cells(table: TableSource, row: TableRow, sources: list[str]) -> str:
     ]
     if closes:
         return "".join(f"{area}|" for area in areas)
-    # Beside the pipe a backslash would escape it.
+    # Besides the pipe a backslash would escape it.
     gap = max(behind, int(table.text[row.span.end - 1] == "\\"))
     return (" " * gap + "|" + "|".join(areas)).rstrip(trim_characters())
 
@@ -178,7 +178,7 @@ def _area(
     if behind is None:
         return " " * before + source
     if source.endswith("\\"):
-        # Beside the pipe it would escape it.
+        # Besides the pipe it would escape it.
         behind = max(behind, 1)
     width = _target_width(table, column, like)
     fill = max(0, width - display_width(source) - before - behind)

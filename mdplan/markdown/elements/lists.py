@@ -112,7 +112,7 @@ class PlacedItem:
 class ItemMarker:
     """The marker of an item: `span` is its bullet or number with delimiter, in `column` (0-based).
 
-    `prefix` is what a line needs to stand in the same place, `spacing` the white space behind the marker.
+    `prefix` is what a line needs to be in the same place, `spacing` the white space after the marker.
     """
 
     span: Span

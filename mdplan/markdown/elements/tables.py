@@ -36,7 +36,7 @@ class TableRow:
     """One row. `line` is 1-based; `span` is its text without the white space around it.
 
     `cells` are the places between the pipes, padding included; there may be fewer or more than columns.
-    `leads` and `trails` say whether a pipe stands before the first cell and behind the last.
+    `leads` and `trails` say whether a pipe is before the first cell and after the last.
     """
 
     line: int

@@ -1,4 +1,4 @@
-"""Front matter: where it stands.
+"""Front matter: where it is.
 
 Found by a strict rule of our own, so that a block scalar with an indented ``---``, a thematic break, or a
 byte order mark cannot shift it; whether the block is valid YAML or TOML plays no part in that.
@@ -38,7 +38,7 @@ def find_front_matter(text: str) -> FrontMatter | None:
     """Front matter at the very start of `text`, if there is one.
 
     The first line is exactly ``---`` (or ``+++``), the next is not blank, and a later line is exactly
-    ``---`` or ``...`` (or ``+++``) at column 1; blanks behind the fences do not matter.
+    ``---`` or ``...`` (or ``+++``) at column 1; blanks after the fences do not matter.
     """
     opening = _OPEN.match(text)
     if opening is None:

@@ -1,6 +1,6 @@
 """TOML front matter, edited by cutting at statements; values are written by tomlkit.
 
-A new key goes behind the last one of its table, a new map behind everything, as a table of its own; inside of
+A new key goes after the last one of its table, a new map after everything, as a table of its own; inside of
 tables new maps stand on one line. A table without a header of its own goes with its last key.
 """
 
@@ -129,7 +129,7 @@ class _TomlWriter:
             each for each in keys if len(each.table) < len(parent) and each.path[: len(parent)] == parent
         ]
         own = (each for each in reversed(dotted) if each.path[:-1] == parent)
-        # A table that dotted keys have made can have no header: what is new in it stands behind them.
+        # A table that dotted keys have made can have no header: what is new in it is after them.
         return next(own, dotted[-1] if dotted else None)
 
     def _before_first(self, parent: Key) -> int:

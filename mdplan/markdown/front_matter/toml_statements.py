@@ -37,7 +37,7 @@ class TomlHeader:
 class TomlAssignment:
     """``key = value`` below a header of the path `table`; `path` is from the outermost map.
 
-    `span` are the whole lines, `key` and `value` the texts in them. `in_array` says that it stands in one of
+    `span` are the whole lines, `key` and `value` the texts in them. `in_array` says that it is in one of
     several tables of a name, which no path can tell from each other.
     """
 

@@ -1,6 +1,6 @@
 """YAML front matter, edited by cutting at node marks: all bytes that belong to no changed key stay.
 
-A value has a head, which stands behind the colon, and may have whole lines below it. Comments behind a head,
+A value has a head, which is after the colon, and may have whole lines below it. Comments after a head,
 and between keys, belong to neither.
 """
 

@@ -1,6 +1,6 @@
 """YAML front matter as nodes with places, read with care: front matter is written by strangers.
 
-Aliases and merge keys can make a few bytes explode, tags can mean anything, and a key that stands twice means
+Aliases and merge keys can make a few bytes explode, tags can mean anything, and a key that is twice means
 something else to every reader, so that blocks with any of them are refused, as are deep and large ones. The
 loader is the one in pure Python: that in C crashes on deep nesting.
 """

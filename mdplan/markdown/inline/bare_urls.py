@@ -7,11 +7,11 @@ from typing import Final
 
 from mdplan.markdown.blocks.parse_time import check_deadline
 
-# Where a bare URL is noticed: behind its protocol, or at its start.
+# Where a bare URL is noticed: after its protocol, or at its start.
 URL_SIGN: Final = re.compile(r"://|www\.")
 
 _PROTOCOLS: Final = ("https", "http", "ftp")
-# What may stand before `www.`, if anything does.
+# What may be before `www.`, if anything does.
 _BEFORE: Final = frozenset(" \t\r\n\f*_~(")
 _END: Final = re.compile(r"[ \t\r\n\f<]")
 # Unicode's other punctuation also ends a domain.

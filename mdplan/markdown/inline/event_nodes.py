@@ -30,7 +30,7 @@ _LINKS: Final = frozenset({"Link", "Image"})
 _AUTOLINKS: Final = frozenset({"Autolink", "Email"})
 _WITH_LABEL: Final = frozenset({"Reference", "ReferenceUnknown"})
 _COLLAPSED: Final = frozenset({"Collapsed", "CollapsedUnknown"})
-# The parser takes a footnote for text where brackets behind it are no label.
+# The parser takes a footnote for text where brackets after it are no label.
 _FOOTNOTE_BEFORE_BRACKET: Final = re.compile(r"\[\^[^\[\]\s]+\](?=\[)")
 _BRACKETS: Final = frozenset({"[", "![", "]"})
 _EMPHASIS: Final = frozenset({"Emphasis", "Strong", "Strikethrough"})
@@ -72,7 +72,7 @@ class _Open:
 class _Reader:
     """Collects the nodes of one span.
 
-    `_url_end` is the offset behind the last bare URL: what begins before it is part of the URL. `_brackets`
+    `_url_end` is the offset after the last bare URL: what begins before it is part of the URL. `_brackets`
     counts the opening brackets of the current content that nothing has closed.
     """
 
@@ -194,7 +194,7 @@ class _Reader:
     def _code(self, start: int, end: int) -> None:
         ticks = _TICKS.match(self._text, start, end)
         width = len(ticks[0]) if ticks else 0
-        # The range may have blanks behind the last code span of a heading.
+        # The range may have blanks after the last code span of a heading.
         end = self._text.rfind("`", start, end) + 1
         if not width or end - start <= 2 * width:
             self._refuse(start, max(start, end))
@@ -322,7 +322,7 @@ class _Reader:
         self._add_url(start, end, href)
         self._url_end = end
         if self._text[end - 1] == "\\" and end < self._span.end:
-            # To the parser, the backslash escapes the character behind the URL.
+            # To the parser, the backslash escapes the character after the URL.
             self._undecided.append(Span(end, end + 1))
 
     def _add_url(self, start: int, end: int, href: str) -> None:

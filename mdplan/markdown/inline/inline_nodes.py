@@ -59,7 +59,7 @@ class InlineMap:
     def __init__(
         self, text: str, lines: LineIndex, body_start: int = 0, tree: BlockTree | None = None
     ) -> None:
-        """Map the Markdown in `text` from offset `body_start` on, the line start behind the front matter.
+        """Map the Markdown in `text` from offset `body_start` on, the line start after the front matter.
 
         `tree` has the blocks of that text; without it they are parsed.
         """

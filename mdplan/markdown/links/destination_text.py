@@ -27,7 +27,7 @@ _UNICODE: Final = frozenset({"utf-8", "utf-16-le", "utf-16-be"})
 def with_path(outline: Outline, old: Destination, path: str) -> TextEdit | None:
     """Edit that makes `path` the path of the destination `old` of `outline`; None where it cannot be written.
 
-    An empty path stands for the document itself.
+    An empty path represents the document itself.
     """
     written = outline.text_of(old.path_span)
     if old.form is DestinationForm.WIKI:

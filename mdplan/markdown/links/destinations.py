@@ -67,8 +67,8 @@ def destinations(
 ) -> tuple[Destination, ...]:
     """Destinations that share a code point with one of `areas`, in document order, each once.
 
-    Only blocks that hold `mark` are looked at for those that are not HTML. What cannot be split into its
-    parts beyond doubt is left out, and so is a wiki link in a heading, whose text it would change.
+    Only blocks that hold `mark` are examined for those that are not HTML. What cannot be split into its
+    parts beyond doubt is omitted, and so is a wiki link in a heading, whose text it would change.
     """
     found: dict[Span, Destination] = {}
     for area in areas:
@@ -164,7 +164,7 @@ def _cut(written: str, href: str, form: DestinationForm) -> tuple[int, int | Non
     if match is None or understood(written[match.end() :], form) != fragment:
         return len(written), None
     for end in (match.start(), match.start() - 1):
-        # The sign may stand behind a backslash.
+        # The sign may be after a backslash.
         if end >= 0 and understood(written[:end], form) == path:
             return end, match.end()
     return len(written), None

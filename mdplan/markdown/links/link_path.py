@@ -1,7 +1,7 @@
 """Paths as links write them: from the folder of a file, to a path from the root, and back.
 
 A path from the root has no `.` and no empty components. One that leads out of the root begins with ``../``:
-as text it can still be followed, though nobody looks there.
+as text it can still be followed, though no one looks there.
 """
 
 from collections.abc import Iterator

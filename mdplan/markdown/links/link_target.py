@@ -88,7 +88,7 @@ def _find_page(tree: FileTree, document: str, written: str) -> LinkedPath | None
         if (form := "/" + _wiki_form(page)).endswith(wanted)
     }
     if len(fitting) > 1:
-        # The page beside the document is meant, else the one at the root, else nobody knows.
+        # The page next to the document is meant, else the one at the root, else no one knows.
         beside = "/" + _wiki_form(folder_of(document) + wanted).lstrip("/")
         fitting = {page: form for page, form in fitting.items() if form == beside} or {
             page: form for page, form in fitting.items() if form == wanted

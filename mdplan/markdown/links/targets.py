@@ -102,7 +102,7 @@ def attributes_in(
 ) -> "Iterator[HtmlAttribute]":
     """Attributes with values of the HTML tags that share a code point with `span`.
 
-    Of a block of HTML, they are those of all its tags. Only blocks that hold `mark` are looked at, which is
+    Of a block of HTML, they are those of all its tags. Only blocks that hold `mark` are examined, which is
     that of a tag with an attribute if none is given.
     """
     text, mark = outline.source.text, mark or _with_attribute()

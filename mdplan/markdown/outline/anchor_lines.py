@@ -76,7 +76,7 @@ def lead_starts(text: str, starts: Sequence[int], body_start: int) -> dict[int, 
     """By the index of a heading in `starts`, where the anchor lines above it start; others are absent.
 
     `starts` are those of the headings at top level, sorted, and `body_start` is where the front matter ends.
-    Blank lines may lie between. No look at blocks is needed: what ends right above a heading with such a line
+    Blank lines may lie between. Blocks need not be read: what ends right above a heading with such a line
     is a paragraph or HTML, for fences, comments and front matter end with lines of their own.
     """
     leads: dict[int, int] = {}

@@ -29,7 +29,7 @@ def find_by_path(
     Tiers, the first that matches wins: exact full path, exact suffix, canonical full path, canonical
     suffix; where exact suffix and canonical full path name different sections, all are candidates. An
     element may carry its level (``## Install``). The empty path is the preamble. `occurrence` (1-based)
-    picks one of several. Nested headings are looked at only when no top-level one matches.
+    picks one of several. Nested headings are examined only when no top-level one matches.
 
     Errors: INVALID_HEADING_PATH, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
     """

@@ -341,7 +341,7 @@ class Outline:
 
     def own_hashes(self) -> dict[str, str]:
         """Hash of each top-level section's own text, heading and body, by section ID."""
-        # Who only looks does not ask for all of them.
+        # Computed on demand: reading rarely needs all of them.
         from hashlib import sha256
 
         # Each ends where the next one starts.

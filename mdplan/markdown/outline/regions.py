@@ -27,7 +27,7 @@ CONTENTS: Final = "toc"
 
 
 def find_regions(outline: Outline) -> Regions:
-    """Regions of a document, which notes them; they may stand in each other.
+    """Regions of a document, which notes them; they may be in each other.
 
     Markers in code, in front matter and inside of another comment are text. Where two regions cross, the
     one whose end comes first is a pair, and the markers of the other are unpaired.

@@ -138,10 +138,10 @@ class _Reader:
         self._tails = attribute_lines([heading.depth for heading in headings], ends, text)
         below = {number: id_of_attributes(text[ends[number] : end]) for number, end in self._tails.items()}
         own_ids = [below.get(number) or content.id for number, content in enumerate(contents)]
-        # GitHub keeps in an anchor the space that an HTML tag beside the text leaves.
+        # GitHub keeps in an anchor the space that an HTML tag next to the text leaves.
         texts = (text_for_anchor(content.text) for content in contents)
         self._anchors = list(heading_anchors(texts, own_ids))
-        # Where sections start, and their first lines; behind them, where the last section ends.
+        # Where sections start, and their first lines; after them, where the last section ends.
         last_line = self._lines.line_at(body.end - 1) if body.end else 0
         self._starts = [*(heading.span.start for heading in headings), body.end]
         self._first_lines = [*(heading.first_line for heading in headings), last_line + 1]

@@ -35,7 +35,8 @@ from mdplan.text.span import Span
 
 # What the claims of all operations on front matter are parts of.
 PART: Final = "front matter"
-# Not a plain `tuple[str, ...]`, which the door takes for a heading path: a string would become one element.
+# Not a plain `tuple[str, ...]`, which the request reader takes for a heading path: a string would become one
+# element.
 KeyElement = Annotated[str, Field(min_length=1)]
 
 
@@ -107,7 +108,7 @@ class FrontMatterOperation(Operation):
     def resolution(
         self, outline: Outline, block: FrontMatterBlock, keys: Sequence[Key], changes: Sequence[KeyChange]
     ) -> Resolution | Problems:
-        """`changes` of `block`, claiming `keys`. The guard was looked at before.
+        """`changes` of `block`, claiming `keys`. The guard was examined before.
 
         Errors: FRONT_MATTER_INVALID where they cannot be cut into the block.
         """

@@ -101,7 +101,7 @@ class ItemOperation(ListOperation):
         """The one item in `scope` whose text is `text`, which `where` in the edit gives.
 
         Texts are compared as written, else as a reader sees them; a marker and a box that `text` begins with
-        are left out. With `tasks` only items with a box count, unless there are none of that text. Errors:
+        are omitted. With `tasks` only items with a box count, unless there are none of that text. Errors:
         those of `read_item`; MATCH_COUNT_MISMATCH.
         """
         wanted = read_item(text)

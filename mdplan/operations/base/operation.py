@@ -185,8 +185,8 @@ class Resolution:
     `may_change_outline` says that headings around the edit may change level or parent: it was asked to.
     `front_matter` says what `edits` do there; made together with those of other edits they may differ.
     `exported` are blocks that go to the file that the operation names besides its own.
-    `comes_last` says that what it inserts stands behind what other edits insert at the same place. What
-    several such edits have as `shared_start` of their text is written once, and their texts stand behind it.
+    `comes_last` says that what it inserts is after what other edits insert at the same place. What
+    several such edits have as `shared_start` of their text is written once, and their texts stand after it.
     """
 
     claims: tuple[Claim, ...]

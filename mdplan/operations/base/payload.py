@@ -126,7 +126,7 @@ class PayloadOperation(LevelFitting):
     ) -> Resolution | Problems:
         """Insertion of a payload into its section: as its first or last `child` if it starts with a heading.
 
-        Other text goes to an `edge` of the body, and sections that follow in it stand behind the whole body,
+        Other text goes to an `edge` of the body, and sections that follow in it stand after the whole body,
         so that they take no text for their own. Errors: HEADING_LEVEL_OVERFLOW.
         """
         section, payload = to.section, to.payload

@@ -19,10 +19,10 @@ _LEAVES: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
 def text_in_line(outline: Outline, span: Span, new_text: str) -> str | Diagnostic:
     """`new_text`, with LF line ends, as it can replace the text of `span`.
 
-    In a cell of a table its pipes are escaped. Lines behind a break get the marks and the indentation of
+    In a cell of a table its pipes are escaped. Lines after a break get the marks and the indentation of
     quotes and list items. Where `span` itself has line breaks or whole rows, the text is taken as it is.
 
-    Errors: INVALID_ARGUMENT for a line break inside of a cell, or of a heading with text behind it.
+    Errors: INVALID_ARGUMENT for a line break inside of a cell, or of a heading with text after it.
     """
     if outline.format is not DocumentFormat.MARKDOWN or not ("|" in new_text or "\n" in new_text):
         return new_text

@@ -31,8 +31,8 @@ AnchorChanges = Mapping[str, AnchorPlace | None]
 def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> AnchorChanges:
     """By `target_key` of an anchor of the base, where what had it is now; None where it is gone.
 
-    Anchors that still name what they named are left out. A heading is the same while something of its line
-    stays or its title alone is written anew, when an edit moves it, and when an edit writes a heading of the
+    Anchors that still name what they named are omitted. A heading is the same while something of its line
+    stays or its title alone is rewritten, when an edit moves it, and when an edit writes a heading of the
     same text in the place of what it takes. `arrived` has, by the index of an edit that moves a section to
     another file, that file.
     """

@@ -57,7 +57,7 @@ class LinkChanges:
         return frozenset(map(page_key, self.affected))
 
     def target(self, document: str, destination: Destination) -> LinkedPath | None:
-        """What `destination` named in the file `document` of the base; None where nobody knows.
+        """What `destination` named in the file `document` of the base; None where no one knows.
 
         Only where it may be one of the affected files does it matter what else there is.
         """

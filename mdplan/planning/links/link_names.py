@@ -11,19 +11,19 @@ from mdplan.markdown.links.destinations import is_external
 from mdplan.markdown.links.link_path import page_key
 from mdplan.markdown.links.targets import target_key
 
-# What stands before a destination, and what that may be: one may stand within what only looks like another's.
+# What is before a destination, and what that may be: one may be within what only reads like another's.
 # A bare one ends at white space, or before the next one: what else ends it is sorted out below.
 _DESTINATION: Final = re.compile(
     r"\][(:][\s>]*+(?=<(?P<angle>[^<>\r\n]*+)|(?P<bare>(?:[^\s<\]]++|\](?!\())++))"
 )
 _PAGE: Final = re.compile(r"\[\[(?=(?P<wiki>[^\[\]|\r\n]*+))")
-# Behind the sign of equality of an attribute.
+# After the sign of equality of an attribute.
 _VALUE: Final = re.compile(r"""\s*["']?(?P<html>[^"'<>\r\n]*)""")
 _LONGEST_NAME: Final = 6
 _FEW: Final = 8
 # What a fragment begins with; an escape or an entity can be its sign.
 _OWN: Final = frozenset("#&\\")
-# Of a destination with one of these nobody knows what it means before it is parsed.
+# Of a destination with one of these no one knows what it means before it is parsed.
 _MEANS_MORE: Final = re.compile(r"[\\&%]")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _END_OF_PATH: Final = re.compile(r"[#?|]")
@@ -50,7 +50,7 @@ def possible_links(text: str) -> list[re.Match[str]]:
 
 def may_name(links: Iterable[re.Match[str]], names: frozenset[str]) -> bool:
     """As `may_link_to`, of `possible_links`."""
-    # Behind a name stands a suffix, or what ends a path.
+    # After a name is a suffix, or what ends a path.
     few = rf"/(?:{'|'.join(map(re.escape, names))})(?![^\W_])" if len(names) <= _FEW else ""
     may_hold_one = re.compile(few).search
     for match in links:
@@ -69,7 +69,7 @@ def _is_plain(written: str) -> bool:
 def places_of_fragments(links: Iterable[re.Match[str]], keys: Container[str]) -> Iterator[int]:
     """Where `links` may lead to a fragment of their own text that is one of `keys` (as of `target_key`).
 
-    Fragments of several lines, which no heading has, are left out.
+    Fragments of several lines, which no heading has, are omitted.
     """
     for match in links:
         written = match[match.lastgroup or 0]

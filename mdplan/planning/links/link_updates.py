@@ -224,7 +224,7 @@ class _LinkChecker:
         return now if now.place is not None or target.path in self.changes.after.paths else None
 
     def _resolves(self, destination: Destination, *, is_new: bool = False) -> bool:
-        """Whether `destination`, as it is written, names something in the result, or nobody can say.
+        """Whether `destination`, as it is written, names something in the result, or no one can say.
 
         A wiki link that `is_new` may name a page that is to be written one day.
         """

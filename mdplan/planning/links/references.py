@@ -30,7 +30,7 @@ def broken_labels(built: BuiltFile) -> Problems:
     """BROKEN_LINK warnings; their lines are those of the result.
 
     For labels and footnotes that resolved in the base and no longer do, and for footnotes in written text
-    that are not defined. Inline nodes are costly, so the whole document is looked at only when a definition
+    that are not defined. Inline nodes are costly, so the whole document is examined only when a definition
     or a footnote of the base is gone.
     """
     if not built.edits or built.base.format is not DocumentFormat.MARKDOWN:

@@ -37,7 +37,7 @@ def merge_plans(plans: Iterable[Plan], options: Mapping[str, bool | str]) -> Pla
 def ready_to_merge(plan: Plan) -> Plan:
     """`plan` without the files that stay as they are, which are not all of them.
 
-    It knows no sections of its bases: they only tell what made a base stale, and are most of a plan.
+    It knows no sections of its bases: they only show what made a base stale, and are most of a plan.
     """
     parts = [
         replace(part, change=replace(part.change, base_sections={}))

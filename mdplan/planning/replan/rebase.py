@@ -14,9 +14,10 @@ _COUNTED: Final = ("codeBlock",)
 
 
 def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
-    """The batch that `plan` was made of, as decoded JSON; `with_bases` pins it to the plan's bases.
+    """The batch that `plan` was made of, as decoded JSON.
 
-    Files without edits are left out: what is done to them is found anew.
+    `with_bases` adds the base hashes of the plan as preconditions. Files without edits are omitted, because
+    planning derives their changes again.
     """
     files = []
     for change, edits in zip(plan.files, plan.requested, strict=True):

@@ -1,4 +1,4 @@
-"""Planning again what was planned or asked before: pinned, in part, or on a base that moved on.
+"""Replanning: with preconditions, in part, or on a base that changed.
 
 `plan` is the engine's way from a batch to its plan; each function here asks it once or twice.
 """
@@ -20,7 +20,7 @@ Planner: TypeAlias = Callable[[Batch], PlannedBatch | Problems]
 
 
 def replan_with_preconditions(plan: Planner, batch: Batch) -> PlannedBatch | Problems:
-    """Plan of a batch that is pinned by base hashes or by the evidence of its edits.
+    """Plan of a batch that is guarded by base hashes or by the evidence of its edits.
 
     Where a base hash does not hold and the batch asks to be rebased, evidence alone can pin it: it fixes what
     is removed and where text is inserted. Errors: those of planning, PRECONDITION_REQUIRED.

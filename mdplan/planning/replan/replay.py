@@ -102,7 +102,7 @@ def is_applied(plan: Plan, found: Sequence[FoundFile]) -> bool:
 def stale_files(plan: Plan, found: Sequence[FoundFile]) -> Problems:
     """What is not as `plan` saw it; only files that are not the base are parsed.
 
-    Errors: STALE_BASE; FILE_EXISTS where a file stands in the way; FILE_NOT_FOUND where one is gone.
+    Errors: STALE_BASE; FILE_EXISTS where a file is in the way; FILE_NOT_FOUND where one is gone.
     """
     problems = (stale_file(change, file) for change, file in zip(plan.files, found, strict=True))
     return tuple(problem for problem in problems if problem is not None)

@@ -76,7 +76,7 @@ def _context(
     blocks: list[ContextBlock] = []
     left = most_characters
     for start, end in _blocks_around(changes, lines.count):
-        # A line may be longer than all the room there is; what is cut off need not be made visible.
+        # A line may be longer than all the room there is; what is cut short need not be made visible.
         span = lines.span(start, end)
         shown = visible(text[span.start : min(span.end, span.start + left + 1)])
         fitting = shown[:left]

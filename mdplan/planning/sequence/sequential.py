@@ -22,7 +22,7 @@ from mdplan.text.span import Span
 def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
     """Result of the edits of `file`, each resolved and checked on the result of those before it.
 
-    An edit that cannot be made is left out, and the next one is tried, so that all problems are reported.
+    An edit that cannot be made is omitted, and the next one is tried, so that all problems are reported.
     Errors: those of `resolve_edits`, `build_file` and `verify_outline`.
     """
     done = SequentialState.before_all(file.outline)

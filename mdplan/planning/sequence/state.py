@@ -76,7 +76,7 @@ def _headed(outline: Outline) -> Iterator[Section]:
 def _followed(step: BuiltFile) -> dict[int, int]:
     """Where the headings of the base of one step start in its result, by where they started.
 
-    A heading stays the same when its own line is written anew, and when its section moves.
+    A heading stays the same when its own line is rewritten, and when its section moves.
     """
     followed: dict[int, int] = dict(_moved(step))
     for section in _headed(step.base):

@@ -1,7 +1,7 @@
 """Whether two files can change places here: tried before it is relied on.
 
 There are file systems that take the system call and lose a file. So it is tried once in each, with two files
-that nobody misses.
+that no one misses.
 """
 
 import os
@@ -47,7 +47,7 @@ class Exchange:
         try:
             self._remove(folder, names)
         except OSError:
-            # A folder of that name came with the root; these names nobody can foresee.
+            # A folder of that name came with the root; these names no one can foresee.
             token = os.urandom(8).hex()
             names = (f"exchange-{token}-a", f"exchange-{token}-b")
         try:

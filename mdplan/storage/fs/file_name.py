@@ -44,7 +44,7 @@ class FileName:
 
 
 def is_temporary_name(name: str) -> bool:
-    """Whether a commit makes files of that name beside its targets, and leaves them there when it is killed.
+    """Whether a commit makes files of that name next to its targets, and leaves them there when it is killed.
 
     It is never a document.
     """
@@ -79,13 +79,13 @@ def _checked(path: str) -> str | Diagnostic:
     return "/".join(kept)
 
 
-# Every stage of a batch checks the paths of its files anew, as each trusts no other with that.
+# Every stage of a batch checks the paths of its files again, as each trusts no other with that.
 _remembered: Final = lru_cache(maxsize=4096)(_checked)
 
 
 def component_problem(component: str) -> str | None:
     """Why `component` cannot be the name of a file or folder that is read or written; None when it can."""
-    # Compatibility forms count as what they stand for: some systems store names normalized, and to Windows
+    # Compatibility forms count as what they represent: some systems store names normalized, and to Windows
     # `LPT¹` is the device `LPT1`.
     folded = unicodedata.normalize("NFKC", component).casefold()
     length = len(_encoded(component))

@@ -1,7 +1,7 @@
 """The seam: every disk operation of this package goes through one `FileSystem`.
 
 It adds three things to the system's calls: names are followed from an open directory and never through
-links, failpoints can kill the process before any operation, and tests can stand in for the disk.
+links, failpoints can kill the process before any operation, and tests can be in for the disk.
 """
 
 import errno
@@ -73,7 +73,7 @@ class FileSystem:
     """The disk. `directory` is an open directory's descriptor, `name` one component in it.
 
     Every method raises `OSError` as the system does. `MDPLAN_FAILPOINT=<step>[:n]`, read when an instance is
-    made, kills the process before its n-th (from 1) operation of that kind. Roots that nobody released are
+    made, kills the process before its n-th (from 1) operation of that kind. Roots that no one released are
     closed when the instance goes.
     """
 

@@ -1,6 +1,6 @@
 """The folders that a transaction works in, opened once and held until it ends.
 
-Descriptors are held for folders only: whatever happens to a path meanwhile, the files stay where they were
+Descriptors are held for folders only: whatever happens to a path concurrently, the files stay where they were
 found.
 """
 
@@ -26,7 +26,7 @@ class Folders:
         if path not in self._opened:
             opened = self._below_an_open_one(path)
             if opened is None:
-                # From the root down, which also tells what is in the way.
+                # From the root down, which also shows what is in the way.
                 walked = self.root.open_folder(path)
                 if isinstance(walked, Diagnostic):
                     return walked
@@ -74,7 +74,7 @@ class Folders:
     def remove_empty(self, paths: Iterable[str]) -> None:
         """Remove those of the folders `paths` that are empty, the inner ones first.
 
-        What stands in the way stays: it is somebody's.
+        What is in the way stays: it is someone's.
         """
         for path in sorted(paths, reverse=True):
             above, _, name = path.rpartition("/")

@@ -21,7 +21,7 @@ _KINDS: Final = (
 )
 _SPECIAL_BITS: Final = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 # The mode of a file that is being written for a commit. No file that a commit replaces has that bit, so what
-# a killed commit left half written is told from what it displaced.
+# a killed commit left half written is distinguished from what it displaced.
 UNFINISHED_MODE: Final = 0o600 | stat.S_ISVTX if sys.platform == "linux" else 0o600
 UNFINISHED: Final = "unfinished file"
 _HASHED_AT_ONCE: Final = 1 << 20
@@ -105,7 +105,7 @@ def content_of(
     """What is at `leaf` in `folder`: the SHA-256 of a regular file, or None for nothing. Raises `OSError`.
 
     For what is no regular file, or larger than `at_most` bytes, it is a text that no digest is equal to; two
-    such texts are equal when nothing tells that there is something else. UNFINISHED is one of them. It may be
+    such texts are equal when nothing shows that there is something else. UNFINISHED is one of them. It may be
     `known` what the file should hold.
     """
     return take_snapshot(filesystem, folder, leaf, at_most, known).content
@@ -200,7 +200,7 @@ def _owner_or_mode_problem(filesystem: FileSystem, folder: int, status: os.stat_
 def _read_whole(filesystem: FileSystem, descriptor: int, expected: int, at_most: int) -> bytes:
     """Up to `at_most` bytes of an open file that is said to have `expected` ones.
 
-    To ask for more costs a large buffer; to ask for one more tells whether it has grown.
+    To ask for more costs a large buffer; to ask for one more shows whether it has grown.
     """
     wanted = min(expected + 1, at_most)
     data = filesystem.read(descriptor, wanted)
@@ -211,14 +211,14 @@ def _digest(
     filesystem: FileSystem, descriptor: int, expected: int, at_most: int, known: KnownContent | None
 ) -> str | None:
     """The SHA-256 of an open file that is said to have `expected` bytes; None for more than `at_most`."""
-    # Who only looks does not load it.
+    # Imported lazily: reading never needs it.
     import hashlib
 
     digest, size = hashlib.sha256(), 0
     # What is held, as long as what was read is the same.
     held = known.data if known is not None and len(known.data) == expected else None
     while size <= at_most:
-        # One byte more than is expected tells whether it has grown; a larger buffer costs more than that.
+        # One byte more than is expected shows whether it has grown; a larger buffer costs more than that.
         rest = expected - size + 1 if size <= expected else _HASHED_AT_ONCE
         wanted = min(_HASHED_AT_ONCE, rest, at_most + 1 - size)
         part = filesystem.read(descriptor, wanted)

@@ -11,7 +11,7 @@ NO_REPLACE: Final = 1
 EXCHANGE: Final = 2
 
 # For C libraries without the function. A 32-bit process on a 64-bit system has other numbers; the name of the
-# machine does not tell it apart, so it goes without.
+# machine does not distinguish it, so it goes without.
 CALL_NUMBERS: Final = {
     "x86_64": 316,
     "aarch64": 276,

@@ -74,7 +74,7 @@ class Root:
         """Open the folder `path` (empty for the root itself), component by component, through no link.
 
         The descriptor is the caller's to release. Errors: those of `canonical_path`, SYMLINK_REFUSED,
-        FILE_NOT_FOUND (also where a file stands in place of a folder), PERMISSION_DENIED, IO_ERROR.
+        FILE_NOT_FOUND (also where a file is in place of a folder), PERMISSION_DENIED, IO_ERROR.
         """
         checked = canonical_path(path) if path else path
         if isinstance(checked, Diagnostic):
@@ -190,7 +190,7 @@ class Root:
                 hint=self._similar_hint(above, walked),
                 file=file,
             )
-        # A link and a file in place of a folder are refused with one errno; a look at the name tells.
+        # A link and a file in place of a folder are refused with one errno; checking the name shows which.
         seen = stat_file(self.filesystem, above, walked[-1], shown)
         if isinstance(seen, Diagnostic) and seen.code is Code.SYMLINK_REFUSED:
             return replace(seen, hint=self._link_hint(above, walked, rest), file=file)
@@ -226,7 +226,7 @@ class Root:
 
 
 def find_root(start: str) -> str:
-    """The folder that a command started in `start` works in when nobody names one.
+    """The folder that a command started in `start` works in when no one names one.
 
     The nearest one, from `start` upwards, that has a state folder or is the top of a git work tree; else
     `start` itself. A marker that belongs to another user counts for nothing.

@@ -1,7 +1,7 @@
 """The journal of a root: one file for each transaction, whose suffix is the transaction's state.
 
 A transaction moves from state to state by renaming its record, so each step happens at once or not at all.
-The one from `pending` to `done` is the commit point. What is settled stays as the history.
+The one from `pending` to `done` is the commit point. What is complete stays as the history.
 
 A record that this user's key did not seal is foreign: it may have come with a cloned repository. It is listed
 only where a caller asks for foreign records, and it has no part in the order of the others.
@@ -46,13 +46,13 @@ class State(StrEnum):
     NEW = "new"
     # Perhaps staged, perhaps visible, in part or whole; has to be undone, unless its process is still at it.
     PENDING = "pending"
-    # Committed; displaced files may still lie beside the targets.
+    # Committed; displaced files may still lie next to the targets.
     DONE = "done"
     # Committed and cleaned up, for good.
     KEPT = "kept"
     # Undone by recovery; what it had written is kept.
     UNDONE = "undone"
-    # Undone but for files that somebody changed on top of it; waits for a person.
+    # Undone but for files that someone changed on top of it; waits for a person.
     CONFLICT = "conflict"
     # No readable record; a person let it be.
     BROKEN = "broken"
@@ -74,10 +74,10 @@ _known_foreign: Final[set[tuple[int, ...]]] = set()
 
 @dataclass(frozen=True, slots=True)
 class RecordName:
-    """The name of a record's file. The sequence tells in which order transactions began.
+    """The name of a record's file. The sequence shows in which order transactions began.
 
-    `mark` is the beginning of the user's seal on the name, so that a damaged record is told from a foreign
-    one. Records of mdplan 0.1, and those of a user without a key, have none.
+    `mark` is the beginning of the user's seal on the name, so that a damaged record is distinguished from a
+    foreign one. Records of mdplan 0.1, and those of a user without a key, have none.
     """
 
     sequence: int
@@ -286,7 +286,7 @@ class Journal:
             with storage_errors(self.shown, "reading the journal"):
                 names = self.root.filesystem.list_files(self.folder)
             found: dict[State, set[str]] = {state: set() for state in State}
-            # Nearly all are settled, and those take the short way.
+            # Nearly all are complete, and those take the short way.
             found[State.KEPT] = {name for name in names if name.endswith(_KEPT)}
             for name in set(names) - found[State.KEPT]:
                 state = _BY_ENDING.get(name[name.rfind(".") :])

@@ -1,7 +1,7 @@
 """One record of the journal: the changes of a transaction, in a form that proves who wrote it.
 
 Three lines: a head; the changes; the note of the engine. The head names the size and the SHA-256 of the two
-other lines, and the user's key seals it. So a short read of the head tells whether this user wrote the
+other lines, and the user's key seals it. So a short read of the head shows whether this user wrote the
 record, however large the rest is. Recovery reads the changes without decoding the note, which contains the
 plan.
 """
@@ -15,7 +15,7 @@ from typing import Any, Final
 from mdplan.storage.user.user_state import is_sealed, seal
 
 MAX_RECORD_BYTES: Final = 1 << 28
-# Nobody vouches for a record of somebody else, so no more than this is ever decoded of one.
+# No one vouches for a record of someone else, so no more than this is ever decoded of one.
 MAX_FOREIGN_BYTES: Final = 1 << 16
 MAX_HEAD_BYTES: Final = 1 << 11
 TRANSACTION: Final = re.compile(r"[0-9a-f]{8,32}")
@@ -54,7 +54,7 @@ class JournalRecord:
 
     `made_folders` are made before the files, the outer first; `removed_folders` are removed after the commit
     if they are empty then, the inner first. `note` is the encoded JSON object of the engine. `known` means
-    that this user's key sealed the record, so nobody else can have written it.
+    that this user's key sealed the record, so no one else can have written it.
     """
 
     transaction: str

@@ -32,7 +32,7 @@ _thread_locks_guard: Final = threading.Lock()
 class LockedState:
     """What is opened once for all that happens under a lock: the journal, and the folder of the history.
 
-    `clean` are the committed transactions of which nothing lies beside their targets any more, as they were
+    `clean` are the committed transactions of which nothing lies next to their targets any more, as they were
     seen under this lock, with the folders that they touched.
     """
 

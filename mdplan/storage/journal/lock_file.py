@@ -55,7 +55,7 @@ def lock_file(root: Root, state_folder: int, deadline: float) -> Iterator[bool]:
 def holder(root: Root, state_folder: int) -> str | None:
     """Who holds the lock, or held it last, as far as a plain number and name say it."""
     written = read_regular_file(root.filesystem, state_folder, LOCK_FILE, LOCK_FILE, _MAX_HOLDER_BYTES)
-    # What stands there may be anybody's text, so only a number and a plain name are repeated.
+    # What is there may be anybody's text, so only a number and a plain name are repeated.
     found = None if isinstance(written, Diagnostic) else _HOLDER.fullmatch(written.data)
     return f"process {int(found[1])} on `{found[2].decode()}`" if found else None
 

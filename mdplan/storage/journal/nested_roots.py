@@ -56,7 +56,7 @@ def _opened(root: Root, path: str) -> Root | None:
     """The folder `path` above `root` as a root, if it has a state folder of this user's."""
     filesystem = root.filesystem
     with storage_errors(path, "looking for other roots in"):
-        # Most folders have none, which one look tells.
+        # Most folders have none, which one look shows.
         if not filesystem.is_there(os.path.join(path, STATE_FOLDER)):
             return None
         try:

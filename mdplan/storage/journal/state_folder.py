@@ -1,6 +1,6 @@
-"""The state folder `.mdplan` of a root: made, looked at before anything in it is used, and made to last.
+"""The state folder `.mdplan` of a root: created, checked before use, and synced to disk.
 
-It lies in the root, so a stranger may have put it there: it must be the user's own, writable for nobody else,
+It lies in the root, so a stranger may have put it there: it must be the user's own, writable for no one else,
 and no link leads into it or out of it.
 """
 

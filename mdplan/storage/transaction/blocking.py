@@ -23,7 +23,7 @@ from mdplan.storage.user.user_state import has_key
 def blocking_transactions(
     journal: Journal, folders: Folders, paths: Collection[str] | None = None
 ) -> list[Diagnostic]:
-    """What stands in the way of a commit to the files `paths` of the journal's root, or to any file.
+    """What is in the way of a commit to the files `paths` of the journal's root, or to any file.
 
     Errors: RECOVERY_REQUIRED, RECOVERY_CONFLICT (only for files that are concerned), JOURNAL_CORRUPT.
     Raises `StorageRefused` when the journal cannot be listed.
@@ -47,7 +47,7 @@ def blocking_names(journal: Journal) -> list[RecordName]:
 
 
 def blocking_transactions_elsewhere(root: Root) -> Diagnostic | None:
-    """What stands in the way of a commit in another root, because it was cut off in `root`.
+    """What is in the way of a commit in another root, because it was interrupted in `root`.
 
     Raises `StorageRefused`.
     """

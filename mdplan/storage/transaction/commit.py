@@ -1,6 +1,6 @@
 """Write the files of a plan: all of them or none, through kills, full disks and losses of power.
 
-`stage` writes beside the targets and `publish` makes that visible. The order of steps is the protocol: what
+`stage` writes next to the targets and `publish` makes that visible. The order of steps is the protocol: what
 has to be on the disk before what. Whatever fails before the commit point is undone, here or by the next
 recovery.
 """
@@ -98,7 +98,7 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
     durability: Durability = Durability.FULL,
     removed_folders: Sequence[str] = (),
 ) -> Staged:
-    """Verify the base of every file, then write every result beside its target; nothing is visible yet.
+    """Verify the base of every file, then write every result next to its target; nothing is visible yet.
 
     `transaction` is its ID, 8 to 32 hex digits. `note` is a JSON object that becomes part of the history, as
     values or as the one line that says it. `max_bytes` is the limit on the size of a base. Folders that
@@ -139,10 +139,10 @@ def publish(staged: Staged) -> CommitResult:
     """Put all staged files in place; `staged` is used up, whatever happens.
 
     Raises `StorageRefused` after undoing what was done: STALE_BASE and FILE_EXISTS (nothing had been replaced
-    yet), CONFLICT_LATE_WRITE, FILE_EXISTS, TARGET_BUSY, PERMISSION_DENIED, NO_SPACE, IO_ERROR. Beside one of
-    them RECOVERY_REQUIRED tells that not all could be undone, and RECOVERY_CONFLICT that another program
-    changed a file meanwhile. COMMIT_IN_DOUBT: the files are new, and whether they stay so through a loss of
-    power now is not known.
+    yet), CONFLICT_LATE_WRITE, FILE_EXISTS, TARGET_BUSY, PERMISSION_DENIED, NO_SPACE, IO_ERROR. Besides one of
+    them RECOVERY_REQUIRED shows that not all could be undone, and RECOVERY_CONFLICT that another program
+    changed a file concurrently. COMMIT_IN_DOUBT: the files are new, and whether they stay so through a loss
+    of power now is not known.
     """
     state, record = staged.state, staged.record
     assert record is not None
@@ -274,7 +274,7 @@ def _finished(
     try:
         retire(state, staged.waiting, synced)
         if (record.removed_folders or not state.syncs) and not cleaned.warnings:
-            # A folder that somebody makes there now is not the one that was to go.
+            # A folder that someone makes there now is not the one that was to go.
             state.sync(lambda: state.folders.sync(touched_folders(record)))
             state.journal.advance(done, State.KEPT)
     except StorageRefused as refused:

@@ -1,6 +1,6 @@
 """Interrupted transactions that this user did not begin, for a person to decide about.
 
-Somebody else wrote their records. So nothing here changes a file or hashes one: a record could name the
+Someone else wrote their records. So nothing here changes a file or hashes one: a record could name the
 largest file of the root many times.
 """
 
@@ -58,7 +58,7 @@ def foreign_commits(root: Root) -> tuple[ForeignTransactionState, ...]:
 
 
 def foreign_transactions(root: Root) -> tuple[str, ...]:
-    """The IDs in the names of all foreign records of `root`, settled or not; no record is decoded.
+    """The IDs in the names of all foreign records of `root`, complete or not; no record is decoded.
 
     Raises `StorageRefused`.
     """
@@ -77,7 +77,7 @@ def _described(folders: Folders, record: JournalRecord) -> ForeignTransactionSta
     for index, entry in enumerate(record.entries[:MAX_FILES]):
         place = place_of(folders, None, record, index)
         if isinstance(place, Diagnostic):
-            # Nobody can undo a record that names a file out of reach.
+            # No one can undo a record that names a file out of reach.
             return None
         action = _action(place)
         if action:

@@ -29,7 +29,7 @@ _STATES: Final[dict[State, Literal["committed", "rolled back"]]] = {
     State.KEPT: "committed",
     State.UNDONE: "rolled back",
 }
-# What `collect` may take: all that is waited for by nobody.
+# What `collect` may remove: records that no recovery needs.
 _COLLECTED: Final = frozenset({State.KEPT, State.UNDONE, State.BROKEN})
 _LOOKED_AT_EVERY: Final = 16
 
@@ -45,7 +45,7 @@ class TransactionFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
-    """A transaction that is settled. `note` is the engine's.
+    """A transaction that is complete. `note` is the engine's.
 
     `made_folders` were made for it, `removed_folders` were removed after it if they were empty. It is
     `undoable` when it was committed and the history has the old content of every file.
@@ -108,7 +108,7 @@ def collect(
     """Forget the oldest transactions beyond a number, and beyond a size in bytes of all that is kept.
 
     A transaction that still waits for something is never forgotten, nor the last one that was committed. The
-    number is looked at every time, the sizes with every 16th transaction, and records are read only when
+    number is examined every time, the sizes with every 16th transaction, and records are read only when
     something has to go, so it may be called after every commit. What no record names goes then, too. What
     could not be removed is a warning.
     """
@@ -144,7 +144,7 @@ def _collect(state: RootState, sizes: Mapping[str, int], max_transactions: int, 
     """Keep the newest records, as many as allowed, and the images that they or unsettled ones name.
 
     Foreign records stay and count for nothing. An image that no record of this user names may be another
-    key's, so it stays beside foreign records while there is room.
+    key's, so it stays next to foreign records while there is room.
     """
     filesystem = state.root.filesystem
     kept: set[str] = set()

@@ -12,7 +12,7 @@ _NOT_ENTERED = frozenset({".git", STATE_FOLDER})
 def orphan_files(root: Root) -> Iterator[str]:
     """The paths of all files below `root` that are named as a commit names what it works on.
 
-    Links are not followed; folders that cannot be opened, `.git` and `.mdplan` are left out.
+    Links are not followed; folders that cannot be opened, `.git` and `.mdplan` are skipped.
     """
     waiting = [""]
     while waiting:

@@ -30,9 +30,9 @@ class FoundContents:
 class StagedPlace:
     """A file of a transaction, in its open folder.
 
-    `leaf` is its name and `shown` its path for messages. Beside it, `temporary` holds the result until that
+    `leaf` is its name and `shown` its path for messages. Besides it, `temporary` holds the result until that
     is in place, and the old content after an exchange; `aside` holds the old content where there is no
-    exchange, and that of a deleted file. `exchanges` tells whether two names there can change places, and
+    exchange, and that of a deleted file. `exchanges` shows whether two names there can change places, and
     `known` whether it is this user's own record that names the file. `base` is its content, if it is held.
     """
 
@@ -79,7 +79,7 @@ class StagedPlace:
 
 
 def temporary_names(transaction: str, index: int) -> tuple[str, str]:
-    """The names beside the `index`-th file of a transaction: for its result, and for its old content.
+    """The names next to the `index`-th file of a transaction: for its result, and for its old content.
 
     They follow from the record's own name and cannot be chosen by what is written in it.
     """
@@ -91,7 +91,7 @@ def place_of(
 ) -> StagedPlace | Diagnostic:
     """The place of the `index`-th file of `record`; its folder stays open.
 
-    Without `exchange` the place is only to be looked at. The path is checked like a caller's. Errors: those
+    Without `exchange` the place is only to be examined. The path is checked like a caller's. Errors: those
     of `Root.canonical` and `Root.open_folder`.
     """
     entry, root = record.entries[index], folders.root

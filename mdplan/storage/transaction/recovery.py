@@ -34,7 +34,7 @@ class RecoveryResult:
     """What a recovery did: the transactions that it undid and those whose cleaning it finished, by ID.
 
     `files` are the paths that were put back. Errors among the `problems` are what still needs a person, the
-    others tell what was found.
+    others show what was found.
     """
 
     rolled_back: tuple[str, ...]
@@ -79,7 +79,7 @@ def recover(
 
     With `settles`, as `mdplan recover` does, every committed transaction is checked and none is left for a
     later commit. `foreign` are the IDs of interrupted transactions to undo that this user did not begin.
-    `keep` decides what becomes of files that somebody changed on top of a transaction: they stay as they are
+    `keep` decides what becomes of files that someone changed on top of a transaction: they stay as they are
     now (`current`), or get their old content (`base`); what they lose is in the history. With `current`,
     records that cannot be read are given up, too. Calling it again does no harm. Errors among the problems:
     RECOVERY_REQUIRED, RECOVERY_CONFLICT, JOURNAL_CORRUPT. Raises `StorageRefused` when the journal cannot be
@@ -107,8 +107,8 @@ def recover(
 def confirm(lock: RootLock) -> None:
     """Wait until every commit point below the locked root is on the disk.
 
-    A commit syncs its own. But a process may be killed between the two, and then whoever tells a caller that
-    its transaction is committed has to see to it first. Raises `StorageRefused`.
+    A commit syncs its own. But a process may be killed between the two; then the next one to report the
+    transaction as committed has to sync it first. Raises `StorageRefused`.
     """
     state = RootState.open(lock, syncs=True)
     try:

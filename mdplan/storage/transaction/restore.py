@@ -1,7 +1,7 @@
 """Put files back as they were before a transaction: the one way back, after a failure and after a crash.
 
-What is there under the three names of a place tells how far its file came, and so what to do. All places are
-looked at before anything is done, and whatever was done can be done again: who is stopped on the way back
+What is there under the three names of a place shows how far its file came, and so what to do. All places are
+examined before anything is changed, and every step can be repeated: who is stopped on the way back
 starts over.
 """
 
@@ -43,7 +43,7 @@ class RestoreResult:
 
 
 def restore(places: Sequence[StagedPlace], keep: Keep | None = None) -> RestoreResult:
-    """Put all of `places` back, the last first; `keep` chooses for those that somebody changed meanwhile.
+    """Put all of `places` back, the last first; `keep` chooses for those that someone changed concurrently.
 
     Nothing is thrown away: what was in place is under one of the other two names after that.
     """
@@ -76,7 +76,7 @@ def restore(places: Sequence[StagedPlace], keep: Keep | None = None) -> RestoreR
 def plan_restore(entry: JournalEntry, found: FoundContents, *, known: bool = True) -> RestoreAction:
     """The way back for a file of which `found` is there.
 
-    A file that somebody changed on top of the transaction, so that neither that nor the old content may be
+    A file that someone changed on top of the transaction, so that neither that nor the old content may be
     thrown away, is a conflict. So is one that would get other content than its base, where the transaction
     is not `known` to be this user's: a stranger could have put that there.
     """
@@ -93,7 +93,7 @@ def plan_restore(entry: JournalEntry, found: FoundContents, *, known: bool = Tru
 def exchange_back(place: StagedPlace, source: str) -> bool:
     """Exchange the target, which should be the result, with what was displaced to `source`.
 
-    If another program wrote the target meanwhile, its newest version ends up in place; False when it never
+    If another program wrote the target concurrently, its newest version ends up in place; False when it never
     stops. Raises `OSError`.
     """
     disk = place.folders.root.filesystem
@@ -112,11 +112,11 @@ def _plan_for_replaced(entry: JournalEntry, found: FoundContents) -> RestoreActi
         return RestoreAction.NOTHING
     source = _displaced(entry, found)
     if source is None:
-        # The result waits, or was never written: the target was not replaced, and is somebody's own. But a
+        # The result waits, or was never written: the target was not replaced, and is someone's own. But a
         # result in place whose old content is gone is no work of ours, and cannot be put back.
         waits = found.temporary is not None
         return RestoreAction.NOTHING if waits or found.target != entry.result else RestoreAction.CONFLICT
-    # What was displaced goes back also where it is not the base: somebody wrote it at the last moment.
+    # What was displaced goes back also where it is not the base: someone wrote it at the last moment.
     if found.target == entry.result:
         return RestoreAction.PUT_BACK
     return RestoreAction.NOTHING if found.temporary == entry.result else RestoreAction.CONFLICT
@@ -208,9 +208,9 @@ def _take_away(place: StagedPlace, found: FoundContents) -> bool:
 
 
 def _force_back(place: StagedPlace, found: FoundContents) -> bool:
-    """Put the base in the place of what somebody wrote on top; that goes to one of the other names.
+    """Put the base in the place of what someone wrote on top; that goes to one of the other names.
 
-    False where the base is gone, or somebody writes on.
+    False where the base is gone, or someone writes on.
     """
     disk = place.folders.root.filesystem
     if place.entry.base is None:

@@ -1,6 +1,6 @@
 """When a committed transaction needs no look any more: as soon as its cleaning cannot be lost.
 
-The names beside its targets go without a sync. So its record stays `done`, and is looked at again, until a
+The names next to its targets go without a sync. So its record stays `done`, and is examined again, until a
 later commit has synced the same folders for its own sake. No commit waits for the cleaning of its own files.
 """
 
@@ -60,7 +60,7 @@ def retire(state: RootState, waiting: Iterable[UnretiredTransaction], synced: se
 
 
 def is_clean(state: RootState, record: JournalRecord) -> bool:
-    """Whether nothing lies beside the files of `record` any more, and no folder that it left empty is there.
+    """Whether nothing lies next to the files of `record` any more, and no folder that it left empty is there.
 
     False where that cannot be seen.
     """

@@ -1,4 +1,4 @@
-"""Put the results in place, and look at what each of them displaced.
+"""Put the results in place, and examine what each of them displaced.
 
 Where two files can change places, that is one step, and what another program wrote at the last moment comes
 out of it unharmed. Elsewhere the old content gets a second name first, and a write in the moment between the
@@ -60,7 +60,7 @@ def _exchange(state: RootState, target: StagedTarget) -> None:
     place = target.place
     state.root.filesystem.exchange(place.folder, place.temporary, place.leaf)
     if place.content(place.temporary) != target.file.base_sha256:
-        # At once, and not only with all the others: the other program's file is out of place meanwhile.
+        # At once, and not only with all the others: the other program's file is out of place until then.
         if exchange_back(place, place.temporary):
             _keep_superseded(state, place)
         raise _late_write(target)
@@ -85,7 +85,7 @@ def _delete(disk: FileSystem, target: StagedTarget) -> None:
     place = target.place
     disk.rename(place.folder, place.leaf, place.aside)
     if place.content(place.aside) != target.file.base_sha256:
-        # Where somebody made a new file meanwhile, both are kept: the way back finds a conflict.
+        # Where someone made a new file concurrently, both are kept: the way back finds a conflict.
         with suppress(FileExistsError):
             disk.rename_new(place.folder, place.aside, place.folder, place.leaf)
         raise _late_write(target)

@@ -36,7 +36,7 @@ def roll_back(
     """Put back the files of the transaction whose record is called `name`, then close that record.
 
     With `keeps` what it had written stays in the history as a transaction that was rolled back. `keep`
-    decides about files that somebody changed on top of it; undecided they are RECOVERY_CONFLICT and wait.
+    decides about files that someone changed on top of it; undecided they are RECOVERY_CONFLICT and wait.
     Nothing has to be put back where it is certain that nothing was `visible` yet. Where something is not
     possible, the record stays as it is: RECOVERY_REQUIRED. Does not raise.
     """
@@ -115,13 +115,13 @@ def _take(state: RootState, place: StagedPlace, name: str, *, keeps: bool) -> Di
     planned = content in (place.entry.base, place.entry.result)
     if is_digest(content) and (keeps or not planned):
         if state.syncs:
-            # It may have been cut off before its own sync.
+            # It may have been interrupted before its own sync.
             state.images.sync(place.folder, name)
         state.images.take(place.folder, name, content)
     elif planned or content == UNFINISHED:
         state.root.filesystem.unlink(place.folder, name)
     else:
-        # Somebody's folder or link: not ours to throw away, and nothing for the history.
+        # Someone's folder or link: not ours to throw away, and nothing for the history.
         error = OSError(errno.EEXIST, os.strerror(errno.EEXIST))
         return kept_problem(of_error(error, place.shown, "cleaning up beside"), name)
     return None

@@ -23,7 +23,7 @@ from mdplan.storage.user.user_state import is_sealed, seal
 
 # Longer than any comment that an agent should have to read.
 MOST_COMMENT_CHARACTERS: Final = 2000
-# The version of a plan about which nobody has decided.
+# The version of a plan about which no one has decided.
 UNDECIDED: Final = "undecided"
 _FOLDER: Final = "decisions"
 _PLAN_ID: Final = re.compile(r"sha256-([0-9a-f]{64})")

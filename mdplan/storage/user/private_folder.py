@@ -1,4 +1,4 @@
-"""A folder of one root in the user's state directory, which nobody else can write into.
+"""A folder of one root in the user's state directory, which no one else can write into.
 
 A root is known there by the hash of its path, so that its folder has a name whatever the path holds.
 """

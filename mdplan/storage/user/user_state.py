@@ -45,7 +45,7 @@ def _usual_directory(state_home: str | None, home: str | None) -> str:
 def state_directory_identity(roots: Iterable[str]) -> tuple[int, int] | None:
     """The device and inode of the directory, which is made if it is missing and would lie in one of `roots`.
 
-    `roots` are real paths. None where there is no such directory, and nobody can make it through a root.
+    `roots` are real paths. None where there is no such directory, and no one can make it through a root.
     """
     disk, directory = FileSystem(), user_state_directory()
     try:

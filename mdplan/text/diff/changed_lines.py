@@ -16,7 +16,7 @@ from mdplan.text.lines import LineIndex
 class ChangedLines(NamedTuple):
     """Lines ``[old_start, old_end)`` of the base that became lines ``[new_start, new_end)`` of the result.
 
-    Line numbers are 1-based. One of the ranges may be empty; it then stands before its line.
+    Line numbers are 1-based. One of the ranges may be empty; it then is before its line.
     """
 
     old_start: int
@@ -80,8 +80,8 @@ def kept_lines(changes: Sequence[ChangedLines], count: int) -> Iterator[KeptLine
 def _regions(base: LineIndex, edits: EditList, result: LineIndex) -> Iterator[ChangedLines]:
     """Whole lines that `edits` touch, and what they become.
 
-    The line behind an edit that ends at a line's start counts as touched, because the edit may have taken
-    the line end before it. So does the line before one that starts behind a CR, which LF would join.
+    The line after an edit that ends at a line's start counts as touched, because the edit may have taken
+    the line end before it. So does the line before one that starts after a CR, which LF would join.
     """
     growth = 0
     first = last = old_growth = 0

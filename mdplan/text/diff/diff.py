@@ -26,7 +26,7 @@ class Hunk:
 
     Starts are 1-based line numbers in base and result; with a count of 0 the number of the line before.
     Each of `lines` begins with a blank, ``-`` or ``+`` and ends with LF; one that has no LF in its file
-    carries the marker for that behind it.
+    carries the marker for that after it.
     """
 
     old_start: int

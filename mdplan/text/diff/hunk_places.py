@@ -39,8 +39,8 @@ class PlacedHunk:
 class MisplacedHunk:
     """A hunk that does not stand where it says, at the offset `stated` of the view (None: no such line).
 
-    `places` are where it stands instead: several, or one before the hunk in front of it. `applied_at` is
-    where its result stands already.
+    `places` are where it is instead: several, or one before the hunk in front of it. `applied_at` is
+    where its result is already.
     """
 
     hunk: DiffHunk
@@ -125,9 +125,9 @@ class HunkPlaces:
         return places[0] if len(places) == 1 else None
 
     def _made_at(self, hunk: DiffHunk, old: str, start: int) -> int | None:
-        """Where the result of `hunk` stands around its base at `start`, so that it was applied there.
+        """Where the result of `hunk` is around its base at `start`, so that it was applied there.
 
-        A hunk that shows no line behind those that it adds would fit again, and add them again and again.
+        A hunk that shows no line after those that it adds would fit again, and add them again and again.
         """
         new = to_lf(hunk.new)
         if len(new) <= len(old):

@@ -86,7 +86,7 @@ def _anchors(old: list[Line], new: list[Line], block: ComparedBlock) -> list[tup
         if old[at] in place and old_count[old[at]] == 1
     ]
     lowest: list[int] = []  # For each length the lowest line of `new` at which a list so long can end,
-    ends: list[int] = []  # and the pair that stands there.
+    ends: list[int] = []  # and the pair that is there.
     before: list[int] = []
     for index, (_, new_line) in enumerate(pairs):
         length = bisect_left(lowest, new_line)

@@ -50,7 +50,7 @@ def split_lines(data: bytes) -> list[bytes]:
 def _regions(base: bytes, edits: Sequence[ByteEdit]) -> Iterator[tuple[int, int, bytes]]:
     """Byte ranges ``[start, end)`` of whole lines that `edits` touch, each with what it becomes.
 
-    The line behind an edit that ends at a line's start counts as touched, because the edit may have
+    The line after an edit that ends at a line's start counts as touched, because the edit may have
     taken the line end before it. So does everything that follows once the end of the base is touched.
     """
     start = end = at = 0

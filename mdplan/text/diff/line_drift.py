@@ -36,10 +36,10 @@ class LineDrift:
         return cls(blocks, EditList(edits))
 
     def block_near(self, lines: LineIndex, span: Span) -> ComparedBlock | None:
-        """The first block that changed a line of `span`, or one beside them; None when there is none.
+        """The first block that changed a line of `span`, or one next to them; None when there is none.
 
         `lines` are those of the old text, and `span` is one of it. The edges of the text count as lines
-        beside its first and last one, so what comes before the first line is near it.
+        next to its first and last one, so what comes before the first line is near it.
         """
         before, behind = _surroundings(lines, span)
         index = bisect_right(self._ends, before)

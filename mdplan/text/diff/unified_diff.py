@@ -81,7 +81,7 @@ class FileDiff:
     """What a diff does to one file. Names are without their prefix; None where the side is no file.
 
     Both names are None where the diff is of hunks alone. They may differ without a renaming: `diff -u` takes
-    two files. `obstacle` says in words what it asks for beside text and name, if anything. `source` is the
+    two files. `obstacle` says in words what it asks for next to text and name, if anything. `source` is the
     part of the diff that is about this file.
     """
 

@@ -11,7 +11,7 @@ from mdplan.text.span import Span
 
 _CODES_SHOWN: Final = 3
 _CHUNK: Final = 64
-# A mark behind a chunk belongs to the character before it, so a little more must be the same.
+# A mark after a chunk belongs to the character before it, so a little more must be the same.
 _OVERLAP: Final = 8
 _MARKS: Final = tuple(kind for kind in Dropped if kind is not Dropped.BLANK)
 _CURLY: Final = frozenset(map(chr, range(0x2018, 0x2020)))

@@ -12,7 +12,7 @@ from mdplan.text.search.folded_text import Dropped, FoldedText, dropped_kind
 from mdplan.text.search.similar_text import find_similar
 from mdplan.text.span import Span
 
-# A text that folds to less than this stands in many words, of which only whole ones are near.
+# A text that folds to less than this is in many words, of which only whole ones are near.
 _SHORT: Final = 8
 _MOST_PLACES: Final = 64
 _MOST_COMPARED: Final = 12
@@ -26,7 +26,7 @@ class SearchTerm:
     """A `text` with LF line ends that was not found.
 
     With `whole_lines` it is lines, else any text. `addressed` is where it should stand; the search starts
-    there. With `any_case` case is no difference. Without `or_exact` a place where the very text stands is no
+    there. With `any_case` case is no difference. Without `or_exact` a place that has the exact text is no
     near miss.
     """
 

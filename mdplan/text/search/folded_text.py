@@ -57,7 +57,7 @@ def dropped_kind(character: str) -> Dropped | None:
         return Dropped.DASH
     if character in _BLANKS:
         return Dropped.BLANK
-    # Variation selectors are marks by category, and nobody sees them.
+    # Variation selectors are marks by category, and no one sees them.
     if character in _FILLERS or "\ufe00" <= character <= "\ufe0f":
         return Dropped.INVISIBLE
     return _CATEGORIES.get(unicodedata.category(character))

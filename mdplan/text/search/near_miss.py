@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class NearMiss:
     """A place that is nearly what was asked for. Lines and columns are 1-based, `end_line` is inclusive.
 
-    `differs` names what differs, where, and what stands there: ``dashes (U+2013, not U+002D) at column 9``.
+    `differs` names what differs, where, and what is there: ``dashes (U+2013, not U+002D) at column 9``.
     """
 
     line: int

@@ -89,7 +89,7 @@ class Pattern:
         def expand(found: PatternMatch) -> str:
             if found.match is None:
                 return replacement
-            # Each group is asked for once, however often it stands there.
+            # Each group is asked for once, however often it is there.
             texts = {group: found.match[group] or "" for group in groups}
             expanded: list[str] = [""] * (2 * len(references) + 1)
             expanded[::2] = literals
@@ -129,7 +129,7 @@ class Pattern:
         # A pattern can ask to be searched backwards.
         matches.sort(key=lambda match: match.span())
         if matches and matches[-1].start() == within.end and _begins_a_line(text, within.end):
-            # `^` and `$` match there too, but on the line behind the last one of `within`.
+            # `^` and `$` match there too, but on the line after the last one of `within`.
             matches.pop()
         edges = [within.start, *(edge for match in matches for edge in match.span()), within.end]
         if any(left > right for left, right in pairwise(edges)):

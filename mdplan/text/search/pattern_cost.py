@@ -47,7 +47,7 @@ def _parts(pattern: str) -> int:
             sums[-1] += last * (_least(token) - 1)
             last *= _least(token)
         elif token["suffix"]:
-            # A count behind it, or behind white space that does not matter, repeats the same.
+            # A count after it, or after white space that does not matter, repeats the same.
             sums[-1] += 1
             last = max(last, 1)
         else:
