@@ -1,0 +1,323 @@
+"""A model of decisions about plans, and what must never happen whatever people and agents do.
+
+- An engine that requires approval commits no plan without an unused approval of exactly that plan.
+- No engine commits a plan that a person rejected, or one that was derived from it.
+- Nobody decides over what they did not see, and nobody approves a rejected plan without overriding that.
+- A holder of the bearer token, or of a link that a client received, decides nothing.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+)
+
+from mdplan.engine.caller import Caller, client_actor
+from mdplan.engine.engine import Engine
+from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
+from mdplan.settings import Settings
+from mdplan.storage.user.decisions import Channel, Decision
+from mdplan.storage.user.review_address import address_of
+from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE
+from mdplan.storage.workspace import Workspace
+from tests.surfaces.review_calls import HOST, TOKEN, ReviewCalls
+
+TEXT = "# A\n\none\n\ntwo\n"
+# What another program adds: plans on the other text are stale, and can be carried over.
+LONGER = TEXT + "\nmore\n"
+EDITS = [{"op": "replace_match", "pattern": word, "replacement": word.upper()} for word in ("one", "two")]
+REVIEWERS = ("ann", "bob")
+WAYS = ("id", "rebase", "part", "document", "changed document", "batch")
+
+
+class DecisionMachine(RuleBasedStateMachine):
+    """Two reviewers with pages that may be old, and agents with every way to apply.
+
+    One agent has an engine that requires approval, the other one that does not. `plans` are plan IDs.
+    """
+
+    plans = Bundle("plans")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.root = self.folder / "root"
+        self.root.mkdir()
+        self.file = self.root / "a.md"
+        self.file.write_text(TEXT)
+        self.content = TEXT
+        workspace = Workspace.open([self.root])
+        strict = Settings(require_approval=True)
+        agent = Caller(actor=lambda: client_actor("agent"))
+        self.strict = Engine(workspace, strict, caller=agent)
+        self.free = Engine(workspace, Settings(), caller=agent)
+        self.person = Engine(workspace, strict)
+        self.reviewing = ReviewService(self.person)
+        self.page: ReviewCalls | None = None
+        self.documents: dict[str, bytes] = {}
+        # The model. Plans with an approval that no commit used; those whose own latest decision keeps them
+        # from being committed; those that were approved later than any plan that they come from was rejected.
+        self.unused: set[str] = set()
+        self.refused: set[str] = set()
+        self.cleared: set[str] = set()
+        self.whole_rejections: set[str] = set()
+        self.origins: dict[str, set[str]] = defaultdict(set)
+        self.part_of: dict[str, str] = {}
+        # How often something happened to the decisions on a plan, and how often it had when a person looked.
+        self.changes: dict[str, int] = defaultdict(int)
+        self.seen: dict[tuple[str, str], tuple[str, int]] = {}
+
+    def teardown(self) -> None:
+        for engine in (self.strict, self.free, self.person):
+            engine.close()
+        shutil.rmtree(self.folder)
+
+    # The model.
+
+    def _ancestors(self, plan_id: str) -> set[str]:
+        found: set[str] = set()
+        open_ends = [plan_id]
+        while open_ends:
+            new = self.origins.get(open_ends.pop(), set()) - found
+            found |= new
+            open_ends += new
+        return found
+
+    def _committed(self, report: Any, *, is_strict: bool) -> None:
+        if not (report.ok and report.applied) or report.already_applied or report.no_op:
+            return
+        plan_id = report.plan_id
+        assert plan_id is not None
+        if is_strict:
+            assert plan_id in self.unused, f"{plan_id} was committed without an approval of its own"
+        assert plan_id not in self.refused, f"{plan_id} was committed in spite of its rejection"
+        if plan_id not in self.cleared:
+            assert not self._ancestors(plan_id) & self.refused, f"{plan_id} comes from a rejected plan"
+        if plan_id in self.unused:
+            self.unused.discard(plan_id)
+            self.changes[plan_id] += 1
+        self.content = self.file.read_text()
+
+    def _decided(self, plan_id: str, decision: Decision) -> None:
+        self.changes[plan_id] += 1
+        self.unused.discard(plan_id)
+        self.cleared.discard(plan_id)
+        self.unused.discard(self.part_of.pop(plan_id, ""))
+        approved = decision.approved_plan_id
+        self.refused.add(plan_id)
+        self.whole_rejections.discard(plan_id)
+        if approved is None:
+            self.whole_rejections.add(plan_id)
+            for each in [each for each in self.origins if plan_id in self._ancestors(each)]:
+                self.unused.discard(each)
+                self.cleared.discard(each)
+            return
+        self.refused.discard(approved)
+        self.whole_rejections.discard(approved)
+        self.unused.add(approved)
+        self.cleared.add(approved)
+        if approved != plan_id:
+            self.changes[approved] += 1
+            self.part_of[plan_id] = approved
+            self.origins[approved].add(plan_id)
+
+    # Agents.
+
+    @initialize(target=plans)
+    def plan_both(self) -> str:
+        return self._planned(2)
+
+    @rule(target=plans, count=st.integers(1, 2))
+    def plan(self, count: int) -> MultipleResults[str]:
+        return _known(self._planned(count))
+
+    def _planned(self, count: int) -> str:
+        return self.strict.plan({"file": "a.md", "edits": EDITS[:count]}).plan_id or ""
+
+    @rule(target=plans, plan_id=plans)
+    def replan(self, plan_id: str) -> MultipleResults[str]:
+        derived = self.strict.replan(plan_id).plan_id
+        if derived is not None and derived != plan_id:
+            self.origins[derived].add(plan_id)
+        return _known(derived)
+
+    @rule(target=plans)
+    def plan_undo(self) -> MultipleResults[str]:
+        return _known(self.strict.undo(dry_run=True).plan_id)
+
+    @rule(target=plans, plan_id=plans, how=st.sampled_from(WAYS), is_strict=st.booleans())
+    def apply(self, plan_id: str, how: str, is_strict: bool) -> MultipleResults[str]:
+        request: object = {"planId": plan_id}
+        match how:
+            case "rebase":
+                request = {"planId": plan_id, "onStale": "rebase"}
+            case "part":
+                request = {"planId": plan_id, "accept": [0]}
+            case "document" | "changed document":
+                document = self.documents.setdefault(plan_id, self._exported(plan_id))
+                if not document:
+                    return multiple()
+                request = json.loads(document)
+                if how == "changed document":
+                    request["options"] = {**request.get("options", {}), "backup": True}
+            case "batch":
+                request = {"file": "a.md", "edits": EDITS}
+            case _:
+                pass
+        report = (self.strict if is_strict else self.free).apply(request)
+        if how in ("rebase", "part") and report.plan_id not in (None, plan_id):
+            self.origins[report.plan_id].add(plan_id)
+        self._committed(report, is_strict=is_strict)
+        return _known(report.plan_id)
+
+    @rule(is_strict=st.booleans())
+    def undo(self, is_strict: bool) -> None:
+        engine = self.strict if is_strict else self.free
+        self._committed(engine.undo(), is_strict=is_strict)
+
+    @rule(text=st.sampled_from([TEXT, LONGER]))
+    def another_program_writes(self, text: str) -> None:
+        self.file.write_text(text)
+        self.content = text
+
+    @rule(plan_id=plans, source=plans)
+    def replay_records(self, plan_id: str, source: str) -> None:
+        """Somebody copies what was decided on one plan, or on the same one before, behind what is there."""
+        digits, other = (each.removeprefix("sha256-") for each in (plan_id, source))
+        folders = list(Path(os.environ[STATE_DIRECTORY_VARIABLE]).rglob("decisions"))
+        stored = [path for folder in folders for path in sorted(folder.glob(f"{other}.*.json"))]
+        for path in stored:
+            number = 1
+            while (copy := path.with_name(f"{digits}.{number}.json")).exists():
+                number += 1
+            copy.write_bytes(path.read_bytes())
+            copy.chmod(0o600)
+            self._committed(self.strict.apply({"planId": plan_id}), is_strict=True)
+            # A copy ends the log of the plan; without it people can decide again.
+            copy.unlink()
+
+    @rule(plan_id=plans, verb=st.sampled_from(["decide", "apply", "replan"]), has_link=st.booleans())
+    def ask_the_page(self, plan_id: str, verb: str, has_link: bool) -> None:
+        """A client with the bearer token, or with the link that it received, sends the forms of the page."""
+        page = self.page = self.page or ReviewCalls(self.person)
+        page.cookie, base, headers = "", page.base, {"authorization": f"Bearer {TOKEN}"}
+        if has_link:
+            link = (address_of(page.root, plan_id) or "").removeprefix(f"http://{HOST}")
+            page.cookie = page.get(link).headers["set-cookie"].partition(";")[0]
+            base, headers = link.partition("view?")[0], {}
+        fields = {"verb": "apply", "verdicts": "", "version": "undecided", "form_token": ""}
+        assert page.post(f"{base}plan/{plan_id}/{verb}", fields, **headers).status in {401, 403}
+
+    # Reviewers.
+
+    @rule(plan_id=plans, who=st.sampled_from(REVIEWERS))
+    def look(self, plan_id: str, who: str) -> None:
+        opened = self.reviewing.open(plan_id)
+        if isinstance(opened, OpenPlan):
+            version = opened.decisions.version
+            self.seen[who, plan_id] = (version, self.changes[plan_id])
+
+    @rule(plan_id=plans, who=st.sampled_from(REVIEWERS), without_first=st.booleans(), overrides=st.booleans())
+    def approve(self, plan_id: str, who: str, without_first: bool, overrides: bool) -> None:
+        """Approve what `who` saw last of the plan, which may be old."""
+        version, changes = self.seen.get((who, plan_id), ("undecided", 0))
+        terms = DecisionTerms(saw=version, channel=Channel.PAGE, overrides=overrides)
+        decision = self.reviewing.approve(plan_id, who, rejected={0} if without_first else (), terms=terms)
+        if isinstance(decision, Decision):
+            assert changes == self.changes[plan_id], f"{who} decided over what came since"
+            assert overrides or decision.is_rejection or plan_id not in self.whole_rejections
+            self._decided(plan_id, decision)
+
+    @rule(plan_id=plans, who=st.sampled_from(REVIEWERS), without_first=st.booleans())
+    def look_and_approve(self, plan_id: str, who: str, without_first: bool) -> None:
+        self.look(plan_id, who)
+        self.approve(plan_id, who, without_first, overrides=True)
+
+    @rule(plan_id=plans, who=st.sampled_from(REVIEWERS), looks=st.booleans())
+    def reject(self, plan_id: str, who: str, looks: bool) -> None:
+        if looks:
+            self.look(plan_id, who)
+        version, changes = self.seen.get((who, plan_id), ("undecided", 0))
+        decision = self.reviewing.reject(plan_id, who, terms=DecisionTerms(saw=version))
+        if isinstance(decision, Decision):
+            assert changes == self.changes[plan_id], f"{who} decided over what came since"
+            self._decided(plan_id, decision)
+
+    # Short stories, which random steps reach seldom.
+
+    @rule(plan_id=plans, how=st.sampled_from(WAYS), again=st.sampled_from(WAYS))
+    def approve_apply_restore_and_apply_again(self, plan_id: str, how: str, again: str) -> None:
+        self.look_and_approve(plan_id, "ann", without_first=False)
+        before = self.content
+        self.apply(plan_id, how, is_strict=True)
+        self.another_program_writes(before)
+        self.apply(plan_id, again, is_strict=True)
+
+    @rule(plan_id=plans, how=st.sampled_from(WAYS), is_strict=st.booleans())
+    def reject_and_apply(self, plan_id: str, how: str, is_strict: bool) -> None:
+        self.reject(plan_id, "bob", looks=True)
+        self.apply(plan_id, how, is_strict)
+
+    @rule(plan_id=plans, who=st.sampled_from(REVIEWERS), is_strict=st.booleans())
+    def approve_a_part_reject_the_whole_and_apply_the_part(
+        self, plan_id: str, who: str, is_strict: bool
+    ) -> None:
+        self.look_and_approve(plan_id, who, without_first=True)
+        part = self.part_of.get(plan_id)
+        self.reject(plan_id, who, looks=True)
+        if part is not None:
+            self.apply(part, "id", is_strict)
+
+    @rule(target=plans, plan_id=plans, how=st.sampled_from(["rebase", "replan"]))
+    def approve_and_apply_what_is_derived(self, plan_id: str, how: str) -> MultipleResults[str]:
+        self.look_and_approve(plan_id, "ann", without_first=False)
+        self.another_program_writes(LONGER if self.content == TEXT else TEXT)
+        if how == "rebase":
+            return self.apply(plan_id, "rebase", is_strict=True)
+        derived = self.strict.replan(plan_id).plan_id
+        if derived is None:
+            return multiple()
+        if derived != plan_id:
+            self.origins[derived].add(plan_id)
+        return self.apply(derived, "id", is_strict=True)
+
+    @rule(plan_id=plans, is_approval=st.booleans())
+    def two_windows(self, plan_id: str, is_approval: bool) -> None:
+        for who in REVIEWERS:
+            self.look(plan_id, who)
+        self.approve(plan_id, "ann", without_first=False, overrides=True)
+        if is_approval:
+            self.approve(plan_id, "bob", without_first=True, overrides=False)
+        else:
+            self.reject(plan_id, "bob", looks=False)
+
+    @rule(plan_id=plans)
+    def reject_and_approve_without_override(self, plan_id: str) -> None:
+        self.reject(plan_id, "ann", looks=True)
+        self.look(plan_id, "bob")
+        self.approve(plan_id, "bob", without_first=False, overrides=False)
+
+    def _exported(self, plan_id: str) -> bytes:
+        document = self.strict.export(plan_id)
+        return document if isinstance(document, bytes) else b""
+
+    @invariant()
+    def file_changes_by_commits_alone(self) -> None:
+        assert self.file.read_text() == self.content
+
+
+def _known(plan_id: str | None) -> MultipleResults[str]:
+    return multiple(plan_id) if plan_id else multiple()
