@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.engine.pending import without_hidden
 from mdplan.reports.history import Check, DoctorReport
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused, of_error
@@ -30,7 +31,7 @@ _Finding: TypeAlias = "tuple[Check, Problems]"
 
 def examine(workspace: Workspace, settings: Settings) -> DoctorReport:
     """Look at every root of `workspace`. Nothing stays changed: files are made and removed for a moment."""
-    findings = [finding for root in workspace.roots for finding in _findings(root, settings)]
+    findings = [finding for root in workspace.roots for finding in _findings(root, workspace, settings)]
     problems = tuple(problem for _, found in findings for problem in found)
     return DoctorReport(
         ok=not problems,
@@ -40,9 +41,9 @@ def examine(workspace: Workspace, settings: Settings) -> DoctorReport:
     )
 
 
-def _findings(root: Root, settings: Settings) -> Iterator[_Finding]:
+def _findings(root: Root, workspace: Workspace, settings: Settings) -> Iterator[_Finding]:
     yield from _state_folder(root, settings)
-    yield _journal(root)
+    yield _journal(root, workspace)
     yield _stray_files(root)
     if not has_key():
         yield _no_journal_key(root)
@@ -91,8 +92,8 @@ def _exchange(root: Root, lock: RootLock) -> _Finding:
     )
 
 
-def _journal(root: Root) -> _Finding:
-    problems = pending(root)
+def _journal(root: Root, workspace: Workspace) -> _Finding:
+    problems = without_hidden(workspace, pending(root))
     if problems:
         return _problem(root, "journal", problems)
     broken = sum(isinstance(found, Diagnostic) for found in transactions(root))
@@ -102,7 +103,8 @@ def _journal(root: Root) -> _Finding:
 
 
 def _stray_files(root: Root) -> _Finding:
-    listed = list(islice(orphan_files(root), _LISTED + 1))
+    found = (path for path in orphan_files(root) if root.scope.refusal(path, path) is None)
+    listed = list(islice(found, _LISTED + 1))
     if not listed:
         return _ok(root, "stray files", "none")
     names = ", ".join(f"`{root.show(path)}`" for path in listed[:_LISTED])

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from mdplan.engine.engine import Engine
@@ -49,11 +49,12 @@ def plant_record(
     transaction: str = ID,
     sequence: int = LAST_SEQUENCE,
     note: bytes = b"{}",
+    is_own: bool = False,
 ) -> Path:
-    """A record that the attacker's key sealed, for the very place where it lies."""
+    """A record that the attacker's key sealed, or with `is_own` the user's, for the place where it lies."""
     folder = journal(root)
     record = JournalRecord(transaction=transaction, entries=entries, note=note)
-    with attacker(root):
+    with nullcontext() if is_own else attacker(root):
         binding = RecordBinding(str(root.resolve()), folder.stat().st_ino, sequence)
         data = encode_record(record, binding)
     path = folder / f"{sequence:08d}-{transaction}.{state}"

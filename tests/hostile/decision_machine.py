@@ -266,6 +266,15 @@ class DecisionMachine(RuleBasedStateMachine):
         self.another_program_writes(before)
         self.apply(plan_id, again, is_strict=True)
 
+    @rule(plan_id=plans, target_id=plans)
+    def approve_one_and_replay_its_records(self, plan_id: str, target_id: str) -> None:
+        self.look_and_approve(plan_id, "ann", without_first=False)
+        self.replay_records(target_id, plan_id)
+        before = self.content
+        self.apply(plan_id, "id", is_strict=True)
+        self.another_program_writes(before)
+        self.replay_records(plan_id, plan_id)
+
     @rule(plan_id=plans, how=st.sampled_from(WAYS), is_strict=st.booleans())
     def reject_and_apply(self, plan_id: str, how: str, is_strict: bool) -> None:
         self.reject(plan_id, "bob", looks=True)

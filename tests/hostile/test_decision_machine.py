@@ -21,7 +21,7 @@ from mdplan.storage.user.origins import Origins
 from tests.conftest import FULL
 from tests.hostile.decision_machine import DecisionMachine
 
-EXAMPLES = 30
+EXAMPLES = 20
 STEPS = 20
 
 TestDecisions = DecisionMachine.TestCase
@@ -50,9 +50,9 @@ def a_rejection_revokes_nothing_that_was_derived(patch: Patch) -> None:
 
 
 def an_approval_counts_for_what_was_derived(patch: Patch) -> None:
-    own = DecisionStore.standing
+    own = DecisionStore.history
 
-    def standing(self: DecisionStore, plan_id: str) -> DecisionHistory:
+    def history(self: DecisionStore, plan_id: str) -> DecisionHistory:
         found = own(self, plan_id)
         origins = (own(self, origin) for origin in Origins(self._root_path).of(plan_id))
         approved = next((each for each in origins if each.is_approved), None)
@@ -61,7 +61,7 @@ def an_approval_counts_for_what_was_derived(patch: Patch) -> None:
         lent = Decision(**{**_fields(approved.decision), "plan_id": plan_id, "approved_plan_id": plan_id})
         return DecisionHistory((lent,), found.version)
 
-    patch.setattr(DecisionStore, "standing", standing)
+    patch.setattr(DecisionStore, "history", history)
 
 
 def a_decision_names_no_version(patch: Patch) -> None:

@@ -14,6 +14,8 @@ from mdplan.mcp.report_text import diff_uri
 from mdplan.mcp.resources import resources
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
+from mdplan.storage.journal.journal_record import JournalEntry
+from tests.hostile.attacker import ID, plant_record, sha256
 from tests.hostile.trial import EVERY_VERB, problems_of, read_verb, search_verb, stat_verb
 
 # S5
@@ -199,3 +201,44 @@ def test_review_of_an_open_plan_works_beside_denied_ones(engine: Engine) -> None
 
     assert isinstance(reviewing.open(str(planned.plan_id)), OpenPlan)
     assert [entry.review.plan_id for entry in reviewing.entries()] == [planned.plan_id]
+
+
+# Recovery speaks of files as well.
+
+RECOVERIES: dict[str, Callable[[Engine], object]] = {
+    "doctor": lambda engine: engine.doctor(),
+    "recover": lambda engine: engine.recover(),
+    "recover and keep": lambda engine: engine.recover("current"),
+    "recover and restore": lambda engine: engine.recover("base"),
+    "recover what is foreign": lambda engine: engine.recover(foreign=[ID]),
+    "stat": lambda engine: stat_verb(engine, "."),
+    "history": lambda engine: engine.history(),
+    "apply": lambda engine: engine.write({"file": "open/note.md", "edits": [_append("x")]}),
+    "undo": lambda engine: engine.undo(),
+}
+
+
+@pytest.mark.parametrize("is_own", [True, False], ids=["own", "foreign"])
+@pytest.mark.parametrize("content", ["base", "other"])
+@pytest.mark.parametrize("recovery", RECOVERIES.values(), ids=RECOVERIES)
+def test_recovery_never_names_denied_files(
+    root: Path, recovery: Callable[[Engine], object], content: str, *, is_own: bool
+) -> None:
+    """A commit was cut off in `diary.md` and `drafts/next.md`; with other content it is a conflict."""
+    for name in ("diary.md", "drafts/next.md"):
+        folder = (root / name).parent
+        base = (root / name).read_bytes()
+        planned = f"{WORD} new".encode()
+        (folder / f".mdplan-{ID}-0.tmp").write_bytes(planned)
+        entry = JournalEntry(
+            path=name,
+            base=sha256(base),
+            base_bytes=len(base),
+            result=sha256(planned),
+            result_bytes=len(planned),
+        )
+        plant_record(root, entry, sequence=7 if name == "diary.md" else 8, is_own=is_own)
+        if content == "other":
+            (root / name).write_text(f"{WORD} of somebody else")
+    with opened(root, SCOPES["deny a name"]) as engine:
+        assert leaks(recovery(engine)) == []
