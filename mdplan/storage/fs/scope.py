@@ -1,6 +1,7 @@
 """Which files of a root may be touched: globs with git's rules, as in a `.gitignore`."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -24,7 +25,8 @@ _BRACES: Final = r"\{[^{}/]*,[^{}/]*\}"
 class Scope:
     """The globs of `--allow` and `--deny`: a file must match one that allows, if any, and none that denies.
 
-    Of several globs that match, the last decides, so `!` makes exceptions.
+    Of several globs that match, the last decides, so `!` makes exceptions. Letters with accents match however
+    they are composed: a repository from macOS can hold `é` as two characters where the glob has one.
     """
 
     allow: tuple[str, ...] = ()
@@ -39,7 +41,10 @@ class Scope:
         if problems:
             raise StorageRefused(problems)
         return Scope(
-            tuple(allow), tuple(deny), compiled(allow) if allow else None, compiled(deny) if deny else None
+            tuple(allow),
+            tuple(deny),
+            compiled([_composed(glob) for glob in allow]) if allow else None,
+            compiled([_composed(glob) for glob in deny]) if deny else None,
         )
 
     @property
@@ -49,6 +54,7 @@ class Scope:
 
     def refusal(self, path: str, shown: str) -> Diagnostic | None:
         """PATH_OUTSIDE_ROOT, naming the glob, when the canonical `path` may not be touched; else None."""
+        path = _composed(path)
         if self._denied is not None:
             decided = self._denied.check_file(path)
             if decided.include and decided.index is not None:
@@ -61,7 +67,11 @@ class Scope:
 
     def hides_folder(self, path: str) -> bool:
         """Whether a glob denies a folder at the canonical `path`, as `drafts/` does."""
-        return self._denied is not None and self._denied.match_file(f"{path}/")
+        return self._denied is not None and self._denied.match_file(f"{_composed(path)}/")
+
+
+def _composed(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def compiled(globs: Sequence[str]) -> "GitIgnoreSpec":

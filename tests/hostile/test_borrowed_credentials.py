@@ -1,0 +1,193 @@
+"""What belongs to one root, plan or server is worth nothing for another one."""
+
+import json
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from mdplan.engine.approval import approved_only
+from mdplan.engine.engine import Engine
+from mdplan.engine.reviews import ReviewService
+from mdplan.storage.user.decisions import DecisionStore
+from mdplan.storage.user.review_address import address_of
+from tests.hostile.trial import read_verb, search_verb, stat_verb
+from tests.surfaces.review_calls import HOST, TOKEN, ReviewCalls
+
+TEXT = "# A\n\none\n"
+BATCH = {"file": "a.md", "edits": [{"op": "replace_match", "pattern": "one", "replacement": "1"}]}
+
+
+def strict_engine(folder: Path) -> Engine:
+    folder.mkdir()
+    (folder / "a.md").write_text(TEXT)
+    return Engine.open([folder], approval=approved_only)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Engine:
+    """An engine over a root where a person approved the plan of `BATCH`."""
+    engine = strict_engine(tmp_path / "own")
+    ReviewService(engine).approve(plan_of(engine), "ann")
+    return engine
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Engine:
+    """An engine over another root, with the same file and the same plan, which nobody approved."""
+    engine = strict_engine(tmp_path / "other")
+    plan_of(engine)
+    return engine
+
+
+def plan_of(engine: Engine) -> str:
+    plan_id = engine.plan(BATCH).plan_id
+    assert plan_id is not None
+    return plan_id
+
+
+def is_refused(engine: Engine, request: object) -> bool:
+    report = engine.apply(request)
+    text = (Path(engine.workspace.roots[0].path) / "a.md").read_text()
+    return report.error is not None and report.error.code == "APPROVAL_REQUIRED" and text == TEXT
+
+
+def folder_of(state_dir: Path, kind: str, *, has: bool) -> Path:
+    """The one folder of that kind that has files, or the place of the one that does not exist yet."""
+    roots = [path for path in state_dir.iterdir() if path.is_dir()]
+    (found,) = [path / kind for path in roots if (path / kind).is_dir() is has]
+    return found
+
+
+def test_approval_of_a_plan_never_counts_in_another_root(own: Engine, other: Engine) -> None:
+    plan_id = plan_of(own)
+    document = own.export(plan_id)
+
+    assert plan_of(other) == plan_id
+    assert is_refused(other, {"planId": plan_id})
+    assert is_refused(other, json.loads(document) if isinstance(document, bytes) else {})
+    assert own.apply({"planId": plan_id}).applied
+
+
+@pytest.mark.parametrize("by_link", [False, True])
+def test_decisions_of_another_root_never_count_where_they_are_put(
+    own: Engine, other: Engine, state_dir: Path, *, by_link: bool
+) -> None:
+    decided = folder_of(state_dir, "decisions", has=True)
+    place = folder_of(state_dir, "decisions", has=False)
+    if by_link:
+        place.symlink_to(decided)
+    else:
+        place.mkdir(mode=0o700)
+        for path in decided.iterdir():
+            (place / path.name).write_bytes(path.read_bytes())
+            (place / path.name).chmod(0o600)
+
+    assert is_refused(other, {"planId": plan_of(own)})
+
+
+def test_stored_plan_that_is_a_link_is_never_followed(own: Engine, state_dir: Path, tmp_path: Path) -> None:
+    (stored,) = state_dir.rglob("plans/*.json")
+    moved = tmp_path / "moved.json"
+    stored.rename(moved)
+    stored.symlink_to(moved)
+
+    report = own.apply({"planId": f"sha256-{stored.stem}"})
+
+    assert report.error is not None
+    assert report.error.code in {"PLAN_NOT_FOUND", "PLAN_TAMPERED"}
+    assert (Path(own.workspace.roots[0].path) / "a.md").read_text() == TEXT
+
+
+@pytest.mark.parametrize("query", ["token", "access_token", "authorization"])
+def test_bearer_token_in_an_address_never_opens_anything(own: Engine, query: str) -> None:
+    """Addresses are logged and kept; the token counts in its header alone."""
+    calls = ReviewCalls(own)
+
+    for path in (calls.base, f"{calls.base}open", calls.plan_path(plan_of(own)), "/mcp"):
+        assert calls.get(f"{path}?{query}={TOKEN}").status == 401
+        assert calls.get(f"{path}?{query}=Bearer%20{TOKEN}").status == 401
+
+
+def test_link_of_one_server_never_opens_another(own: Engine, other: Engine) -> None:
+    first, second = ReviewCalls(own), ReviewCalls(other)
+
+    assert second.get(first.link).status == 401
+    assert second.get(second.base + first.link.removeprefix(first.base)).status == 401
+    second.cookie = first.visit().cookie
+    assert second.get(second.base).status == 401
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8080", "localhost.:8080", ""])
+def test_page_is_never_served_under_a_name_that_was_rebound(own: Engine, host: str) -> None:
+    calls = ReviewCalls(own)
+
+    assert calls.get(calls.link, host=host).status == 421
+    assert calls.visit().get(calls.base, host=host).status == 421
+
+
+def test_page_of_a_plan_never_approves_what_was_carried_over(own: Engine) -> None:
+    plan_id = plan_of(own)
+    file = Path(own.workspace.roots[0].path) / "a.md"
+    file.write_text(f"{TEXT}\nmore\n")
+    calls = ReviewCalls(own).visit()
+    carried = own.replan(plan_id).plan_id or ""
+
+    assert carried != plan_id
+    assert own.apply({"planId": carried}).error is not None
+    assert own.apply({"planId": plan_id, "onStale": "rebase"}).error is not None
+    form = next(
+        each for each in calls.get(calls.plan_path(carried)).page.forms if each.action.endswith("/decide")
+    )
+    calls.post(form.action.replace(carried, plan_id), {**form.fields, "verb": "approve"})
+    assert DecisionStore(own.workspace.roots[0].path).of(carried) is None
+    assert file.read_text() == f"{TEXT}\nmore\n"
+
+
+def test_view_link_of_a_plan_never_shows_what_was_carried_over(own: Engine) -> None:
+    plan_id = plan_of(own)
+    (Path(own.workspace.roots[0].path) / "a.md").write_text(f"{TEXT}\nmore\n")
+    calls = ReviewCalls(own)
+    carried = own.replan(plan_id).plan_id or ""
+    link = (address_of(calls.root, plan_id) or "").removeprefix(f"http://{HOST}")
+    calls.cookie = calls.get(link).headers["set-cookie"].partition(";")[0]
+    base = link.partition("view?")[0]
+
+    assert calls.get(f"{base}plan/{plan_id}").status == 200
+    assert calls.get(f"{base}plan/{carried}").status == 403
+
+
+SPELLINGS = (
+    "{}/",
+    "./{}",
+    "drafts//secrét.md",
+    "drafts/./secrét.md",
+    "open/../{}",
+    "/{}",
+    "drafts\\secrét.md",
+    "DRAFTS/SECRÉT.MD",
+    "drafts/SECRT~1.MD",
+    "{}\0",
+    "{} ",
+    "{}.",
+    "{}::$DATA",
+    "%64rafts/secr%C3%A9t.md",
+    "file:{}",
+)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_no_spelling_of_a_denied_name_shows_its_text(tmp_path: Path, spelling: str, form: str) -> None:
+    """Also where the name on the disk and the one in `--deny` are composed in different ways."""
+    name = unicodedata.normalize("NFD" if form == "NFC" else "NFC", "drafts/secrét.md")
+    (tmp_path / "drafts").mkdir()
+    (tmp_path / "open").mkdir()
+    (tmp_path / name).write_text("# Diary\n\nultramarine\n")
+    asked = unicodedata.normalize(form, spelling.format("drafts/secrét.md"))
+    denied = unicodedata.normalize(form, "secrét.md")
+    for rules in (["drafts/"], [f"drafts/{denied}"], [denied]):
+        with Engine.open([tmp_path], deny=rules) as engine:
+            for verb in (read_verb, stat_verb, search_verb):
+                assert "ultramarine" not in str(verb(engine, asked)), (rules, verb)
+                assert "ultramarine" not in str(verb(engine, name)), (rules, verb)
