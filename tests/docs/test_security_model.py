@@ -15,7 +15,7 @@ PATH = REPOSITORY / "docs" / "explanation" / "security-model.md"
 PAGE = PATH.read_text(encoding="utf-8")
 HOSTILE = sorted((REPOSITORY / "tests" / "hostile").glob("test_*.py"))
 # `path::name`, and more names of the same file with the path left out: `::name`.
-_NAMED = re.compile(r"`((?:tests/[\w/]+\.py)?)::(test_\w+)`")
+_NAMED = re.compile(r"`((?:tests/[\w/]+\.py)?)::((?:test_|Test)\w+)`")
 # A part of a test file about one fault: a comment of its own, or the begin of the docstring.
 _MARK = re.compile(r'^(?:# (S\d+)|"""(S\d+):)', re.MULTILINE)
 _PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -25,7 +25,16 @@ _LIST = (REPOSITORY / "packaging" / "github-action" / "requirements.txt").read_t
 @cache
 def functions_of(path: str) -> frozenset[str]:
     tree = ast.parse((REPOSITORY / path).read_text(encoding="utf-8"))
-    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    # Hypothesis makes the test case of a state machine: `TestName = Machine.TestCase`.
+    assigned = {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    return frozenset(functions | assigned)
 
 
 def named_tests(text: str) -> list[tuple[str, str]]:
