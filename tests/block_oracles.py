@@ -34,7 +34,11 @@ _TEXT_BELOW_NESTED_DEFINITION = re.compile(
     r"^(?:[ \t]+|.*[>+*.)-][ \t]*)\[[^\n]*\]:[^\n]*\n[ \t>]*\S", re.MULTILINE
 )
 _BLANK_TO_MARKDOWN_IT = re.compile(r"^[ \t]*[^\S \t\n]\s*$", re.MULTILINE)
+# To markdown-it-py any white space can be in a tag, to CommonMark that of ASCII.
+_BLANK_IN_TAG = re.compile(r"<[^>]*[^\S \t\n\v\f]")
 _INDENTED_QUOTE = re.compile(r"^[ \t>]*(?: {4}|\t)[ \t]*>", re.MULTILINE)
+
+_UNSEEN = (_INDENTED_QUOTE, _BLANK_TO_MARKDOWN_IT, _BLANK_IN_TAG)
 
 
 def cmark_blocks(text: str) -> Counter[tuple[str, int]]:
@@ -90,7 +94,7 @@ def differs(text: str) -> bool:
     # Pages show footnotes elsewhere, and only those with references.
     if _FOOTNOTE in text or tags_of(reference) != cmark_blocks(text):
         return False
-    if _DEFINITION in text or _INDENTED_QUOTE.search(text) or _BLANK_TO_MARKDOWN_IT.search(text):
+    if _DEFINITION in text or any(pattern.search(text) for pattern in _UNSEEN):
         # Tags do not show where paragraphs and tables end: to markdown-it-py a definition ends at once, a
         # quote mark continues its quote at any indentation, and a no-break space is no row of a table.
         return tags_of(tree.blocks) != tags_of(reference)

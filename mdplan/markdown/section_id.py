@@ -21,20 +21,19 @@ def folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def id_of_name(name: str, ordinal: int) -> SectionId:
-    """ID of the section that `name` represents: the folded titles of its path, joined by U+001F.
+def id_of_name(name: bytes, ordinal: int) -> SectionId:
+    """ID of the section that `name` represents: the folded titles of its path, joined by U+001F, in UTF-8.
 
     `ordinal` (1-based) distinguishes sections whose folded paths are equal; the first of them keeps the ID
     that it has alone, so that a repetition further down changes no ID above.
     """
     if ordinal > 1:
-        name += f"\x1e{ordinal}"
-    digest = sha256_hex(name.encode("utf-8", "surrogateescape"))
-    return SectionId(ID_PREFIX + digest[:_DIGITS])
+        name += f"\x1e{ordinal}".encode()
+    return SectionId(ID_PREFIX + sha256_hex(name)[:_DIGITS])
 
 
 # Of the text before the first heading, which is another section than an empty heading.
-PREAMBLE_ID: Final = id_of_name("\x1e", 1)
+PREAMBLE_ID: Final = id_of_name(b"\x1e", 1)
 
 
 def section_id_digits(reference: str) -> str | None:

@@ -24,6 +24,16 @@ def titles(document: Outline) -> list[str]:
     return [section.title for section in document.sections[1:]]
 
 
+def test_headings_that_are_one_in_bytes_have_ids_of_their_own() -> None:
+    source = Source.decode(b"# A\xf0<b>\x9f\x98\x80\n# A\xf0\x9f\x98\x80\n")
+    assert isinstance(source, Source)
+
+    first, second = Outline(source).sections[1:]
+    assert first.title != second.title
+    assert (first.ordinal, second.ordinal) == (1, 2)
+    assert first.section_id != second.section_id
+
+
 # What a section is.
 
 

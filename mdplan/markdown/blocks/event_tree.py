@@ -226,7 +226,7 @@ class _Reader:
 
     def _text_of(self, place: Range) -> str:
         start, end = self.prepared.offset(place["start"]), self.prepared.offset(place["end"])
-        return self._text[start:end].replace("\\|", "|").strip(" \t")
+        return self._text[start:end].replace("\\|", "|").strip(" \t\v\f")
 
     def _code_of(self, text: str, place: Range) -> str:
         """A piece of code as it is in the source, if it is there: a tab can be spaces in part."""

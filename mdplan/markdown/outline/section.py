@@ -99,8 +99,9 @@ class _Tree:
         self.tops = [number for number, heading in enumerate(headings) if not heading.depth]
         self.parents: list[int | None] = []
         self.closers = [len(headings)] * len(headings)
-        # Folded titles of the path, in one string, as section IDs compare them.
-        names: list[str] = []
+        # Folded titles of the path, as section IDs compare them; in bytes, because two texts with bytes that
+        # are no UTF-8 can have the same.
+        names: list[bytes] = []
         open_headings: list[int] = []
         for number, heading in enumerate(headings):
             check_deadline()
@@ -111,9 +112,9 @@ class _Tree:
             if not heading.depth:
                 open_headings.append(number)
             self.parents.append(parent)
-            name = folded(titles[number])
-            names.append(name if parent is None else f"{names[parent]}\x1f{name}")
-        repeats: Counter[str] = Counter()
+            name = folded(titles[number]).encode("utf-8", "surrogateescape")
+            names.append(name if parent is None else names[parent] + b"\x1f" + name)
+        repeats: Counter[bytes] = Counter()
         self.ordinals = [0] * len(headings)
         nested = (number for number, heading in enumerate(headings) if heading.depth)
         # Top-level headings are counted before nested ones, so that a quoted look-alike changes no ID.
