@@ -40,7 +40,7 @@ SECTIONS = 100 if FULL else 4
 
 
 def shard_of(corpus: Path, shard: int) -> list[Path]:
-    return files_of(corpus, first=5, step=12)[shard::SHARDS]
+    return files_of(corpus, first=5, step=30)[shard::SHARDS]
 
 
 each_shard = pytest.mark.parametrize("shard", range(SHARDS))

@@ -108,8 +108,9 @@ def test_no_look_at_a_folder_is_longer_than_the_limit(
 def test_limit_is_an_option(root: Path, record: Record) -> None:
     settings = Settings(durability=Durability.PROCESS, report_characters=8_000)
     engine = Engine.open([root], settings=settings)
+    tools = tools_of(engine)
     for name, arguments in calls_on("levels.md"):
-        check_short(record, tools_of(engine)[name], arguments, most=8_000)
+        check_short(record, tools[name], arguments, most=8_000)
     engine.workspace.close()
 
 

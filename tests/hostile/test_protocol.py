@@ -11,7 +11,8 @@ import pytest
 from tests.hostile.servers import TRANSPORTS, OverHttp, Server, call_of, check_said, server_over
 from tests.hostile.tally import Record
 from tests.hostile.trial import HERE, everything
-from tests.surfaces.http_calls import PING, HttpServer, http_server, serve_briefly
+from tests.surfaces.command_line import mdplan
+from tests.surfaces.http_calls import PING, HttpServer, http_server
 
 # What Python calls a name that is no UTF-8.
 ODD_NAME = os.fsdecode(b"caf\xe9.md")
@@ -239,12 +240,12 @@ def test_67_bind_that_others_reach_needs_a_token_and_a_list_of_hosts(
     root: Path, record: Record, address: str, given: str
 ) -> None:
     options = ("--allow-host", "docs.example.org") if given == "host" else ()
-    variables = {"MDPLAN_TOKEN": "0123456789abcdef"} if given == "token" else {}
-    refused = serve_briefly("--root", str(root), "--http", address, *options, **variables)
-    record(f"67 {address} with {given}", "refused" if refused.returncode == 2 else "escaped", 0.0)
+    variables = {"MDPLAN_TOKEN": "0123456789abcdef" if given == "token" else None}
+    refused = mdplan("serve", "--root", str(root), "--http", address, *options, environment=variables)
+    record(f"67 {address} with {given}", "refused" if refused.code == 2 else "escaped", 0.0)
 
-    assert refused.returncode == 2
-    assert "can be reached from other machines" in refused.stderr
+    assert refused.code == 2
+    assert "can be reached from other machines" in refused.err
 
 
 def test_67_bind_that_others_reach_serves_the_listed_name_only(root: Path, record: Record) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.surfaces.command_line import mdplan
 from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY, calls_to, process
 from tests.surfaces.stdio_lines import SECONDS, Lines, lines_to
 
@@ -90,6 +91,26 @@ def lines(root: Path) -> Iterator[Lines]:
         yield connected
 
 
+@pytest.fixture(scope="module")
+def shared_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the servers that nothing is written through."""
+    folder = tmp_path_factory.mktemp("stdio")
+    (folder / "guide.md").write_bytes(GUIDE.encode())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shared(shared_root: Path) -> Iterator[Lines]:
+    with lines_to("--root", str(shared_root)) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def shared_toolsets(shared_root: Path) -> Iterator[Lines]:
+    with lines_to("--root", str(shared_root), "--toolsets", "text,editor,files") as connected:
+        yield connected
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -100,36 +121,35 @@ def lines(root: Path) -> Iterator[Lines]:
     ],
 )
 def test_lone_surrogate_is_refused_and_answered(
-    lines: Lines, root: Path, tool: str, arguments: dict[str, Any]
+    shared: Lines, shared_root: Path, tool: str, arguments: dict[str, Any]
 ) -> None:
-    refused = lines.call(tool, arguments)
+    refused = shared.call(tool, arguments)
 
     assert refused["isError"]
     assert refused["structuredContent"]["error"]["code"] == "INVALID_ARGUMENT"
     assert "lone surrogate" in refused["content"][0]["text"]
-    assert (root / "guide.md").read_bytes().decode() == GUIDE
-    assert lines.ask("ping", number=2)["result"] == {}
+    assert (shared_root / "guide.md").read_bytes().decode() == GUIDE
+    assert shared.ask("ping", number=2)["result"] == {}
 
 
 @pytest.mark.parametrize(
-    ("toolset", "tool", "arguments"),
+    ("tool", "arguments"),
     [
-        ("text", "TextReplace", {"filePath": "guide.md", "oldText": "1.0", "newText": "\udfff"}),
-        ("editor", "create_text_file", {"file_path": "new.md", "contents": "\ud800"}),
-        ("files", "grep_content", {"pattern": "\udc80"}),
+        ("TextReplace", {"filePath": "guide.md", "oldText": "1.0", "newText": "\udfff"}),
+        ("create_text_file", {"file_path": "new.md", "contents": "\ud800"}),
+        ("grep_content", {"pattern": "\udc80"}),
     ],
 )
 def test_other_toolsets_refuse_a_lone_surrogate(
-    root: Path, toolset: str, tool: str, arguments: dict[str, Any]
+    shared_toolsets: Lines, shared_root: Path, tool: str, arguments: dict[str, Any]
 ) -> None:
-    with lines_to("--root", str(root), "--toolsets", toolset) as lines:
-        refused = lines.call(tool, arguments)
-        assert lines.ask("ping", number=2)["result"] == {}
+    refused = shared_toolsets.call(tool, arguments)
 
+    assert shared_toolsets.ask("ping", number=2)["result"] == {}
     assert refused["isError"]
     assert "lone surrogate" in refused["content"][0]["text"]
-    assert [path.name for path in root.iterdir()] == ["guide.md"]
-    assert (root / "guide.md").read_bytes().decode() == GUIDE
+    assert [path.name for path in shared_root.iterdir()] == ["guide.md"]
+    assert (shared_root / "guide.md").read_bytes().decode() == GUIDE
 
 
 @pytest.mark.parametrize(
@@ -146,15 +166,15 @@ def test_other_toolsets_refuse_a_lone_surrogate(
     ],
     ids=["no json", "a batch", "surrogate in a name", "deep", "no utf-8"],
 )
-def test_line_that_cannot_be_read_does_not_end_the_server(lines: Lines, line: bytes) -> None:
-    lines.send(line)
+def test_line_that_cannot_be_read_does_not_end_the_server(shared: Lines, line: bytes) -> None:
+    shared.send(line)
 
-    assert lines.ask("ping", number=2)["result"] == {}
-    assert lines.call("md_stat", {"file": "guide.md"}, 3)["structuredContent"]["ok"]
+    assert shared.ask("ping", number=2)["result"] == {}
+    assert shared.call("md_stat", {"file": "guide.md"}, 3)["structuredContent"]["ok"]
 
 
-def test_five_megabytes_of_argument_are_answered(lines: Lines) -> None:
-    refused = lines.call("md_stat", {"file": "x" * 5_000_000})
+def test_five_megabytes_of_argument_are_answered(shared: Lines) -> None:
+    refused = shared.call("md_stat", {"file": "x" * 5_000_000})
 
     assert refused["isError"]
     assert len(json.dumps(refused)) < 10_000
@@ -173,33 +193,21 @@ def test_server_ends_on_a_signal_though_its_input_is_open(lines: Lines, number: 
     assert lines.server.wait(SECONDS) == 130
 
 
-def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "mdplan", "serve", *arguments],
-        cwd=REPOSITORY,
-        capture_output=True,
-        check=False,
-        encoding="utf-8",
-        stdin=subprocess.DEVNULL,
-        timeout=SECONDS,
-    )
-
-
 def test_root_is_required() -> None:
-    refused = run()
+    refused = mdplan("serve")
 
-    assert refused.returncode == 2
-    assert "--root" in refused.stderr
-    assert refused.stdout == ""
+    assert refused.code == 2
+    assert "--root" in refused.err
+    assert refused.out == b""
 
 
 def test_root_that_is_no_folder_is_told(tmp_path: Path) -> None:
-    refused = run("--root", str(tmp_path / "gone"))
+    refused = mdplan("serve", "--root", str(tmp_path / "gone"))
 
-    assert refused.returncode not in {0, 70}
-    assert "FILE_NOT_FOUND" in refused.stderr
-    assert "hint: " in refused.stderr
-    assert refused.stdout == ""
+    assert refused.code not in {0, 70}
+    assert "FILE_NOT_FOUND" in refused.err
+    assert "hint: " in refused.err
+    assert refused.out == b""
 
 
 def test_a_person_at_a_terminal_is_told_what_happens(root: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 from mdplan.engine.engine import Engine
 from mdplan.storage.user.review_address import address_of
 from tests.conftest import REPOSITORY
+from tests.surfaces.command_line import mdplan
 
 SECONDS = 60
 HOW_TO = (REPOSITORY / "docs" / "how-to" / "review-plans.md").read_text(encoding="utf-8")
@@ -116,10 +117,10 @@ def test_link_leads_to_the_plan_that_is_named(root: Path) -> None:
     ],
 )
 def test_what_cannot_be_is_refused(root: Path, arguments: tuple[str, ...], code: int, told: str) -> None:
-    with review(root, *arguments) as process:
-        _, err = process.communicate(timeout=SECONDS)
-    assert process.returncode == code
-    assert told in err
+    refused = mdplan("review", "--root", str(root), *arguments)
+
+    assert refused.code == code
+    assert told in refused.err
 
 
 def test_port_that_is_taken_is_told(root: Path) -> None:
