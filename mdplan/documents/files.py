@@ -7,7 +7,7 @@ from typing import Self, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.cache import OutlineCache
-from mdplan.markdown.blocks.parse_time import ParseTimeout, parse_time
+from mdplan.markdown.blocks.deadline import ParseTimeout, parse_time
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.open_document import decode_document

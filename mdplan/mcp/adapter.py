@@ -37,9 +37,9 @@ from pydantic import ValidationError
 
 from mdplan.diagnostics import Exit
 from mdplan.mcp.elicitation import ask_for_review
+from mdplan.mcp.pending_plans import current_call
 from mdplan.mcp.progress import progress_listener
 from mdplan.mcp.tool import Catalog, PromptDefinition, ResourceDefinition, ToolDefinition
-from mdplan.mcp.waiting import current_call
 
 # Messages that a server without tools can answer.
 _ABOUT_CONNECTIONS: Final = frozenset({"initialize", "server/discover", "ping"})

@@ -16,7 +16,7 @@ from mcp.server.mcpserver import Context
 from mcp.types import ElicitRequest, ElicitRequestURLParams, InputRequiredResult
 from mcp_types.version import is_version_at_least
 
-from mdplan.mcp.waiting import PendingPlan
+from mdplan.mcp.pending_plans import PendingPlan
 
 _KEY: Final = "review"
 _INPUT_IN_RESULTS: Final = "2026-07-28"

@@ -14,7 +14,7 @@ REAL = f"{CRASH}real_file_systems.py::"
 FAULTS = f"{STORAGE}faults.py::"
 ONE_FAILURE = f"{FAULTS}test_one_failure_leaves_all_old_or_all_new"
 LASTING_FAILURE = f"{FAULTS}test_lasting_failure_is_mended_by_the_next_start"
-CLEANING_FAILURE = f"{FAULTS}test_case_45_failure_to_clean_up_is_success_with_a_warning"
+CLEANING_FAILURE = f"{FAULTS}test_failure_to_clean_up_is_success_with_a_warning"
 IN_DOUBT = f"{FAULTS}test_commit_whose_last_sync_fails_is_in_doubt"
 MODEL_FAULT = f"{MODEL}test_commit_with_a_fault_is_all_old_or_all_new_and_says_which"
 LATE = f"{STORAGE}late_writes.py::"
@@ -69,11 +69,11 @@ FAULT_TABLE: dict[str, tuple[str, ...]] = {
         MATRIX,
     ),
     "the k-th file cannot be replaced: the ones before it are put back, and it is named": (
-        f"{REAL}test_case_41_immutable_file_or_folder_refuses_the_batch",
-        f"{REAL}test_case_42_file_that_is_a_mount_point_refuses_the_batch",
+        f"{REAL}test_immutable_file_or_folder_refuses_the_batch",
+        f"{REAL}test_file_that_is_a_mount_point_refuses_the_batch",
         f"{REAL}test_folder_of_others_refuses_the_batch",
         f"{REAL}test_disk_that_can_only_be_read_refuses_the_batch",
-        f"{COMMIT}test_case_41_and_42_file_that_cannot_be_replaced_is_refused",
+        f"{COMMIT}test_file_that_cannot_be_replaced_is_refused",
         ONE_FAILURE,
     ),
     "putting back fails as well: RECOVERY_REQUIRED, and the next start tries again": (
@@ -105,14 +105,14 @@ FAULT_TABLE: dict[str, tuple[str, ...]] = {
         f"{RECOVERY}test_late_write_into_a_displaced_file_is_told_by_recovery",
     ),
     "a target is deleted, or becomes a link or a folder: refused or undone, and never followed": (
-        f"{COMMIT}test_case_27_link_in_place_of_a_staged_file_is_refused",
+        f"{COMMIT}test_link_in_place_of_a_staged_file_is_refused",
         f"{LATE}test_target_that_becomes_something_else_is_put_back",
         f"{LATE}test_target_that_is_deleted_meanwhile_stays_deleted",
         f"{STORAGE}restore.py::test_folder_in_place_of_the_target_is_a_conflict",
     ),
     "a folder on the way becomes a link: nothing is written through it": (
         f"{COMMIT}test_folder_that_becomes_a_link_after_staging_is_still_the_folder",
-        f"{RECOVERY}test_case_49_linked_folder_is_not_entered",
+        f"{RECOVERY}test_linked_folder_is_not_entered",
     ),
     "who holds the lock is killed: it is free at once": (
         f"{CONCURRENCY}lock.py::test_lock_of_a_killed_process_is_free_at_once",
@@ -130,16 +130,14 @@ FAULT_TABLE: dict[str, tuple[str, ...]] = {
     "the clock jumps, stands still, or two times are equal: hashes decide": (
         f"{CRASH}clocks.py::test_times_that_jump_change_nothing",
         f"{CRASH}clocks.py::test_write_that_no_time_tells_is_found_when_it_is_displaced",
-        f"{COMMIT}test_case_53_new_time_alone_is_not_stale",
+        f"{COMMIT}test_new_time_alone_is_not_stale",
     ),
 }
 
 # Test cases by the numbers that names and docstrings of tests call them by.
 CASES: dict[str, tuple[str, ...]] = {
-    "41: the third of five targets is immutable": (
-        f"{REAL}test_case_41_immutable_file_or_folder_refuses_the_batch",
-    ),
-    "42: a target is a mount point": (f"{REAL}test_case_42_file_that_is_a_mount_point_refuses_the_batch",),
+    "41: the third of five targets is immutable": (f"{REAL}test_immutable_file_or_folder_refuses_the_batch",),
+    "42: a target is a mount point": (f"{REAL}test_file_that_is_a_mount_point_refuses_the_batch",),
     "43: no space left at every call": (f"{REAL}test_full_disk_refuses_whole_commits", MATRIX, ONE_FAILURE),
     "44: every sync fails": (f"{FAULTS}test_failed_sync_of_a_file_is_not_tried_again", IN_DOUBT, MATRIX),
     "45: cleaning up fails": (CLEANING_FAILURE,),
@@ -148,39 +146,39 @@ CASES: dict[str, tuple[str, ...]] = {
         MATRIX,
     ),
     "47: killed, then a file is changed, then recovered": (
-        f"{STORAGE}restore.py::test_case_47_conflict_is_settled_for_what_is_there_now",
-        f"{STORAGE}restore.py::test_case_47_conflict_is_settled_for_the_old_content",
+        f"{STORAGE}restore.py::test_conflict_is_settled_for_what_is_there_now",
+        f"{STORAGE}restore.py::test_conflict_is_settled_for_the_old_content",
         f"{SURFACES}cli_history.py::test_conflict_is_settled_by_the_person",
     ),
     "48: the record is damaged": (
-        f"{RECOVERY}test_case_48_damaged_record_blocks_and_nothing_is_touched",
-        f"{RECOVERY}test_case_48_damaged_record_can_be_let_be",
+        f"{RECOVERY}test_damaged_record_blocks_and_nothing_is_touched",
+        f"{RECOVERY}test_damaged_record_can_be_let_be",
     ),
     "49: the journal is a stranger's": (
-        f"{RECOVERY}test_case_49_hostile_path_is_refused",
-        f"{RECOVERY}test_case_49_hostile_folder_is_refused",
-        f"{RECOVERY}test_case_49_file_of_other_content_is_never_touched",
-        f"{RECOVERY}test_case_49_link_in_place_of_a_temporary_file_is_not_followed",
+        f"{RECOVERY}test_hostile_path_is_refused",
+        f"{RECOVERY}test_hostile_folder_is_refused",
+        f"{RECOVERY}test_file_of_other_content_is_never_touched",
+        f"{RECOVERY}test_link_in_place_of_a_temporary_file_is_not_followed",
     ),
     "50: the state folder is a trap": (
-        f"{LOCK}test_case_50_link_is_refused_and_its_target_unchanged",
-        f"{LOCK}test_case_50_state_folder_that_others_can_write_is_refused",
-        f"{LOCK}test_case_50_state_folder_of_another_user_is_refused",
-        f"{RECOVERY}test_case_50_folder_in_the_state_folder_that_is_a_trap_is_refused",
+        f"{LOCK}test_link_is_refused_and_its_target_unchanged",
+        f"{LOCK}test_state_folder_that_others_can_write_is_refused",
+        f"{LOCK}test_state_folder_of_another_user_is_refused",
+        f"{RECOVERY}test_folder_in_the_state_folder_that_is_a_trap_is_refused",
     ),
     "51: a stored plan is changed": (f"{ENGINE}test_stored_plan_that_was_changed_on_disk_is_refused",),
     "52: a plan is not known": (f"{ENGINE}test_unknown_plan_is_not_found",),
     "53: a base is changed, or only its time": (
-        f"{COMMIT}test_case_53_changed_base_is_stale",
-        f"{COMMIT}test_case_53_new_time_alone_is_not_stale",
+        f"{COMMIT}test_changed_base_is_stale",
+        f"{COMMIT}test_new_time_alone_is_not_stale",
     ),
     "54: a base is changed, and changed back": (
         f"{ENGINE}test_plan_whose_base_came_back_is_committed_again_as_a_new_transaction",
     ),
     "55: a file to be created is there": (
-        f"{COMMIT}test_case_55_creation_over_something_is_refused",
-        f"{COMMIT}test_case_55_file_that_appears_after_staging_is_kept",
-        f"{LATE}test_case_55_file_that_appears_at_its_creation_wins",
+        f"{COMMIT}test_creation_over_something_is_refused",
+        f"{COMMIT}test_file_that_appears_after_staging_is_kept",
+        f"{LATE}test_file_that_appears_at_its_creation_wins",
     ),
     "56: another program writes in a loop": (
         f"{CONCURRENCY}foreign_writer.py::test_newest_foreign_version_is_in_place_after_every_commit",

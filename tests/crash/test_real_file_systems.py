@@ -191,16 +191,14 @@ def check_refused(mdplan: Commands, folder: Path, request: object, code: Code) -
 
 
 @pytest.mark.parametrize("name", ["folder-2/file.md", "folder-2"])
-def test_case_41_immutable_file_or_folder_refuses_the_batch(
-    mdplan: Commands, tmp_path: Path, name: str
-) -> None:
+def test_immutable_file_or_folder_refuses_the_batch(mdplan: Commands, tmp_path: Path, name: str) -> None:
     """The third of five files; where it is the file, that is found when the first two are in place."""
     request = five(tmp_path)
     with immutable(tmp_path / name):
         check_refused(mdplan, tmp_path, request, Code.PERMISSION_DENIED)
 
 
-def test_case_42_file_that_is_a_mount_point_refuses_the_batch(mdplan: Commands, tmp_path: Path) -> None:
+def test_file_that_is_a_mount_point_refuses_the_batch(mdplan: Commands, tmp_path: Path) -> None:
     """The third of five files."""
     request = five(tmp_path)
     with bound(tmp_path / "folder-2" / "file.md"):

@@ -5,7 +5,7 @@ from time import process_time
 from typing import Final
 from zlib import crc32
 
-from mdplan.markdown.blocks.parse_time import ParseTimeout, parse_time
+from mdplan.markdown.blocks.deadline import ParseTimeout, parse_time
 from mdplan.markdown.blocks.pulldown import ParserFailure, PreparedText, event_batches, is_nested_too_deep
 from mdplan.markdown.inline.inline_nodes import InlineKind, InlineNode
 from mdplan.markdown.outline.outline import Outline

@@ -15,8 +15,8 @@ from mdplan.engine.caller import Caller
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import DecisionTerms, ReviewService, ReviewState
 from mdplan.mcp import elicitation
+from mdplan.mcp.pending_plans import mcp_caller
 from mdplan.mcp.server import build_server
-from mdplan.mcp.waiting import mcp_caller
 from mdplan.settings import Settings
 from mdplan.storage.user.decisions import Channel, Decision, DecisionStore
 from mdplan.storage.workspace import Workspace

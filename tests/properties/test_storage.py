@@ -109,7 +109,7 @@ def test_racing_writers_form_one_chain(
     assert all(final.startswith(base) for base in bases)
 
 
-def test_case_26_folder_that_flips_to_a_link_never_leads_outside(tmp_path: Path) -> None:
+def test_folder_that_flips_to_a_link_never_leads_outside(tmp_path: Path) -> None:
     for name, data in (("root/real", b"inside"), ("outside", b"secret")):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "a.md").write_bytes(data)

@@ -16,8 +16,8 @@ from mcp.types import ElicitRequestURLParams, ElicitResult
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
 from mdplan.mcp import elicitation
+from mdplan.mcp.pending_plans import mcp_caller
 from mdplan.mcp.server import build_server
-from mdplan.mcp.waiting import mcp_caller
 from mdplan.settings import Settings
 from mdplan.storage.user.review_address import address_of, announce, view_token, withdraw
 from mdplan.storage.workspace import Workspace

@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from mdplan.markdown.blocks.parse_time import ParseTimeout, check_deadline, parse_time, with_deadline
+from mdplan.markdown.blocks.deadline import ParseTimeout, check_deadline, parse_time, with_deadline
 from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
 from mdplan.markdown.inline.inline_nodes import InlineMap
 from mdplan.markdown.outline.outline import Outline

@@ -114,14 +114,14 @@ def test_result_beyond_the_limit_can_be_undone(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"x.md", b"a.md\r", b"", b"a.m"])
-def test_case_53_changed_base_is_stale(folder: Path, content: bytes) -> None:
+def test_changed_base_is_stale(folder: Path, content: bytes) -> None:
     (folder / "a.md").write_bytes(content)
 
     refused = check_refused(folder, [Code.STALE_BASE], *ALL)
     assert hashlib.sha256(content).hexdigest() in refused.problems[0].hint
 
 
-def test_case_53_new_time_alone_is_not_stale(folder: Path) -> None:
+def test_new_time_alone_is_not_stale(folder: Path) -> None:
     os.utime(folder / "a.md", (1, 1))
     commit(folder, *ALL)
 
@@ -142,7 +142,7 @@ def test_write_after_staging_is_stale(folder: Path) -> None:
     )
 
 
-def test_case_27_link_in_place_of_a_staged_file_is_refused(folder: Path) -> None:
+def test_link_in_place_of_a_staged_file_is_refused(folder: Path) -> None:
     (folder / "outside").write_bytes(b"d/b.md")
 
     def swap() -> None:
@@ -167,7 +167,7 @@ def test_folder_that_becomes_a_link_after_staging_is_still_the_folder(folder: Pa
     assert (folder / "moved" / "b.md").read_bytes() == b"d/b.mdd/b.md"
 
 
-def test_case_34_two_names_of_one_file_are_a_conflict(folder: Path) -> None:
+def test_two_names_of_one_file_are_a_conflict(folder: Path) -> None:
     (folder / "d" / "c.md").unlink()
     (folder / "d" / "c.md").hardlink_to(folder / "a.md")
     two = change("a.md", b"a.md", b"1"), change("d/c.md", b"a.md", b"2")
@@ -175,7 +175,7 @@ def test_case_34_two_names_of_one_file_are_a_conflict(folder: Path) -> None:
     check_refused(folder, [Code.ALIAS_CONFLICT, Code.ALIAS_CONFLICT], *two)
 
 
-def test_case_22_same_file_by_two_spellings_is_a_conflict(folder: Path) -> None:
+def test_same_file_by_two_spellings_is_a_conflict(folder: Path) -> None:
     two = change("a.md", b"a.md", b"1"), change("./a.md", b"a.md", b"2")
 
     check_refused(folder, [Code.ALIAS_CONFLICT, Code.ALIAS_CONFLICT], *two)
@@ -191,7 +191,7 @@ def test_scope_of_the_root_holds_for_commits(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755, 0o222])
-def test_case_39_mode_is_kept(folder: Path, mode: int) -> None:
+def test_mode_is_kept(folder: Path, mode: int) -> None:
     if mode == 0o222 and os.geteuid() != 0:
         pytest.skip("needs root, to read a file without permission")
     (folder / "a.md").chmod(mode)
@@ -200,7 +200,7 @@ def test_case_39_mode_is_kept(folder: Path, mode: int) -> None:
     assert (folder / "a.md").stat().st_mode & 0o7777 == mode
 
 
-def test_case_39_owner_is_kept(folder: Path) -> None:
+def test_owner_is_kept(folder: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root, to give a file away")
     os.chown(folder / "a.md", NOBODY, 1)
@@ -211,7 +211,7 @@ def test_case_39_owner_is_kept(folder: Path) -> None:
     assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (NOBODY, 1, 0o640)
 
 
-def test_case_39_extended_attributes_are_kept(folder: Path) -> None:
+def test_extended_attributes_are_kept(folder: Path) -> None:
     path = folder / "a.md"
     try:
         os.setxattr(path, "user.mdplan", b"\0value")
@@ -236,7 +236,7 @@ def stored_acl(*entries: tuple[int, int, int]) -> bytes:
 
 
 @pytest.mark.parametrize("on_file", [True, False], ids=["own-acl", "acl-of-folder-is-not-inherited"])
-def test_case_39_acl_is_kept(folder: Path, on_file: bool) -> None:
+def test_acl_is_kept(folder: Path, on_file: bool) -> None:
     path = folder / "a.md"
     path.chmod(0o640)
     try:
@@ -274,7 +274,7 @@ def test_interrupt_is_undone(folder: Path, nth: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["immutable", "bind-mount"])
-def test_case_41_and_42_file_that_cannot_be_replaced_is_refused(folder: Path, kind: str) -> None:
+def test_file_that_cannot_be_replaced_is_refused(folder: Path, kind: str) -> None:
     target = folder / "d" / "b.md"
     before = tree(folder)
     make, unmake, code = {
@@ -311,17 +311,17 @@ def test_refused_creation_leaves_no_folders(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["a.md", "d"])
-def test_case_55_creation_over_something_is_refused(folder: Path, path: str) -> None:
+def test_creation_over_something_is_refused(folder: Path, path: str) -> None:
     check_refused(folder, [Code.FILE_EXISTS], ALL[1], creation(path, b"new"))
 
 
-def test_case_55_creation_over_a_link_that_leads_nowhere_is_refused(folder: Path) -> None:
+def test_creation_over_a_link_that_leads_nowhere_is_refused(folder: Path) -> None:
     (folder / "link").symlink_to("missing")
 
     check_refused(folder, [Code.FILE_EXISTS], creation("link", b"new"))
 
 
-def test_case_55_file_that_appears_after_staging_is_kept(folder: Path) -> None:
+def test_file_that_appears_after_staging_is_kept(folder: Path) -> None:
     def appear() -> None:
         (folder / "new.md").write_bytes(b"theirs")
 

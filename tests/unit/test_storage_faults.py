@@ -207,7 +207,7 @@ def test_commit_whose_last_sync_fails_is_in_doubt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, errno.EXDEV])
-def test_case_45_failure_to_clean_up_is_success_with_a_warning(tmp_path: Path, error: int) -> None:
+def test_failure_to_clean_up_is_success_with_a_warning(tmp_path: Path, error: int) -> None:
     """Fault table, S9. From another device the old content is copied, and all is well."""
     new = result(tmp_path / "new")
     folder = tmp_path / "x"

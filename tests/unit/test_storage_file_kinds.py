@@ -78,7 +78,7 @@ def test_file_is_read_with_its_status(tmp_path: Path) -> None:
         pytest.param(".git/config", "points to nothing inside", id="into-git"),
     ],
 )
-def test_case_23_link_is_refused(tmp_path: Path, target: str, hint: str) -> None:
+def test_link_is_refused(tmp_path: Path, target: str, hint: str) -> None:
     root = tmp_path / "root"
     (root / "real").mkdir(parents=True)
     (root / "real" / "b.md").write_bytes(b"b")
@@ -95,7 +95,7 @@ def test_case_23_link_is_refused(tmp_path: Path, target: str, hint: str) -> None
         pytest.param("../outside", "points to nothing inside", id="outside"),
     ],
 )
-def test_case_24_link_in_place_of_a_folder_is_refused(tmp_path: Path, target: str, hint: str) -> None:
+def test_link_in_place_of_a_folder_is_refused(tmp_path: Path, target: str, hint: str) -> None:
     root = tmp_path / "root"
     for folder in (root / "real" / "sub", tmp_path / "outside" / "sub"):
         folder.mkdir(parents=True)
@@ -105,7 +105,7 @@ def test_case_24_link_in_place_of_a_folder_is_refused(tmp_path: Path, target: st
     check(root, "link/sub/b.md", Code.SYMLINK_REFUSED, hint)
 
 
-def test_case_25_loop_of_links_is_refused(tmp_path: Path) -> None:
+def test_loop_of_links_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
 
@@ -113,7 +113,7 @@ def test_case_25_loop_of_links_is_refused(tmp_path: Path) -> None:
     check(tmp_path, "a/c.md", Code.SYMLINK_REFUSED)
 
 
-def test_case_28_fifo_is_refused_at_once(tmp_path: Path) -> None:
+def test_fifo_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.md")
     started = time.monotonic()
 
@@ -121,20 +121,20 @@ def test_case_28_fifo_is_refused_at_once(tmp_path: Path) -> None:
     assert time.monotonic() - started < 1
 
 
-def test_case_29_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("a.md")
         check(tmp_path, "a.md", Code.NOT_A_TEXT_FILE)
 
 
-def test_case_29_folder_is_refused(tmp_path: Path) -> None:
+def test_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.md").mkdir()
 
     check(tmp_path, "a.md", Code.NOT_A_TEXT_FILE)
 
 
-def test_case_29_device_is_refused(tmp_path: Path) -> None:
+def test_device_is_refused(tmp_path: Path) -> None:
     try:
         os.mknod(tmp_path / "a.md", 0o20644, os.makedev(1, 5))
     except PermissionError:
@@ -143,7 +143,7 @@ def test_case_29_device_is_refused(tmp_path: Path) -> None:
     check(tmp_path, "a.md", Code.NOT_A_TEXT_FILE)
 
 
-def test_case_30_bytes_that_the_status_hides_count(tmp_path: Path) -> None:
+def test_bytes_that_the_status_hides_count(tmp_path: Path) -> None:
     """Files of /proc say that they are empty."""
     root = Root.open("/proc/self")
     whole = root.read("status", LIMIT)
@@ -157,7 +157,7 @@ def test_case_30_bytes_that_the_status_hides_count(tmp_path: Path) -> None:
     assert cut.code is Code.FILE_TOO_LARGE
 
 
-def test_case_31_sparse_file_is_too_large_before_it_is_read(tmp_path: Path) -> None:
+def test_sparse_file_is_too_large_before_it_is_read(tmp_path: Path) -> None:
     with (tmp_path / "a.md").open("wb") as file:
         file.truncate(1 << 40)
     root = Root.open(tmp_path)
@@ -179,7 +179,7 @@ def test_limit_is_the_largest_size_that_is_read(tmp_path: Path, size: int, is_re
     assert isinstance(found, FileBytes) is is_read
 
 
-def test_case_33_file_of_several_names_is_not_written(tmp_path: Path) -> None:
+def test_file_of_several_names_is_not_written(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"a")
     (tmp_path / "b.md").hardlink_to(tmp_path / "a.md")
 
@@ -198,7 +198,7 @@ def test_name_that_a_killed_commit_left_is_no_second_name(tmp_path: Path) -> Non
     root.close()
 
 
-def test_case_35_write_protected_file_is_not_written(tmp_path: Path) -> None:
+def test_write_protected_file_is_not_written(tmp_path: Path) -> None:
     """Not even by root, whom the system would let."""
     (tmp_path / "a.md").write_bytes(b"a")
     (tmp_path / "a.md").chmod(0o444)
@@ -206,7 +206,7 @@ def test_case_35_write_protected_file_is_not_written(tmp_path: Path) -> None:
     check_not_writable(tmp_path, "a.md", Code.READ_ONLY)
 
 
-def test_case_36_unreadable_file_is_refused(open_tree: Path) -> None:
+def test_unreadable_file_is_refused(open_tree: Path) -> None:
     (open_tree / "a.md").write_bytes(b"a")
     (open_tree / "a.md").chmod(0)
     with as_nobody():
@@ -218,13 +218,13 @@ def test_case_36_unreadable_file_is_refused(open_tree: Path) -> None:
     assert found.code is Code.PERMISSION_DENIED
 
 
-def test_case_36_unreadable_folder_is_refused(open_tree: Path) -> None:
+def test_unreadable_folder_is_refused(open_tree: Path) -> None:
     (open_tree / "d").mkdir(mode=0o700)
     with as_nobody():
         check(open_tree, "d/a.md", Code.PERMISSION_DENIED)
 
 
-def test_case_37_file_of_another_owner_is_not_written(open_tree: Path) -> None:
+def test_file_of_another_owner_is_not_written(open_tree: Path) -> None:
     """In a folder of his group he could replace it, and would become its owner."""
     open_tree.chmod(0o777)
     (open_tree / "a.md").write_bytes(b"a")
@@ -234,14 +234,14 @@ def test_case_37_file_of_another_owner_is_not_written(open_tree: Path) -> None:
 
 
 @pytest.mark.parametrize("bit", [0o4000, 0o2000, 0o1000])
-def test_case_38_special_bits_are_not_written(tmp_path: Path, bit: int) -> None:
+def test_special_bits_are_not_written(tmp_path: Path, bit: int) -> None:
     (tmp_path / "a.md").write_bytes(b"a")
     (tmp_path / "a.md").chmod(0o755 | bit)
 
     check_not_writable(tmp_path, "a.md", Code.READ_ONLY)
 
 
-def test_case_40_file_of_another_in_a_sticky_folder_is_not_written(open_tree: Path) -> None:
+def test_file_of_another_in_a_sticky_folder_is_not_written(open_tree: Path) -> None:
     open_tree.chmod(0o1777)
     (open_tree / "a.md").write_bytes(b"a")
     (open_tree / "a.md").chmod(0o666)

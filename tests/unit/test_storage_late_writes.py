@@ -126,7 +126,7 @@ def test_foreign_writer_before_a_deletion_wins(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("disk", [Interfering, NoExchange])
-def test_case_55_file_that_appears_at_its_creation_wins(folder: Path, disk: type[Interfering]) -> None:
+def test_file_that_appears_at_its_creation_wins(folder: Path, disk: type[Interfering]) -> None:
     files = (*ALL, creation("new.md", b"ours"))
     with pytest.raises(StorageRefused) as refused:
         commit(folder, *files, disk=disk(Step.RENAME_NEW, 1, write_into(folder / "new.md", b"theirs")))

@@ -163,7 +163,7 @@ def test_error_in_the_block_passes_and_frees_the_lock(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [".mdplan", ".mdplan/lock"])
-def test_case_50_link_is_refused_and_its_target_unchanged(tmp_path: Path, place: str) -> None:
+def test_link_is_refused_and_its_target_unchanged(tmp_path: Path, place: str) -> None:
     (tmp_path / "root").mkdir()
     elsewhere = tmp_path / "elsewhere"
     if place == ".mdplan":
@@ -178,7 +178,7 @@ def test_case_50_link_is_refused_and_its_target_unchanged(tmp_path: Path, place:
 
 
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
-def test_case_50_state_folder_that_others_can_write_is_refused(tmp_path: Path, mode: int) -> None:
+def test_state_folder_that_others_can_write_is_refused(tmp_path: Path, mode: int) -> None:
     (tmp_path / ".mdplan").mkdir()
     (tmp_path / ".mdplan").chmod(mode)
 
@@ -186,7 +186,7 @@ def test_case_50_state_folder_that_others_can_write_is_refused(tmp_path: Path, m
     assert names_in(tmp_path / ".mdplan") == []
 
 
-def test_case_50_state_folder_of_another_user_is_refused(tmp_path: Path) -> None:
+def test_state_folder_of_another_user_is_refused(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root, to give a folder away")
     (tmp_path / ".mdplan").mkdir(mode=0o700)

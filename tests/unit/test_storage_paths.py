@@ -118,7 +118,7 @@ def test_path_is_accepted_in_its_shortest_form(tmp_path: Path, path: str, name: 
         assert workspace.locate(f"{tmp_path}/{path}") == FileName("", name)
 
 
-def test_case_15_sibling_with_the_same_beginning_is_outside(tmp_path: Path) -> None:
+def test_sibling_with_the_same_beginning_is_outside(tmp_path: Path) -> None:
     (tmp_path / "proj").mkdir()
     (tmp_path / "proj2").mkdir()
     with Workspace.open([tmp_path / "proj"]) as workspace:
@@ -144,7 +144,7 @@ def test_absolute_path_may_name_the_root_by_a_link(tmp_path: Path) -> None:
         assert workspace.locate(f"{tmp_path}/real/a.md") == FileName("", "a.md")
 
 
-def test_case_19_two_normal_forms_are_two_names(tmp_path: Path) -> None:
+def test_two_normal_forms_are_two_names(tmp_path: Path) -> None:
     """Whether they are one file is for the commit to find out, by inode."""
     with Workspace.open([tmp_path]) as workspace:
         assert workspace.locate("e\u0301.md") != workspace.locate("\u00e9.md")

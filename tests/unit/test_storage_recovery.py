@@ -255,7 +255,7 @@ HOSTILE_PATHS = (
 
 
 @pytest.mark.parametrize("path", HOSTILE_PATHS)
-def test_case_49_hostile_path_is_refused(folder: Path, path: str) -> None:
+def test_hostile_path_is_refused(folder: Path, path: str) -> None:
     """A journal that comes with a repository names files outside, or its own."""
     outside = folder.parent / "outside"
     outside.write_bytes(NEW)
@@ -268,7 +268,7 @@ def test_case_49_hostile_path_is_refused(folder: Path, path: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["made_folders", "removed_folders"])
-def test_case_49_hostile_folder_is_refused(folder: Path, field: str) -> None:
+def test_hostile_folder_is_refused(folder: Path, field: str) -> None:
     (folder.parent / "empty").mkdir()
     plant(folder, made=("../empty",))
 
@@ -276,7 +276,7 @@ def test_case_49_hostile_folder_is_refused(folder: Path, field: str) -> None:
     assert (folder.parent / "empty").is_dir()
 
 
-def test_case_49_file_of_other_content_is_never_touched(folder: Path) -> None:
+def test_file_of_other_content_is_never_touched(folder: Path) -> None:
     """A stranger cannot know what is in a file; what does not hash to what the record says stays."""
     plant(
         folder,
@@ -287,7 +287,7 @@ def test_case_49_file_of_other_content_is_never_touched(folder: Path) -> None:
     assert contents(folder) == ALL_OLD
 
 
-def test_case_49_link_in_place_of_a_temporary_file_is_not_followed(folder: Path) -> None:
+def test_link_in_place_of_a_temporary_file_is_not_followed(folder: Path) -> None:
     outside = folder.parent / "outside"
     outside.write_bytes(OLD)
     plant(
@@ -300,7 +300,7 @@ def test_case_49_link_in_place_of_a_temporary_file_is_not_followed(folder: Path)
         assert not (folder / "a.md").is_symlink()
 
 
-def test_case_49_linked_folder_is_not_entered(folder: Path) -> None:
+def test_linked_folder_is_not_entered(folder: Path) -> None:
     outside = folder.parent / "outside"
     outside.mkdir()
     (outside / "x.md").write_bytes(NEW)
@@ -340,7 +340,7 @@ NO_RECORDS = {
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 @pytest.mark.parametrize("settles", [True, False])
-def test_case_48_damaged_record_blocks_and_nothing_is_touched(
+def test_damaged_record_blocks_and_nothing_is_touched(
     folder: Path, damage: Callable[[bytes], bytes], settles: bool
 ) -> None:
     pending_transactions(folder)
@@ -370,7 +370,7 @@ def test_record_without_a_seal_is_foreign_whatever_it_contains(folder: Path, con
     assert tree(folder) == before
 
 
-def test_case_48_damaged_record_can_be_let_be(folder: Path) -> None:
+def test_damaged_record_can_be_let_be(folder: Path) -> None:
     """By a person who has looked: `mdplan recover --keep-current`."""
     pending_transactions(folder)
     (record,) = (folder / ".mdplan" / "tx").glob("*.pending")
@@ -410,9 +410,7 @@ def test_names_that_are_no_records_are_left_alone(folder: Path) -> None:
 
 @pytest.mark.parametrize("place", ["tx", "history"])
 @pytest.mark.parametrize("kind", ["link", "file", "writable", "foreign"])
-def test_case_50_folder_in_the_state_folder_that_is_a_trap_is_refused(
-    folder: Path, place: str, kind: str
-) -> None:
+def test_folder_in_the_state_folder_that_is_a_trap_is_refused(folder: Path, place: str, kind: str) -> None:
     commit(folder, FILES[0])
     trap = folder / ".mdplan" / place
     trap.rename(folder.parent / "elsewhere")

@@ -106,7 +106,7 @@ def serve(
 
     def load() -> Catalog:
         from mdplan.engine.engine import Engine
-        from mdplan.mcp.waiting import mcp_caller
+        from mdplan.mcp.pending_plans import mcp_caller
 
         engine = Engine(workspace, settings, caller=mcp_caller())
         return build_catalog(engine, toolsets=toolsets, tools=tools, read_only=read_only)

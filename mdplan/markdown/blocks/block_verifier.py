@@ -12,7 +12,7 @@ from typing import Final
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.blocks.block_tree import BlockTree
-from mdplan.markdown.blocks.parse_time import with_deadline
+from mdplan.markdown.blocks.deadline import with_deadline
 from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
 from mdplan.text.span import Span
 

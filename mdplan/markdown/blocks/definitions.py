@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from mdplan.markdown.blocks.block import CONTAINERS, BlockKind
+from mdplan.markdown.blocks.deadline import check_deadline
 from mdplan.markdown.blocks.event_tree import BlockNode, PartLines
-from mdplan.markdown.blocks.parse_time import check_deadline
 from mdplan.markdown.blocks.pulldown import leading_definition
 
 _MARKER: Final = re.compile(r"[-+*]|[0-9]{1,9}[.)]|\[\^[^\]]+\]:")

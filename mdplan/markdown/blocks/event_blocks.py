@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
+from mdplan.markdown.blocks.deadline import with_deadline
 from mdplan.markdown.blocks.definitions import add_definitions
 from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, BlockNode, PartLines, read_tree
-from mdplan.markdown.blocks.parse_time import with_deadline
 from mdplan.markdown.blocks.pulldown import ParserFailure, PreparedText
 from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
 from mdplan.text.span import Span

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from mdplan.markdown.blocks.block import Block, BlockKind
+from mdplan.markdown.blocks.deadline import with_deadline
 from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, read_heading, without_prefixes
-from mdplan.markdown.blocks.parse_time import with_deadline
 from mdplan.markdown.blocks.pulldown import PreparedText, Range, Tag, event_batches, is_nested_too_deep
 from mdplan.text.span import Span
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal
 
-from mdplan.markdown.blocks.parse_time import check_deadline
+from mdplan.markdown.blocks.deadline import check_deadline
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

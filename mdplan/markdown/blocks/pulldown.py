@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyromark
 
-from mdplan.markdown.blocks.parse_time import check_deadline_often
+from mdplan.markdown.blocks.deadline import check_deadline_often
 
 __all__ = [
     "Event",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
-from mdplan.markdown.blocks.parse_time import with_deadline
+from mdplan.markdown.blocks.deadline import with_deadline
 from mdplan.markdown.blocks.parser import MAX_NESTING, SAFE_NESTING, block_parser
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from mdplan.markdown.blocks.parse_time import check_deadline
+from mdplan.markdown.blocks.deadline import check_deadline
 
 # Where a bare URL is noticed: after its protocol, or at its start.
 URL_SIGN: Final = re.compile(r"://|www\.")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mdplan.markdown.blocks.parse_time import check_deadline, with_deadline
+from mdplan.markdown.blocks.deadline import check_deadline, with_deadline
 from mdplan.markdown.blocks.pulldown import PreparedText, event_batches
 from mdplan.markdown.inline.bare_urls import URL_SIGN, bare_url, mail_addresses
 from mdplan.markdown.inline.inline_node import InlineKind, InlineNode, document_order

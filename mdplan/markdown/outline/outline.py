@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from unicodedata import normalize
 
 from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree, parse_blocks, reparse_blocks
-from mdplan.markdown.blocks.parse_time import new_document, with_deadline
+from mdplan.markdown.blocks.deadline import new_document, with_deadline
 from mdplan.markdown.front_matter.block import FrontMatter, find_front_matter
 from mdplan.markdown.outline.anchor_lines import anchors_in
 from mdplan.markdown.outline.anchors import GITHUB_PREFIX

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from mdplan.markdown.blocks.block import Block
+from mdplan.markdown.blocks.deadline import check_deadline
 from mdplan.markdown.blocks.heading_attributes import attribute_lines, id_of_attributes, read_content
-from mdplan.markdown.blocks.parse_time import check_deadline
 from mdplan.markdown.blocks.rendered_text import heading_title, text_for_anchor
 from mdplan.markdown.outline.anchor_lines import lead_starts
 from mdplan.markdown.outline.anchors import heading_anchors

@@ -7,7 +7,6 @@ from mdplan.engine.engine import Engine
 from mdplan.mcp.introductions import INTRODUCTIONS
 from mdplan.mcp.requests import AnyRequest, Request, read_arguments, request_schema
 from mdplan.mcp.tool import ToolDefinition, ToolResult
-from mdplan.mcp.toolsets.text_tools.answers import failure, refusal_result
 from mdplan.mcp.toolsets.text_tools.editing import patch
 from mdplan.mcp.toolsets.text_tools.reading import inspect, read
 from mdplan.mcp.toolsets.text_tools.replacing import replace
@@ -18,6 +17,7 @@ from mdplan.mcp.toolsets.text_tools.requests import (
     TextPatchRequest,
     TextReadRequest,
 )
+from mdplan.mcp.toolsets.text_tools.results import failure, refusal_result
 from mdplan.mcp.toolsets.text_tools.schemas import OUTPUTS
 from mdplan.requests.model_reader import with_decoded_fields
 

@@ -6,14 +6,14 @@ from typing import Any, Final
 from mdplan.engine.engine import Engine
 from mdplan.markdown.format_detection import document_format
 from mdplan.mcp.tool import ToolResult
-from mdplan.mcp.toolsets.text_tools.answers import (
+from mdplan.mcp.toolsets.text_tools.requests import TextPatchRequest, target_of
+from mdplan.mcp.toolsets.text_tools.results import (
     LineChangePreview,
     failure,
     refusal_result,
     success,
     target_text,
 )
-from mdplan.mcp.toolsets.text_tools.requests import TextPatchRequest, target_of
 from mdplan.mcp.toolsets.text_tools.writing import WriteOutcome, expected_source, write
 from mdplan.operations.base.operation import LinesField
 from mdplan.reports.plan import ApplyReport

@@ -10,7 +10,8 @@ from mdplan.engine.engine import Engine
 from mdplan.mcp.fitting import first_hits, fitted, hit_count, read_within
 from mdplan.mcp.short_report import size_of
 from mdplan.mcp.tool import ToolResult
-from mdplan.mcp.toolsets.text_tools.answers import (
+from mdplan.mcp.toolsets.text_tools.requests import InspectRequest, TextReadRequest, target_of
+from mdplan.mcp.toolsets.text_tools.results import (
     HASH_DIGITS,
     failure,
     numbered,
@@ -18,7 +19,6 @@ from mdplan.mcp.toolsets.text_tools.answers import (
     success,
     target_text,
 )
-from mdplan.mcp.toolsets.text_tools.requests import InspectRequest, TextReadRequest, target_of
 from mdplan.reading.read_text import read_text
 from mdplan.reading.shown import escape_for_message
 from mdplan.reports.read import SearchGroup, SearchReport

@@ -7,7 +7,7 @@ from typing import Any, Final
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.engine.engine import Engine
 from mdplan.mcp.tool import ToolResult
-from mdplan.mcp.toolsets.text_tools.answers import (
+from mdplan.mcp.toolsets.text_tools.results import (
     HASH_DIGITS,
     LineChangePreview,
     failure,

@@ -115,7 +115,7 @@ CONFLICTS = {name: row for name, row in ROWS.items() if row[4] == CONFLICT}
 
 
 @pytest.mark.parametrize("row", CONFLICTS.values(), ids=CONFLICTS)
-def test_case_47_conflict_is_settled_for_what_is_there_now(tmp_path: Path, row: Row) -> None:
+def test_conflict_is_settled_for_what_is_there_now(tmp_path: Path, row: Row) -> None:
     """`mdplan recover --keep-current`."""
     interrupted(tmp_path, row)
     found = recovered(tmp_path, keep="current")
@@ -130,7 +130,7 @@ def test_case_47_conflict_is_settled_for_what_is_there_now(tmp_path: Path, row: 
 
 
 @pytest.mark.parametrize("row", CONFLICTS.values(), ids=CONFLICTS)
-def test_case_47_conflict_is_settled_for_the_old_content(tmp_path: Path, row: Row) -> None:
+def test_conflict_is_settled_for_the_old_content(tmp_path: Path, row: Row) -> None:
     """`mdplan recover --restore-base`; where the old content is gone there is nothing to restore."""
     interrupted(tmp_path, row)
     recovered(tmp_path)
