@@ -11,7 +11,14 @@ from pydantic import ValidationError
 
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.operation import Operation, SectionTargeted
-from mdplan.reference.schema import Schema, batch_schema, model_schema, operation_schema, report_schema
+from mdplan.reference.schema import (
+    Schema,
+    batch_schema,
+    inlined,
+    model_schema,
+    operation_schema,
+    report_schema,
+)
 from mdplan.reports.base import Report
 
 _LONG_LIST: Final = 4
@@ -36,7 +43,7 @@ def batch_properties() -> dict[str, Schema]:
     """
     schema = batch_schema()
     return {
-        name: _flat(field, schema["$defs"], _OF_INPUT)
+        name: _flat(inlined(field, schema["$defs"]), _OF_INPUT)
         for name, field in schema["properties"].items()
         if name not in {"edits", "files", "glob"}
     }
@@ -45,8 +52,8 @@ def batch_properties() -> dict[str, Schema]:
 def request_properties(model: type[Any], described: Mapping[str, str] | None = None) -> dict[str, Schema]:
     """Schemas of the fields of a request, with their own descriptions or, if given, those `described`."""
     schema = model_schema(model)
-    definitions = schema.get("$defs", {})
-    fields = {name: _flat(field, definitions, _OF_INPUT) for name, field in schema["properties"].items()}
+    properties = inlined(schema["properties"], schema.get("$defs", {}))
+    fields = {name: _flat(field, _OF_INPUT) for name, field in properties.items()}
     return fields if described is None else _redescribed(fields, described)
 
 
@@ -70,7 +77,7 @@ def edit_schema() -> Schema:
     for op in OPERATIONS:
         schema = operation_schema(op)
         for name in (name for name in schema["properties"] if name != "op"):
-            field = _flat(schema["properties"][name], schema.get("$defs", {}), _OF_INPUT)
+            field = _flat(inlined(schema["properties"][name], schema.get("$defs", {})), _OF_INPUT)
             fields[name] = _merged(fields[name], field, op) if name in fields else field
     fields["exclude"] = {**fields["exclude"], "items": {"type": "string"}}  # The kinds stand at `include`.
     return object_schema({"op": {"type": "string"}, **_redescribed(fields, _DESCRIBED)}, required=["op"])
@@ -104,7 +111,7 @@ def _merged(known: Schema, field: Schema, op: str) -> Schema:
 def flat_report_schema(shape: type[Report]) -> Schema:
     """Schema of a report as `mdplan.reports.base.to_wire` writes it, for success and refusal alike."""
     schema = report_schema(shape)
-    return _flat(schema, schema["$defs"], _OF_OUTPUT)
+    return _flat(inlined(schema, schema["$defs"]), _OF_OUTPUT)
 
 
 def operation_table() -> str:
@@ -146,16 +153,12 @@ def _is_required(model: type[Operation], name: str) -> bool:
     return False
 
 
-def _flat(schema: Mapping[str, Any], definitions: Mapping[str, Any], kept: frozenset[str]) -> Schema:
-    """`schema` with its references put in place, and only the keywords that are `kept`."""
-    if "$ref" in schema:
-        # What a definition says of itself is for people who read the code behind it.
-        schema = {**definitions[schema["$ref"].rpartition("/")[2]], "description": "", **schema}
-    flat = {keyword: value for keyword, value in schema.items() if keyword in kept and value != ""}
+def _flat(schema: Schema, kept: frozenset[str]) -> Schema:
+    """`schema`, which has no references, with only the keywords that are `kept`."""
+    flat = {keyword: value for keyword, value in schema.items() if keyword in kept}
     if "items" in flat:
-        flat["items"] = _flat(flat["items"], definitions, kept)
+        flat["items"] = _flat(flat["items"], kept)
     if "properties" in flat:
-        fields = flat["properties"].items()
-        flat["properties"] = {name: _flat(field, definitions, kept) for name, field in fields}
+        flat["properties"] = {name: _flat(field, kept) for name, field in flat["properties"].items()}
     # What may be any JSON, or a string or a list, is mostly a string, and the strict models take the rest.
     return {"type": "string", **flat}

@@ -94,6 +94,24 @@ def _with_items(model: type[BaseModel], name: str, item: object) -> type[BaseMod
     return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **{name: field})
 
 
+def inlined(schema: Any, definitions: Mapping[str, Schema]) -> Any:  # noqa: ANN401 (any JSON)
+    """`schema` with `definitions` in place of its references.
+
+    What a definition says of itself is for readers of the code: a field has its own description.
+    """
+    if isinstance(schema, list):
+        return [inlined(item, definitions) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    if "$ref" in schema:
+        schema = {**definitions[schema["$ref"].rpartition("/")[2]], "description": "", **schema}
+    return {
+        name: inlined(item, definitions)
+        for name, item in schema.items()
+        if name not in {"$ref", "$defs"} and not (name == "description" and item == "")
+    }
+
+
 def plan_schema() -> Schema:
     """Schema of a plan document, as `mdplan plan --output` writes it."""
     definitions: dict[str, Schema] = {}

@@ -20,7 +20,7 @@ from mdplan.cli.edits.field_types import (
 )
 from mdplan.cli.shell_words import for_shell
 from mdplan.field_names import snake_case
-from mdplan.reference.schema import Schema, operation_schema
+from mdplan.reference.schema import Schema, inlined, operation_schema
 
 # Fields with text that is often long: it can come from a file, standard input or an editor.
 CONTENT_FIELDS: Final = ("markdown", "replacement", "diff")
@@ -46,11 +46,8 @@ class EditOptions:
         """The options of `op`, a name of `OPERATIONS`."""
         schema = operation_schema(op)
         definitions = schema.get("$defs", {})
-        schemas = {
-            name: _resolved(field, definitions)
-            for name, field in schema["properties"].items()
-            if name != "op"
-        }
+        schemas = inlined(schema["properties"], definitions)
+        del schemas["op"]
         return cls(op, schemas, frozenset(schema["required"]) - {"op"})
 
     @property
@@ -160,18 +157,3 @@ def _offer(name: str) -> Completion | None:
 
 def _is_map(schema: Schema) -> bool:
     return schema.get("type") == "object" and "properties" not in schema
-
-
-def _resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    """`schema` with the definitions that it refers to in place of the references."""
-    if "$ref" in schema:
-        target = definitions[schema["$ref"].rpartition("/")[2]]
-        schema = {**target, **{name: item for name, item in schema.items() if name != "$ref"}}
-    resolved = dict(schema)
-    if "properties" in schema:
-        resolved["properties"] = {
-            name: _resolved(field, definitions) for name, field in schema["properties"].items()
-        }
-    if "items" in schema:
-        resolved["items"] = _resolved(schema["items"], definitions)
-    return resolved
