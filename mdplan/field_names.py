@@ -14,6 +14,65 @@ FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
 EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
 BATCH_SYNONYMS: Final = {**FILE_SYNONYMS, "allowOverlappingEdits": "sequential"}
 _SYNONYMS: Final = {**BATCH_SYNONYMS, **EDIT_SYNONYMS}
+# For names that people try, the fields that can be meant, the likeliest first.
+_MEANT: Final[Mapping[str, tuple[str, ...]]] = {
+    "after": ("position", "line"),
+    "before": ("position", "line"),
+    "body": ("markdown",),
+    "checked": ("done",),
+    "code": ("markdown", "codeBlock"),
+    "column": ("keyColumn",),
+    "count": ("expectedMatchCount",),
+    "end": ("lines", "range"),
+    "endLine": ("lines", "range"),
+    "filename": ("file",),
+    "files": ("file",),
+    "find": ("pattern",),
+    "from": ("lines", "pattern"),
+    "hash": ("baseSha256", "sectionSha256"),
+    "ignoreCase": ("caseSensitive",),
+    "line": ("lines",),
+    "lineNumber": ("lines", "line"),
+    "name": ("newTitle", "key", "heading", "file"),
+    "new": ("replacement", "markdown"),
+    "newHeading": ("newTitle",),
+    "newName": ("newTitle", "newPath"),
+    "newStr": ("replacement",),
+    "newString": ("replacement",),
+    "newText": ("replacement", "markdown"),
+    "old": ("pattern", "expectedText"),
+    "oldStr": ("pattern",),
+    "oldString": ("pattern",),
+    "oldText": ("pattern", "expectedText"),
+    "operation": ("op",),
+    "operations": ("edits",),
+    "path": ("headingPath",),
+    "regex": ("matchType", "pattern"),
+    "replace": ("replacement",),
+    "replaceWith": ("replacement",),
+    "search": ("pattern",),
+    "section": ("heading", "headingPath"),
+    "sectionName": ("heading",),
+    "sectionTitle": ("heading",),
+    "sha256": ("baseSha256",),
+    "start": ("lines", "range"),
+    "startLine": ("lines", "range"),
+    "status": ("done",),
+    "string": ("pattern",),
+    "target": ("heading",),
+    "task": ("item",),
+    "text": ("replacement", "item"),
+    "title": ("newTitle", "heading"),
+    "to": ("replacement", "newTitle", "newPath"),
+    "type": ("op",),
+    "value": ("replacement", "markdown", "values"),
+    "with": ("replacement",),
+}
+_FORMS: Final = {
+    "lines": ', as in `"lines": {"start": 7, "end": 8}`',
+    "matchType": ': `"matchType": "regex"`',
+}
+_MOST_LISTED: Final = 12
 
 
 def fold_names(data: Mapping[str, Any], synonyms: Mapping[str, str]) -> dict[str, Any]:
@@ -47,11 +106,17 @@ def unknown_fields(fields: Mapping[str, Any], known: Sequence[str], where: str) 
 def _unknown(name: str, known: Sequence[str], where: str) -> Diagnostic:
     import difflib
 
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    meant = next((each for each in _MEANT.get(camel_case(name), ()) if each in known), None)
+    near = [meant] if meant else difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if near:
+        hint = f"did you mean `{near[0]}`{_FORMS.get(near[0], '')}?"
+    else:
+        more = ", …" if len(known) > _MOST_LISTED else ""
+        hint = f"known fields: {', '.join(known[:_MOST_LISTED])}{more}"
     return Diagnostic(
         code=Code.UNKNOWN_FIELD,
         message=f"{where} has an unknown field `{short_name(name)}`",
-        hint=f"did you mean `{near[0]}`?" if near else f"known fields: {', '.join(known)}",
+        hint=hint,
     )
 
 

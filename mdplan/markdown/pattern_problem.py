@@ -6,7 +6,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.text.search.pattern import PatternFailure, PatternProblem
 
 _PROBLEMS: Final = {
-    PatternFailure.INVALID: (Code.INVALID_REGEX, "mend the pattern, or look for literal text"),
+    PatternFailure.INVALID: (Code.INVALID_REGEX, "fix the pattern, or search for literal text"),
     PatternFailure.TIMEOUT: (
         Code.REGEX_TIMEOUT,
         "avoid nested repetition, look in less text, or raise `--max-regex-seconds`",

@@ -57,7 +57,7 @@ class SetTask(ItemOperation):
 def _no_box(outline: Outline, found: FoundItem) -> Diagnostic:
     item = found.placed.item
     return Diagnostic.invalid(
-        f"the item at line {item.first_line} has no box, so it is no task",
-        "write `[ ]` behind its marker first, with replace_match or replace_range",
+        f"the list item at line {item.first_line} is not a task: it has no checkbox",
+        "add `[ ]` after its marker first, with replace_match or replace_range",
         place=outline.source.lines.position(item.block.span.start),
     )

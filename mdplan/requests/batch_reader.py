@@ -4,7 +4,6 @@ Accepted spellings are folded here and nowhere else: snake_case, a few synonyms,
 options, and arrays or objects that came as JSON text. Unknown fields are refused with the nearest name.
 """
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -35,14 +34,16 @@ from mdplan.requests.model_reader import (
     wire_names,
     with_decoded_fields,
 )
+from mdplan.requests.operation_names import meant_operations
 from mdplan.requests.reference_scope import ReferenceScopeReader
 
 
 def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problems:
     """Batch of `data`, which is decoded JSON: ``{file, edits}`` or ``{files: [{file, edits}]}``.
 
-    An entry with ``glob`` in place of ``file`` becomes `GlobEdits`. A ``diff`` next to them, or in place of
-    ``files``, becomes edits of the files that it names; next to ``file`` it is one more edit of that.
+    A single edit may stand in place of ``edits``: ``{file, op, …}``. An entry with ``glob`` in place of
+    ``file`` becomes `GlobEdits`. A ``diff`` next to them, or in place of ``files``, becomes edits of the files
+    that it names; next to ``file`` it is one more edit of that.
     Errors: INVALID_ARGUMENT, UNKNOWN_FIELD, EMPTY_CONTENT, BATCH_TOO_LARGE; all of them, each tied to its
     edit by an index through the whole batch.
     """
@@ -50,7 +51,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     problem = _refused(decoded, limits)
     if problem:
         return (problem,)
-    fields = fold_names(decoded, BATCH_SYNONYMS)
+    fields = _with_edits(fold_names(decoded, BATCH_SYNONYMS))
     of_file = {*wire_names(FileEdits), _GLOB}
     if _GLOB in fields and "files" not in fields:
         fields["files"] = [{name: fields.pop(name) for name in list(fields) if name in of_file}]
@@ -89,10 +90,25 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     return batch
 
 
+def _with_edits(fields: dict[str, Any]) -> dict[str, Any]:
+    """The `fields` of a batch; those of a single edit beside them, without `edits`, become its edits."""
+    if "op" not in fields or "edits" in fields or "files" in fields:
+        return fields
+    of_batch = {*wire_names(FileEdits), *wire_names(Batch), _GLOB} - {"files"}
+    of_edit = _fields_of(fields["op"])
+    edit = {name: value for name, value in fields.items() if name in of_edit or name not in of_batch}
+    return {**{name: value for name, value in fields.items() if name not in edit}, "edits": [edit]}
+
+
+def _fields_of(op: object) -> frozenset[str]:
+    model = OPERATIONS.get(op) if isinstance(op, str) else None
+    return frozenset(wire_names(model) if model is not None else ())
+
+
 def _refused(data: object, limits: Limits) -> Diagnostic | None:
     """What keeps a batch from being looked at: no object, no text, no number; or more than it may hold."""
     if not isinstance(data, dict):
-        return Diagnostic.invalid("the batch is not a JSON object", 'send {"file": …, "edits": […]}')
+        return _no_object(data)
     items = items_of(data)
     texts = [item for item in items if isinstance(item, str)]
     if not all(map(str.isascii, texts)) and any(map(has_surrogate, texts)):
@@ -118,7 +134,16 @@ def _decoded_entry(entry: object) -> object:
     fields = fold_names(decoded, FILE_SYNONYMS)
     if "edits" in fields:
         fields["edits"] = decoded_json(fields["edits"])
-    return with_diff_as_edit(fields)
+    return with_diff_as_edit(_with_edits(fields))
+
+
+def _no_object(data: object) -> Diagnostic:
+    """What to say of a batch that is a list, of edits or of files, or something else."""
+    if not isinstance(data, list):
+        return Diagnostic.invalid("the batch is no JSON object", 'send {"file": …, "edits": […]}')
+    has_files = bool(data) and all(isinstance(each, dict) and "file" in each for each in data)
+    whole = '{"files": […]}' if has_files else '{"file": "guide.md", "edits": […]}'
+    return Diagnostic.invalid("the batch is a list", f"put the list into an object: {whole}")
 
 
 def _read_file(
@@ -210,7 +235,7 @@ def _unknown_operation(op: object) -> Diagnostic:
         return Diagnostic.invalid(
             "the edit has no op", f'name one, such as "replace_section"; {_ALL_OPERATIONS}'
         )
-    near = difflib.get_close_matches(op, OPERATIONS, n=3)
+    near = meant_operations(op, tuple(OPERATIONS))
     hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else _ALL_OPERATIONS
     return Diagnostic.invalid(f"there is no operation `{short_name(op)}`", hint)
 

@@ -95,7 +95,7 @@ def _said(report: PlanReport) -> str:
                 f"{count} in {kind}" for kind, count in (result.excluded_matches or {}).items()
             )
             text += f"{result.matches_replaced} of {result.matches_found} matches replaced"
-            text += f", left out: {left_out}\n" if left_out else "\n"
+            text += f", skipped: {left_out}\n" if left_out else "\n"
     return text + "".join(map(_line_of, report.warnings))
 
 

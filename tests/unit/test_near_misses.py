@@ -124,10 +124,10 @@ def test_difference_is_named_with_its_place(
 @pytest.mark.parametrize(
     ("text", "wanted", "expected"),
     [
-        ("one\ntwo\nthree\n", "two", [(2, 1, 2, "nothing but the place")]),
-        ("one\ntwo\nthree\n", "two\nthree", [(2, 1, 3, "nothing but the place")]),
-        ("one\ntwo\n\nthree\n", "two\n", [(2, 1, 3, "nothing but the place")]),
-        ("a\n---\nb\n", "---", [(2, 1, 2, "nothing but the place")]),
+        ("one\ntwo\nthree\n", "two", [(2, 1, 2, "the place only")]),
+        ("one\ntwo\nthree\n", "two\nthree", [(2, 1, 3, "the place only")]),
+        ("one\ntwo\n\nthree\n", "two\n", [(2, 1, 3, "the place only")]),
+        ("a\n---\nb\n", "---", [(2, 1, 2, "the place only")]),
         ("a\n-----\nb\n", "---", []),
         ("a\n  two\nb\n", "two", [(2, 1, 2, "indentation (2, not none) at column 1")]),
         ("a\ntwo  \nb\n", "two", [(2, 1, 2, "trailing blanks (2, not none) at column 4")]),
@@ -162,8 +162,8 @@ def test_place_that_was_meant_comes_first_then_the_closest() -> None:
 
     assert near(text, SearchTerm(text="same", whole_lines=True, addressed=meant)) == [
         (6, 1, 6, "case at column 1, trailing blanks (2, not none) at column 5"),
-        (5, 1, 5, "nothing but the place"),
-        (7, 1, 7, "nothing but the place"),
+        (5, 1, 5, "the place only"),
+        (7, 1, 7, "the place only"),
     ]
 
 
@@ -196,7 +196,7 @@ def test_case_is_no_difference_where_it_does_not_matter() -> None:
 
 def test_very_text_is_no_near_miss_unless_asked_for() -> None:
     assert near("one two three\n", SearchTerm(text="two", or_exact=False)) == []
-    assert near("one two three\n", SearchTerm(text="two")) == [(1, 5, 1, "nothing but the place")]
+    assert near("one two three\n", SearchTerm(text="two")) == [(1, 5, 1, "the place only")]
 
 
 def test_only_the_searched_part_counts() -> None:
@@ -260,13 +260,13 @@ def test_very_long_text_is_not_looked_for() -> None:
 def test_near_misses_are_told_in_one_hint() -> None:
     misses = (
         NearMiss(line=12, col=5, end_line=12, differs="case at column 9"),
-        NearMiss(line=40, col=1, end_line=40, differs="nothing but the place"),
+        NearMiss(line=40, col=1, end_line=40, differs="the place only"),
         NearMiss(line=50, col=1, end_line=52, differs="accents at 51:2"),
         NearMiss(line=60, col=7, end_line=61, differs="accents at 61:2"),
     )
 
     assert describe_near_misses(misses) == (
-        "nearest: line 12:5 differs in case at column 9; line 40 differs in nothing but the place; "
+        "nearest: line 12:5 differs in case at column 9; line 40 differs in the place only; "
         "lines 50-52 differ in accents at 51:2; lines 60:7-61 differ in accents at 61:2"
     )
     assert describe_near_misses(()) == ""

@@ -36,7 +36,7 @@ from mdplan.text.span import Span
 
 _SELECTION: Final = re.compile(r"all|([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
 _LISTED: Final = 10
-_ONE: Final = "exactly one is required"
+_ONE: Final = "expected exactly 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,10 +211,10 @@ class MatchOperation(SectionTargeted):
         places = [outline.source.lines.position(match.span.start) for match in matches.eligible[:_LISTED]]
         listing = ", ".join(f"{place.line}:{place.col}" for place in places)
         message = f"the pattern has {found} {'match' if found == 1 else 'matches'}"
-        message += f" (line:column {listing}{', …' if found > _LISTED else ''})" if listing else ""
+        message += f" ({listing}{', …' if found > _LISTED else ''})" if listing else ""
         return Diagnostic(
             code=Code.MATCH_COUNT_MISMATCH,
-            message=f"{message}, {self._expectation()}",
+            message=f"{message}; {self._expectation()}",
             hint=self._count_hint(found, matches.excluded, near),
             place=places[0] if places else None,
             near=near or None,
@@ -231,7 +231,7 @@ class MatchOperation(SectionTargeted):
 
         def in_excluded_node(span: Span) -> str:
             kind = kept_out_by(outline, view.span_in_text(span), self._excluded_kinds())
-            return f"left out: in {kind}" if kind else ""
+            return f"skipped: in {kind}" if kind else ""
 
         wanted = SearchTerm(text=pattern, any_case=not self.case_sensitive, or_exact=False)
         near = find_near_misses(folded, wanted, inside, in_excluded_node)
@@ -242,7 +242,7 @@ class MatchOperation(SectionTargeted):
             folded,
             replace(wanted, or_exact=True),
             everywhere,
-            lambda _: f"not inside of the given {scope_is}",
+            lambda _: f"outside the given {scope_is}",
         )
 
     def _expectation(self) -> str:
@@ -260,12 +260,12 @@ class MatchOperation(SectionTargeted):
     def _count_hint(self, found: int, excluded: Mapping[str, int], near: tuple[NearMiss, ...]) -> str:
         left_out = ", ".join(f"{count} in {kind}" for kind, count in sorted(excluded.items()))
         if found > 1 and self._expectation() == _ONE:
-            also = f"; left out besides: {left_out}" if left_out else ""
+            also = f"; also skipped: {left_out}" if left_out else ""
             return f'use a longer pattern, a section, or `"matchSelection": "all"` or "1" (1-based){also}'
         if left_out:
             kinds = [kind for kind in sorted(excluded) if kind != UNDECIDED]
             advice = f'; add `"include": ["{kinds[0]}"]` to match there' if kinds else ""
-            return f"left out: {left_out}{advice}" + (f"; {describe_near_misses(near)}" if near else "")
+            return f"skipped: {left_out}{advice}" + (f"; {describe_near_misses(near)}" if near else "")
         if near:
             return describe_near_misses(near)
         return "check spelling and case against the file" if not found else "correct the expected count"

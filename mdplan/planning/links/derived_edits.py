@@ -113,7 +113,10 @@ def _broken_warning(updated: BuiltFile, link: UnresolvedLink, edits: EditList) -
     """BROKEN_LINK for `link`, which `edits` moved to its place in the result."""
     place = _place(updated, link.offset, edits)
     return Diagnostic.warning(
-        Code.BROKEN_LINK, f"the link at line {place.line} resolves to nothing", link.hint, place=place
+        Code.BROKEN_LINK,
+        f"the target of the link at line {place.line} does not exist",
+        link.hint,
+        place=place,
     )
 
 

@@ -168,10 +168,10 @@ class _LinkChecker:
     def hint(self, destination: Destination, outcome: _Outcome) -> str:
         """What to do about a link whose target is somewhere else now, or nowhere."""
         now = outcome.now
-        follow = '; with `"updateReferences": "workspace"` links follow' if outcome.could_follow else ""
+        follow = '; `"updateReferences": "workspace"` updates links to it' if outcome.could_follow else ""
         if now is not None and not now.is_removed and now.path is not None:
             if now.path == self.document.path and now.place is not None:
-                return f"the anchor of that heading is now `#{now.place.anchor}`{follow}"
+                return f"the anchor of the heading is now `#{now.place.anchor}`{follow}"
             anchor = now.place.anchor if now.place is not None else destination.fragment
             fragment = f"#{anchor}" if anchor else ""
             return f"it is now `{link_between(folder_of(self.document.path), now.path)}{fragment}`{follow}"

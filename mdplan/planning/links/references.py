@@ -163,7 +163,7 @@ def _footnote_warning(built: BuiltFile, link: LocalLink) -> Diagnostic:
     place = built.result.source.lines.position(link.span.start)
     return Diagnostic.warning(
         Code.BROKEN_LINK,
-        f"the link at line {place.line} resolves to nothing",
+        f"the target of the link at line {place.line} does not exist",
         "correct the link in the same batch",
         place=place,
     )

@@ -19,11 +19,11 @@ def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
         loose = [item.index for item in (*built.resolved, *built.arriving_edits) if not _has_evidence(item)]
         if loose:
             field = "baseSha256" if built.resolved else "toBaseSha256"
-            listed = f"{'edit' if len(loose) == 1 else 'edits'} {', '.join(map(str, loose[:10]))}"
+            unguarded = "the edit" if len(loose) == 1 else f"{len(loose)} edits"
             problems.append(
                 Diagnostic(
                     code=Code.PRECONDITION_REQUIRED,
-                    message=f"nothing pins `{built.file.path}` to what you saw ({listed})",
+                    message=f"`{built.file.path}` could have changed since you read it: nothing guards {unguarded}",
                     hint=f'add `"{field}": "{built.base.source.sha256}"` if you saw this file, '
                     "or plan the batch first (`mdplan plan`, or `dryRun: true`) and apply its planId",
                     file=built.file.path,

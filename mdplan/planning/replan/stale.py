@@ -19,7 +19,7 @@ def stale_base(
     """
     found = current.source.sha256
     message = (
-        f"`{path}` is not the file that was seen: its SHA-256 is now {found[:16]}…, not {expected[:16]}…"
+        f"`{path}` has changed since it was read: its SHA-256 is now {found[:16]}…, not {expected[:16]}…"
     )
     changed: tuple[Candidate, ...] = ()
     if base_sections is not None:

@@ -17,7 +17,7 @@ _CODES: Final = {
     errno.EBUSY: (Code.TARGET_BUSY, "the file is a mount point or in use; edit it where it is not"),
     errno.EXDEV: (Code.TARGET_BUSY, "the file is a mount point; edit it where it is not"),
     errno.ETXTBSY: (Code.TARGET_BUSY, "the file is being executed"),
-    errno.ENOENT: (Code.FILE_NOT_FOUND, "look at the folder again; it may have been moved meanwhile"),
+    errno.ENOENT: (Code.FILE_NOT_FOUND, "check that the folder exists"),
     errno.ELOOP: (Code.SYMLINK_REFUSED, "name the file that the link points to"),
     errno.ENAMETOOLONG: (Code.PATH_INVALID, "use a shorter name"),
     errno.EMFILE: (Code.IO_ERROR, "raise the limit of open files (`ulimit -n`), or send a smaller batch"),

@@ -88,7 +88,7 @@ def _near_miss(lines: LineIndex, wanted: SearchTerm, place: _Place, remark: str)
     start = lines.position(place.span.start)
     # Text that ends in a line end has no part in the next line, unless it is lines of which that is one.
     last = place.span.end if wanted.whole_lines else max(place.span.end - 1, place.span.start)
-    differs = place.differs or "nothing but the place"
+    differs = place.differs or "the place only"
     return NearMiss(
         line=start.line,
         col=start.col,
