@@ -42,8 +42,8 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     """Batch of `data`, which is decoded JSON: ``{file, edits}`` or ``{files: [{file, edits}]}``.
 
     A single edit may stand in place of ``edits``: ``{file, op, …}``. An entry with ``glob`` in place of
-    ``file`` becomes `GlobEdits`. A ``diff`` next to them, or in place of ``files``, becomes edits of the files
-    that it names; next to ``file`` it is one more edit of that.
+    ``file`` becomes `GlobEdits`. A ``diff`` next to them, or in place of ``files``, becomes edits of the
+    files that it names; next to ``file`` it is one more edit of that.
     Errors: INVALID_ARGUMENT, UNKNOWN_FIELD, EMPTY_CONTENT, BATCH_TOO_LARGE; all of them, each tied to its
     edit by an index through the whole batch.
     """

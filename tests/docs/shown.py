@@ -26,6 +26,8 @@ _CHANGING = re.compile(
     r"(?<![-0-9a-f])(?:[0-9a-f]{12}|[0-9a-f]{16}|[0-9a-f]{40})(?![0-9a-f])"
     r"|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?|(?<=\.mdplan-)[0-9a-f]{16}|(?<=by user )[\w-]+"
 )
+_PLAN = re.compile(r"(mdplan (?:apply|show|review) )([0-9a-f]{12})\b")
+_PLANNED = re.compile(r"To apply: mdplan apply ([0-9a-f]{12})\b")
 _SHELL = {"cat", "echo", "git"}
 _FILES = {"json", "markdown", "sh", "toml", "yaml"}
 _CUT_OFF = "<!-- tests: the commit is cut off here -->"
@@ -43,6 +45,7 @@ def remade(text: str, folder: Path) -> str:
     it the answer that a model reads. What is passed by here is checked as `test_every_block.py` says.
     """
     names: dict[str, object] = {}
+    plans: dict[str, str] = {}
     answer: str | None = None
     made, end = [], 0
     for block in fenced(text):
@@ -60,7 +63,7 @@ def remade(text: str, folder: Path) -> str:
             case ["python"]:
                 exec(compile(shown, "page", "exec"), names)
             case ["console"]:
-                shown = printed(shown)
+                shown = printed(shown, plans)
             case ["sh" | "nginx" | "text", *_]:
                 pass
             case other:
@@ -71,10 +74,21 @@ def remade(text: str, folder: Path) -> str:
     return "".join(made) + text[end:]
 
 
-def printed(shown: str) -> str:
-    """The commands of `shown`, each with what it prints: standard output, then standard error."""
+def printed(shown: str, plans: dict[str, str]) -> str:
+    """The commands of `shown`, each with what it prints: standard output, then standard error.
+
+    `plans` has the IDs of today by those that the page shows: a command that names a plan means the one that
+    was printed before.
+    """
     assert shown.startswith("$ "), shown
-    return "".join(f"$ {line}\n{_output(line)}" for line in re.findall(r"^\$ (.*)$", shown, re.MULTILINE))
+    made = ""
+    for step in re.split(r"^\$ ", shown, flags=re.MULTILINE)[1:]:
+        line, _, output = step.partition("\n")
+        line = _PLAN.sub(lambda found: found[1] + plans.get(found[2], found[2]), line)
+        now = _output(line)
+        plans.update(zip(_PLANNED.findall(output), _PLANNED.findall(now), strict=False))
+        made += f"$ {line}\n{now}"
+    return made
 
 
 def _output(line: str) -> str:

@@ -23,7 +23,8 @@ def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
             problems.append(
                 Diagnostic(
                     code=Code.PRECONDITION_REQUIRED,
-                    message=f"`{built.file.path}` could have changed since you read it: nothing guards {unguarded}",
+                    message=f"`{built.file.path}` could have changed since you read it: "
+                    f"nothing guards {unguarded}",
                     hint=f'add `"{field}": "{built.base.source.sha256}"` if you saw this file, '
                     "or plan the batch first (`mdplan plan`, or `dryRun: true`) and apply its planId",
                     file=built.file.path,
