@@ -123,6 +123,7 @@ class Code(StrEnum):
     # Warnings.
     BROKEN_LINK = "BROKEN_LINK", Exit.DONE
     LINK_RETARGETED = "LINK_RETARGETED", Exit.DONE
+    LINK_UNCERTAIN = "LINK_UNCERTAIN", Exit.DONE
     LARGE_DELETION = "LARGE_DELETION", Exit.DONE
     LISTS_MERGED = "LISTS_MERGED", Exit.DONE
     LINE_ENDS_CHANGED = "LINE_ENDS_CHANGED", Exit.DONE
@@ -140,7 +141,7 @@ class Code(StrEnum):
 
 
 # Warnings about links; a plan of more or other files can find more or fewer of them.
-LINK_CODES: Final = frozenset({Code.BROKEN_LINK, Code.LINK_RETARGETED})
+LINK_CODES: Final = frozenset({Code.BROKEN_LINK, Code.LINK_RETARGETED, Code.LINK_UNCERTAIN})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.links.link_target import TargetKind
+from mdplan.markdown.links.site_rules import NO_RULES
 from mdplan.planning.snapshot import SnapshotFile
 
 
@@ -19,6 +20,13 @@ class NoOtherFiles:
         """There is no page for any `key`."""
         del key
         return ()
+
+    rules = NO_RULES
+    rules_problem = None
+
+    def spelled(self, path: str) -> str | None:
+        """No file has a name like `path`."""
+        del path
 
     def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
         """No file links to any of `names`."""

@@ -42,6 +42,8 @@ class FilePlanner:
         self.selecting = Selector(job.loaded, self.documents)
         self._linked: dict[str, LinkIndex] = {}
         self._planner = Planner(self.documents, settings.batch, self._link_index)
+        links = job.loaded.manifest.links
+        self._rules = links.rules() if links is not None else None
         # What changes in other files is found when all files are known.
         self._scope = "none" if job.loaded.manifest.update_references == "none" else "file"
 
@@ -158,7 +160,7 @@ class FilePlanner:
         """The other files of the root of `file`; each of their folders is listed once."""
         root = file.path.removesuffix(file.relative)
         if root not in self._linked:
-            self._linked[root] = LinkIndex.for_file(file, self.documents)
+            self._linked[root] = LinkIndex.for_file(file, self.documents, self._rules)
         return self._linked[root]
 
 

@@ -171,6 +171,9 @@ A link that resolved before the edits leads nowhere after them, or a link in new
     Code.LINK_RETARGETED: """\
 A link still resolves after the edits, but to another place than before: a second heading of the same name now comes \
 first, or another definition has its label. With `updateReferences` the link follows.""",
+    Code.LINK_UNCERTAIN: """\
+A link does not name a file of the plan as it is written, but would with another case, suffix, index file or first \
+folder. Whether it does, the rules of the site say: see how to [keep links right](../../how-to/keep-links-right.md).""",
     Code.LARGE_DELETION: """\
 A file loses more than 100 lines, or more than half of its lines, that other text does not replace. That may be \
 meant, so it is only said.""",

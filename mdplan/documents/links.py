@@ -6,8 +6,10 @@ from functools import cached_property
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.documents.files import OutlinedFiles
+from mdplan.documents.site_config import read_site_rules
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, folder_of, page_key
 from mdplan.markdown.links.link_target import TargetKind
+from mdplan.markdown.links.site_rules import NO_RULES, SiteRules
 from mdplan.markdown.links.targets import resolvable_targets
 from mdplan.planning.links.link_names import may_link_to, text_of_bytes
 from mdplan.planning.snapshot import SnapshotFile
@@ -23,19 +25,22 @@ class LinkIndex:
     Each folder is listed once. What git ignores is no place where links are looked for.
     """
 
-    def __init__(self, documents: OutlinedFiles, root: Root) -> None:
-        """Look at `root`, which is one of the workspace of `documents`."""
+    def __init__(self, documents: OutlinedFiles, root: Root, rules: SiteRules | None = None) -> None:
+        """Look at `root`, which is one of the workspace of `documents`; `rules` go before its own."""
+        self._given_rules = rules
         self._documents = documents
         self._root = root
         self._folders: dict[str, dict[str, TargetKind] | None] = {}
         self._anchors: dict[str, frozenset[str] | None] = {}
 
     @classmethod
-    def for_file(cls, file: SnapshotFile, documents: OutlinedFiles) -> "LinkIndex":
+    def for_file(
+        cls, file: SnapshotFile, documents: OutlinedFiles, rules: SiteRules | None = None
+    ) -> "LinkIndex":
         """The files of the root that `file` of `documents` lies in."""
         name = documents.workspace.locate(file.path)
         assert isinstance(name, FileName), "the files of a snapshot were located before"
-        return cls(documents, documents.workspace.root_of(name))
+        return cls(documents, documents.workspace.root_of(name), rules)
 
     def at(self, path: str) -> TargetKind:
         """What is at `path`, from the root; links and what must not be looked at count as something."""
@@ -53,6 +58,33 @@ class LinkIndex:
     def pages(self, key: str) -> Sequence[str]:
         """Markdown files whose `page_key` is `key`, sorted."""
         return self._pages.get(key, ())
+
+    def spelled(self, path: str) -> str | None:
+        """The one path that is `path` but for case; None where there is none, or there are several."""
+        here = ""
+        for component in path.split("/"):
+            if here not in self._folders:
+                self._folders[here] = self._listed(here)
+            wanted = component.casefold()
+            found = [name for name in self._folders[here] or () if name.casefold() == wanted]
+            if len(found) != 1:
+                return None
+            here = f"{here}/{found[0]}" if here else found[0]
+        return here
+
+    @property
+    def rules(self) -> SiteRules:
+        """How links of the site name its files; none where they cannot be read."""
+        return self._site if isinstance(self._site, SiteRules) else NO_RULES
+
+    @property
+    def rules_problem(self) -> Diagnostic | None:
+        """A warning about rules that cannot be read."""
+        return self._site if isinstance(self._site, Diagnostic) else None
+
+    @cached_property
+    def _site(self) -> SiteRules | Diagnostic:
+        return self._given_rules or read_site_rules(self._root)
 
     def anchors(self, path: str) -> frozenset[str] | None:
         """Anchors of the Markdown file `path`, as `target_key` writes them; None for what cannot be read.

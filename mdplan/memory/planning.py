@@ -6,6 +6,7 @@ from typing import Any
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.links.link_target import TargetKind
+from mdplan.markdown.links.site_rules import NO_RULES, SiteRules
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.batch_build import build_files, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile
@@ -71,6 +72,18 @@ class _NoOtherFiles:
     def pages(self, key: str) -> Sequence[str]:
         del key
         return ()
+
+    def spelled(self, path: str) -> str | None:
+        del path
+        return None
+
+    @property
+    def rules(self) -> SiteRules:
+        return NO_RULES
+
+    @property
+    def rules_problem(self) -> None:
+        return None
 
     def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
         del names

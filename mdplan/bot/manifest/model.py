@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
+from mdplan.documents.site_config import SiteLinks
 from mdplan.operations.base.operation import Ordinal, WireModel
 from mdplan.requests.batch import ReferenceScope
 
@@ -102,6 +103,9 @@ class Manifest(ManifestPart):
     )
     update_references: ReferenceScope = Field(
         default="none", description="Keep links right: file, in these files; workspace, in all of the root."
+    )
+    links: SiteLinks | None = Field(
+        default=None, description="How links of the site name files; goes before [links] of mdplan.toml."
     )
     allow_outline_change: bool = Field(
         default=False, strict=True, description="Accept headings that appear or vanish outside."

@@ -17,9 +17,9 @@ from mdplan.markdown.links.link_path import (
     followed,
     leads_out,
     page_key,
-    page_variants,
     without_suffix,
 )
+from mdplan.markdown.links.site_rules import NEAR, PLAIN, LinkStyle, SiteRules
 from mdplan.markdown.links.targets import is_resolved
 from mdplan.markdown.outline.anchors import heading_slug
 
@@ -41,14 +41,21 @@ class FileTree(Protocol):
     def pages(self, key: str) -> Sequence[str]:
         """Markdown files whose `page_key` is `key`, sorted."""
 
+    def spelled(self, path: str) -> str | None:
+        """The one path that is `path` but for case; None where there is none, or there are several."""
+
+    @property
+    def rules(self) -> SiteRules:
+        """How links of the site name its files."""
+
 
 @dataclass(frozen=True, slots=True)
 class LinkedPath:
-    """What a destination names: `path` from the root. `as_page` says that it names the page made of it."""
+    """What a destination names: `path` from the root, and the `style` in which the link names it."""
 
     path: str
     kind: TargetKind
-    as_page: bool = False
+    style: LinkStyle = PLAIN
 
 
 def find_target(tree: FileTree, document: str, destination: Destination) -> LinkedPath | None:
@@ -57,14 +64,41 @@ def find_target(tree: FileTree, document: str, destination: Destination) -> Link
         return LinkedPath(document, TargetKind.FILE)
     if destination.form is DestinationForm.WIKI:
         return _find_page(tree, document, destination.path)
-    path = followed(folder_of(document), destination.path)
-    if not path or leads_out(path):
+    first: LinkedPath | None = None
+    for path, style in tree.rules.starts(document, destination.path):
+        found = _file_at(tree, path, style, tree.rules)
+        if found.kind is TargetKind.FILE:
+            return found
+        first = first or found
+    return first or LinkedPath(followed("", destination.path), TargetKind.OTHER)
+
+
+def find_near(tree: FileTree, document: str, written: str) -> str | None:
+    """The file that the path `written` would name if case, suffix, index or its first folder were others."""
+    starts = [followed(folder_of(document), written), followed("", written)]
+    starts += [start.partition("/")[2] for start in starts]
+    for path in dict.fromkeys(starts):
+        found = _file_at(tree, path, PLAIN, NEAR) if path else None
+        if found is not None and found.kind is TargetKind.FILE:
+            return found.path
+    return None
+
+
+def _file_at(tree: FileTree, path: str, style: LinkStyle, rules: SiteRules) -> LinkedPath:
+    """The file at `path`, or the one that it names in another form; else what is at `path`."""
+    if leads_out(path) or not (path or rules.index_names):
         return LinkedPath(path, TargetKind.OTHER)
-    held = tree.at(path)
-    if held is TargetKind.NOTHING:
-        for variant in page_variants(path):
-            if tree.at(variant) is TargetKind.FILE:
-                return LinkedPath(variant, TargetKind.FILE, as_page=True)
+    held = tree.at(path) if path else TargetKind.OTHER
+    if held is TargetKind.FILE:
+        return LinkedPath(path, held, style)
+    for form, form_style in ((path, style), *rules.forms(path, style)):
+        # A folder is named as such, unless a page stands for it.
+        if held is TargetKind.NOTHING or form_style.is_index:
+            if tree.at(form) is TargetKind.FILE:
+                return LinkedPath(form, TargetKind.FILE, form_style)
+            spelled = tree.spelled(form) if rules.ignores_case else None
+            if spelled is not None and tree.at(spelled) is TargetKind.FILE:
+                return LinkedPath(spelled, TargetKind.FILE, form_style)
     return LinkedPath(path, held)
 
 

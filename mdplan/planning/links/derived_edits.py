@@ -1,8 +1,9 @@
 """The planner step after all edits: links go on naming what they named (DESIGN section 6, References)."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Final, Protocol, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.field_names import short_name
@@ -33,6 +34,15 @@ class LinkSource(FileTree, Protocol):
     def refusal(self, file: SnapshotFile) -> Diagnostic | None:
         """Why `file` could not be replaced now; None when it could."""
 
+    @property
+    def rules_problem(self) -> Diagnostic | None:
+        """A warning about rules of the site that cannot be read."""
+
+
+# Of files that move or go, the places of links that may mean them: paths of documents, and lines.
+_Uncertain: TypeAlias = dict[str, list[tuple[str, int]]]
+_MOST_PLACES: Final = 5
+
 
 def derive_link_edits(
     built_files: Sequence[BuiltFile], scope: ReferenceScope, linked: LinkSource
@@ -45,9 +55,12 @@ def derive_link_edits(
     """
     changes = LinkChanges.of(built_files, linked)
     anchors = _Anchors(built_files)
-    files = [_updated(built, changes, anchors, may_rewrite=scope != "none") for built in built_files]
+    uncertain: _Uncertain = defaultdict(list)
+    files = [
+        _updated(built, changes, anchors, uncertain, may_rewrite=scope != "none") for built in built_files
+    ]
     if scope != "workspace" or not changes.names:
-        return BuildResult(files)
+        return BuildResult(files, tuple(_site_warnings(changes, linked, uncertain)))
     known = {built.file.relative for built in built_files}
     problems: list[Diagnostic] = []
     warnings: list[Diagnostic] = []
@@ -55,14 +68,33 @@ def derive_link_edits(
         if isinstance(found, Diagnostic):
             warnings.append(found)
         elif found.relative not in known:
-            other = _updated(_untouched(found), changes, anchors, may_rewrite=True)
+            other = _updated(_untouched(found), changes, anchors, uncertain, may_rewrite=True)
             if not other.edits:
                 warnings += other.warnings
             elif (refused := linked.refusal(found)) is not None:
                 problems.append(refused)
             else:
                 files.append(other)
+    warnings += _site_warnings(changes, linked, uncertain)
     return tuple(problems) or BuildResult(files, tuple(warnings))
+
+
+def _site_warnings(changes: LinkChanges, linked: LinkSource, uncertain: _Uncertain) -> Iterator[Diagnostic]:
+    """What the rules of the site leave open: one warning for each file that links may mean."""
+    if changes.after.paths and linked.rules_problem is not None:
+        yield linked.rules_problem
+    for path, places in sorted(uncertain.items()):
+        now = changes.after.paths.get(path)
+        listed = ", ".join(f"{file}:{line}" for file, line in places[:_MOST_PLACES])
+        more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
+        many = "a link may" if len(places) == 1 else f"{len(places)} links may"
+        becomes = f"is now `{now}`" if now else "this plan deletes"
+        yield Diagnostic.warning(
+            Code.LINK_UNCERTAIN,
+            f"{many} mean `{path}`, which {becomes}: {listed}{more}",
+            "describe the routes of the site under [links] in mdplan.toml, or correct these links",
+            file=path,
+        )
 
 
 class _Anchors:
@@ -84,8 +116,13 @@ def _untouched(file: SnapshotFile) -> BuiltFile:
     return BuiltFile(file=file, resolved=(), edits=EditList(), byte_edits=(), result=file.outline, written={})
 
 
-def _updated(built: BuiltFile, changes: LinkChanges, anchors: _Anchors, *, may_rewrite: bool) -> BuiltFile:
-    """`built` with its links rewritten, and with warnings about those that are broken."""
+def _updated(
+    built: BuiltFile, changes: LinkChanges, anchors: _Anchors, uncertain: _Uncertain, *, may_rewrite: bool
+) -> BuiltFile:
+    """`built` with its links rewritten, and with warnings about those that are broken.
+
+    Links that may mean another file are added to `uncertain`.
+    """
     if built.result.format is not DocumentFormat.MARKDOWN or built.file.is_deleted:
         return built
     updates = update_links(_document(built, may_rewrite=may_rewrite), changes, anchors)
@@ -96,6 +133,8 @@ def _updated(built: BuiltFile, changes: LinkChanges, anchors: _Anchors, *, may_r
         # The document would not stay what it is: then all its links stay as they are.
         updated, edits = built, EditList()
         updates = replace(update_links(_document(built, may_rewrite=False), changes, anchors), rewritten=0)
+    for link in updates.uncertain:
+        uncertain[link.path].append((built.file.result_path, _place(updated, link.offset, edits).line))
     warnings = (
         *(_broken_warning(updated, link, edits) for link in updates.broken),
         *(_retargeted_warning(updated, link, edits) for link in updates.retargeted),

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mdplan.markdown.links.destinations import Destination, DestinationForm
-from mdplan.markdown.links.link_path import folder_of, followed, page_key, page_variants
-from mdplan.markdown.links.link_target import FileTree, LinkedPath, TargetKind, find_target
+from mdplan.markdown.links.link_path import folder_of, page_key
+from mdplan.markdown.links.link_target import FileTree, LinkedPath, TargetKind, find_near, find_target
+from mdplan.markdown.links.site_rules import NEAR, PLAIN, SiteRules
 from mdplan.markdown.links.targets import target_key
 from mdplan.markdown.outline.anchors import heading_slug
 from mdplan.planning.build import BuiltFile
@@ -54,7 +55,13 @@ class LinkChanges:
     @cached_property
     def names(self) -> frozenset[str]:
         """The `page_key` of each of them."""
-        return frozenset(map(page_key, self.affected))
+        folders = (
+            folder_of(path)
+            for path in self.affected
+            if page_key(path)
+            in {name.lower() for name in (*self.before.rules.index_names, *NEAR.index_names)}
+        )
+        return frozenset(map(page_key, (*self.affected, *filter(None, folders))))
 
     def target(self, document: str, destination: Destination) -> LinkedPath | None:
         """What `destination` named in the file `document` of the base; None where no one knows.
@@ -66,12 +73,37 @@ class LinkChanges:
         if destination.form is DestinationForm.WIKI:
             is_affected = page_key(destination.path) in self.names
             return find_target(self.before, document, destination) if is_affected else None
-        path = followed(folder_of(document), destination.path)
-        if path in self.affected:
-            return LinkedPath(path, TargetKind.FILE)
-        if not self.affected.isdisjoint(page_variants(path)):
-            return find_target(self.before, document, destination)
-        return LinkedPath(path, TargetKind.OTHER)
+        first: LinkedPath | None = None
+        for path, style in self.before.rules.starts(document, destination.path):
+            if path in self.affected:
+                return LinkedPath(path, TargetKind.FILE, style)
+            if self._may_name_affected(path, self.before.rules):
+                return find_target(self.before, document, destination)
+            first = first or LinkedPath(path, TargetKind.OTHER, style)
+        return first or LinkedPath("", TargetKind.OTHER)
+
+    def near(self, document: str, destination: Destination) -> str | None:
+        """The file that moves or goes which `destination` may mean, though no rule says so; None for none.
+
+        One that names something as it is written means that.
+        """
+        if not destination.path or destination.form is DestinationForm.WIKI or not self.after.paths:
+            return None
+        near = find_near(self.before, document, destination.path)
+        if near is None or near not in self.after.paths:
+            return None
+        found = find_target(self.before, document, destination)
+        return near if found is not None and found.kind is not TargetKind.FILE else None
+
+    def _may_name_affected(self, path: str, rules: SiteRules) -> bool:
+        forms = [path, *(form for form, _ in rules.forms(path, PLAIN))]
+        if not self.affected.isdisjoint(forms):
+            return True
+        return rules.ignores_case and not self._affected_folded.isdisjoint(map(str.casefold, forms))
+
+    @cached_property
+    def _affected_folded(self) -> frozenset[str]:
+        return frozenset(map(str.casefold, self.affected))
 
     def now(self, target: LinkedPath, destination: Destination) -> CurrentTarget:
         """Where `target`, with the fragment of `destination`, is in the result."""

@@ -13,8 +13,8 @@ from typing import Final
 from mdplan.field_names import short_name
 from mdplan.markdown.links.destination_text import wiki_page, with_fragment, with_path
 from mdplan.markdown.links.destinations import ANY_LINK, Destination, DestinationForm, destinations
-from mdplan.markdown.links.link_path import as_variant, folder_of, followed, link_between
-from mdplan.markdown.links.link_target import LinkedPath, TargetKind, find_target, has_anchor
+from mdplan.markdown.links.link_path import folder_of, followed, link_between
+from mdplan.markdown.links.link_target import LinkedPath, TargetKind, find_near, find_target, has_anchor
 from mdplan.markdown.links.targets import target_key, whole
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.links.link_changes import CurrentTarget, LinkChanges
@@ -66,6 +66,14 @@ class RetargetedLink:
 
 
 @dataclass(frozen=True, slots=True)
+class UncertainLink:
+    """A destination that may mean the file `path`, which moves or goes: no rule of the site says so."""
+
+    offset: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class LinkUpdates:
     """`edits` of the result rewrite `rewritten` links; `broken` are those that name nothing any more."""
 
@@ -73,6 +81,7 @@ class LinkUpdates:
     rewritten: int = 0
     broken: tuple[UnresolvedLink, ...] = ()
     retargeted: tuple[RetargetedLink, ...] = ()
+    uncertain: tuple[UncertainLink, ...] = ()
 
 
 def update_links(document: LinkedDocument, changes: LinkChanges, anchors: Anchors) -> LinkUpdates:
@@ -85,6 +94,7 @@ def update_links(document: LinkedDocument, changes: LinkChanges, anchors: Anchor
     edits: list[TextEdit] = []
     broken: list[UnresolvedLink] = []
     retargeted: list[RetargetedLink] = []
+    uncertain: list[UncertainLink] = []
     rewritten = 0
     for destination in judge.destinations():
         found = judge.outcome(destination)
@@ -94,7 +104,9 @@ def update_links(document: LinkedDocument, changes: LinkChanges, anchors: Anchor
             broken.append(UnresolvedLink(destination.span.start, judge.hint(destination, found)))
         elif found.is_retargeted:
             retargeted.append(judge.retargeted(destination, found))
-    return LinkUpdates(tuple(edits), rewritten, tuple(broken), tuple(retargeted))
+        elif found.near is not None:
+            uncertain.append(UncertainLink(destination.span.start, found.near))
+    return LinkUpdates(tuple(edits), rewritten, tuple(broken), tuple(retargeted), tuple(uncertain))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +116,7 @@ class _Outcome:
     is_retargeted: bool = False
     now: CurrentTarget | None = None
     could_follow: bool = False
+    near: str | None = None
 
 
 _FINE = _Outcome()
@@ -145,6 +158,10 @@ class _LinkChecker:
         target = self.changes.target(origin, destination)
         if target is None:
             return _FINE
+        if target.kind is not TargetKind.FILE and moved is None:
+            near = self.changes.near(origin, destination)
+            if near is not None:
+                return _Outcome(near=near)
         now = self.changes.now(target, destination)
         edits = self._edits(destination, target, now)
         may_rewrite = self.document.may_rewrite or moved is not None
@@ -175,6 +192,10 @@ class _LinkChecker:
             anchor = now.place.anchor if now.place is not None else destination.fragment
             fragment = f"#{anchor}" if anchor else ""
             return f"it is now `{link_between(folder_of(self.document.path), now.path)}{fragment}`{follow}"
+        near = find_near(self.changes.after, self.document.path, destination.path)
+        if near is not None and near != self.document.path:
+            written = link_between(folder_of(self.document.path), near)
+            return f"correct the link in the same batch: `{written}` has nearly this path"
         return "correct the link in the same batch"
 
     def retargeted(self, destination: Destination, outcome: _Outcome) -> RetargetedLink:
@@ -228,7 +249,10 @@ class _LinkChecker:
 
         A wiki link that `is_new` may name a page that is to be written one day.
         """
-        if destination.is_shown or destination.is_from_root:
+        # Of what else a site serves from its root nobody knows here.
+        if destination.is_shown or (
+            destination.is_from_root and (is_new or not self.changes.before.rules.roots)
+        ):
             return True
         target = find_target(self.changes.after, self.document.path, destination)
         if target is None or (
@@ -242,7 +266,7 @@ class _LinkChecker:
 
     def _names_a_place(self, destination: Destination) -> bool:
         """Whether it is certain that `destination`, as it is written, names something in the result."""
-        if destination.is_shown or destination.is_from_root:
+        if destination.is_shown or (destination.is_from_root and not self.changes.before.rules.roots):
             return False
         target = find_target(self.changes.after, self.document.path, destination)
         if target is None or target.kind is not TargetKind.FILE:
@@ -258,10 +282,9 @@ class _LinkChecker:
     def _edits(self, old: Destination, target: LinkedPath, now: CurrentTarget) -> tuple[TextEdit, ...] | None:
         """Edits that make `old` name what `target` is `now`; None where its form cannot."""
         edits: list[TextEdit | None] = []
-        if now.path is not None:
+        if now.path is not None and self._leads_elsewhere(old, target, now.path):
             path = self._new_path(old, target, now.path)
-            if path is not None:
-                edits.append(with_path(self._outline, old, path))
+            edits.append(None if path is None else with_path(self._outline, old, path))
         if now.place is not None and old.fragment is not None and not self._names(old, now):
             edits.append(with_fragment(self._outline, old, now.place.anchor, now.place.title))
         if None in edits:
@@ -272,25 +295,36 @@ class _LinkChecker:
         """Whether the fragment of `old` is already that of its place."""
         return now.place is not None and has_anchor(old, frozenset({now.place.anchor.lower()}))
 
+    def _leads_elsewhere(self, old: Destination, target: LinkedPath, path: str) -> bool:
+        """Whether the path of `old` must change to name `path`, which was that of `target`."""
+        here, rules = self.document.path, self.changes.before.rules
+        if old.form is DestinationForm.WIKI:
+            return path != (target.path if old.path else here)
+        if not old.path:
+            return path != here
+        if old.is_from_root and target.style.prefix is not None:
+            return path != target.path
+        wanted = rules.written(path, target.style, old.path)
+        leads = followed(folder_of(here), old.path)
+        return leads.casefold() != (wanted or "").casefold() if rules.ignores_case else leads != wanted
+
     def _new_path(self, old: Destination, target: LinkedPath, path: str) -> str | None:
-        """What must be written in place of the path of `old`; None where that is right already."""
+        """What must be written in place of the path of `old`; None where the site has no path for it."""
         here = self.document.path
         if old.form is DestinationForm.WIKI:
-            if path == (target.path if old.path else here):
-                return None
             return wiki_page(old.path, path, is_path="/" in old.path)
         if not old.path:
-            return None if path == here else link_between(folder_of(here), path)
-        wanted = as_variant(path, old.path) if target.as_page else path
-        if followed(folder_of(here), old.path) == wanted:
-            return None
+            return link_between(folder_of(here), path)
+        wanted = self.changes.before.rules.written(path, target.style, old.path)
+        if wanted is None or target.style.prefix is not None:
+            return wanted
         return self._as_before(old, wanted)
 
     def _as_before(self, old: Destination, wanted: str) -> str:
         """A path that leads to `wanted`, written as that of `old`: from the root, or with ``./``."""
         here = self.document.path
         if old.is_from_root:
-            return f"/{wanted}"
+            return f"/{wanted}/" if old.path.endswith("/") else f"/{wanted}"
         if wanted == here and old.fragment is not None:
             return ""
         new = link_between(folder_of(here), wanted)

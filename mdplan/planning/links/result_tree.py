@@ -6,6 +6,7 @@ from functools import cached_property
 
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, page_key
 from mdplan.markdown.links.link_target import FileTree, TargetKind
+from mdplan.markdown.links.site_rules import SiteRules
 from mdplan.planning.build import BuiltFile
 
 
@@ -49,6 +50,19 @@ class ResultTree:
             path for path in self._new if page_key(path) == key and path.lower().endswith(MARKDOWN_SUFFIXES)
         )
         return sorted({*stay, *new})
+
+    def spelled(self, path: str) -> str | None:
+        """The one path that is `path` but for case; None where there is none, or there are several."""
+        wanted = path.casefold()
+        new = {each for each in self._new if each.casefold() == wanted}
+        old = self.base.spelled(path)
+        found = new if old is None or old in self.paths else {*new, old}
+        return next(iter(found)) if len(found) == 1 else None
+
+    @property
+    def rules(self) -> SiteRules:
+        """How links of the site name its files."""
+        return self.base.rules
 
     @cached_property
     def _new(self) -> frozenset[str]:

@@ -1,0 +1,126 @@
+"""How the links of a site name its files: what its generator does to paths.
+
+Rules describe links and nothing else: a path that they lead to is looked up as any other path is.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.markdown.links.link_path import (
+    MARKDOWN_SUFFIXES,
+    as_variant,
+    folder_of,
+    followed,
+    page_variants,
+    without_suffix,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkStyle:
+    """What a link leaves out or puts before the path of its file.
+
+    `prefix` and `folder` are those of the root that it begins with; `locale` comes before the prefix.
+    `is_page` says that it names the page that is made of the file, `is_index` that it names its folder.
+    """
+
+    prefix: str | None = None
+    folder: str = ""
+    locale: str = ""
+    is_page: bool = False
+    is_index: bool = False
+
+
+PLAIN: Final = LinkStyle()
+
+
+@dataclass(frozen=True)
+class SiteRules:
+    """The rules of one site.
+
+    `roots` are prefixes of links (``/docs/``) with the folders that they mean, the longest first.
+    `index_names` are files (without suffix) that a link to their folder names. `locales` are first
+    components of a link that name no folder. With `ignores_case` paths are compared without case.
+    """
+
+    roots: tuple[tuple[str, str], ...] = ()
+    index_names: tuple[str, ...] = ()
+    locales: tuple[str, ...] = ()
+    ignores_case: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        roots: Mapping[str, str],
+        index_names: tuple[str, ...] = (),
+        locales: tuple[str, ...] = (),
+        *,
+        ignores_case: bool = False,
+    ) -> "SiteRules":
+        """Rules with `roots` as people write them: ``/docs`` and ``docs/`` do as well."""
+        pairs = {
+            f"/{prefix.strip('/')}/".replace("//", "/"): followed("", folder)
+            for prefix, folder in roots.items()
+        }
+        longest_first = sorted(pairs.items(), key=lambda pair: -len(pair[0]))
+        return cls(tuple(longest_first), index_names, locales, ignores_case)
+
+    def starts(self, document: str, written: str) -> Iterator[tuple[str, LinkStyle]]:
+        """Paths from the root that the path `written` in the file `document` may mean, before suffixes."""
+        if not written.startswith("/"):
+            yield followed(folder_of(document), written), PLAIN
+            return
+        locale, _, below = written[1:].partition("/")
+        forms = [(written, ""), *([(f"/{below}", locale)] if locale in self.locales else [])]
+        for form, before in forms:
+            for prefix, folder in self.roots:
+                if f"{form}/".startswith(prefix):
+                    yield followed(folder, f"./{form[len(prefix) :]}"), LinkStyle(prefix, folder, before)
+        if not self.roots:
+            yield followed("", written), PLAIN
+
+    def forms(self, path: str, style: LinkStyle) -> Iterator[tuple[str, LinkStyle]]:
+        """Files that `path`, which is none itself, may name: those of which its page is made."""
+        for variant in page_variants(path):
+            yield variant, LinkStyle(style.prefix, style.folder, style.locale, is_page=True)
+        for name in self.index_names:
+            for suffix in MARKDOWN_SUFFIXES:
+                index = f"{path}/{name}{suffix}" if path else f"{name}{suffix}"
+                yield index, LinkStyle(style.prefix, style.folder, style.locale, is_page=True, is_index=True)
+
+    def written(self, path: str, style: LinkStyle, like: str) -> str | None:
+        """The link to the file `path` in the `style` of the link `like`; None where no root covers it.
+
+        A link that is relative to its document is given from the root, without the slash before.
+        """
+        form = self._page(path, style, like) if style.is_page else path
+        if style.prefix is None:
+            return form
+        for prefix, folder in ((style.prefix, style.folder), *self.roots):
+            if not folder or form == folder or form.startswith(f"{folder}/"):
+                rest = form[len(folder) :].lstrip("/")
+                locale = f"/{style.locale}" if style.locale else ""
+                slash = "/" if like.endswith("/") and rest else ""
+                return f"{locale}{prefix}{rest}{slash}"
+        return None
+
+    def _page(self, path: str, style: LinkStyle, like: str) -> str:
+        stem = without_suffix(path, MARKDOWN_SUFFIXES)
+        is_index = stem.rpartition("/")[2] in self.index_names
+        if style.is_index or (is_index and like.endswith("/")):
+            return folder_of(path) if is_index else stem
+        return as_variant(path, like)
+
+
+NO_RULES: Final = SiteRules()
+# Every way in which a link can be near to a file: for hints, and never for edits.
+NEAR: Final = SiteRules((), ("index", "README", "_index"), (), ignores_case=True)
+PRESETS: Final[Mapping[str, SiteRules]] = {
+    "astro": SiteRules.of({"/": "src/content/docs"}, ("index",)),
+    "docfx": SiteRules.of({"/": ""}, ("index",), ignores_case=True),
+    "docusaurus": SiteRules.of({"/docs": "docs", "/blog": "blog", "/": "src/pages"}, ("index", "README")),
+    "hugo": SiteRules.of({"/": "content"}, ("_index", "index")),
+    "mkdocs": SiteRules.of({"/": "docs"}, ("index", "README")),
+    "vitepress": SiteRules.of({"/": "docs"}, ("index",)),
+}
