@@ -1,4 +1,4 @@
-"""What a process that plans files has to know, and what it hands back: values that can be sent."""
+"""Jobs and outcomes: the picklable values that the bot exchanges with its planning processes."""
 
 import hashlib
 import pickle
@@ -52,7 +52,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class PackedJob:
-    """A job as bytes, under a name by which a process knows that it has it already."""
+    """A pickled job and its digest, by which a process recognizes a job that it has unpacked before."""
 
     digest: str
     data: bytes = field(repr=False)

@@ -16,7 +16,7 @@ _CODES: Final = "../errors"
 _INTRODUCTION: Final = """\
 An edit is one JSON object: `op`, a target, a payload, guards.
 `mdplan help OPERATION` says the same in a terminal, and `mdplan schema op OPERATION` as a JSON Schema.
-What all operations share, such as how places are counted and sections named, is told under [rules](semantics-rules.md)."""
+[Rules](semantics-rules.md) describes what all operations share, such as how places are counted and sections named."""
 _EFFECTS: Final = {
     "create": "It makes its file.",
     "delete": "It removes its file.",

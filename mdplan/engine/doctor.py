@@ -1,4 +1,4 @@
-"""Is everything as a commit needs it: the checks of `mdplan doctor`, each with what to do."""
+"""The checks of `mdplan doctor`: whether each root supports safe commits, and how to fix what does not."""
 
 import secrets
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _Finding: TypeAlias = "tuple[Check, Problems]"
 
 
 def examine(workspace: Workspace, settings: Settings) -> DoctorReport:
-    """Look at every root of `workspace`. Nothing stays changed: files are made and removed for a moment."""
+    """Check every root of `workspace`. Probe files are created and removed; nothing else changes."""
     findings = [finding for root in workspace.roots for finding in _findings(root, workspace, settings)]
     problems = tuple(problem for _, found in findings for problem in found)
     return DoctorReport(

@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
-def pending_transactions(folder: Path, failpoint: str = BEFORE_COMMIT_POINT) -> None:
+def interrupted_problem(folder: Path, failpoint: str = BEFORE_COMMIT_POINT) -> None:
     """Commit in a process that is killed at that point."""
     with warnings.catch_warnings():
         # The child runs no threads of its parent and returns nowhere.
@@ -78,7 +78,7 @@ def codes(problems: tuple[object, ...]) -> list[Code]:
 
 def test_commit_recovers_what_this_user_began(folder: Path) -> None:
     """Case 46: kill -9, then again."""
-    pending_transactions(folder)
+    interrupted_problem(folder)
     assert contents(folder) != ALL_OLD
     found = recovered(folder, settles=False)
 
@@ -93,7 +93,7 @@ def test_commit_recovers_what_this_user_began(folder: Path) -> None:
 
 
 def test_what_recovery_takes_away_is_a_rolled_back_transaction(folder: Path) -> None:
-    pending_transactions(folder)
+    interrupted_problem(folder)
     recovered(folder)
     root = Root.open(folder)
     (found,) = transactions(root)
@@ -107,7 +107,7 @@ def test_what_recovery_takes_away_is_a_rolled_back_transaction(folder: Path) -> 
 
 def test_committed_transaction_is_finished(folder: Path) -> None:
     """Case 46: killed after the commit point, it is new, and never done twice."""
-    pending_transactions(folder, AFTER_COMMIT_POINT)
+    interrupted_problem(folder, AFTER_COMMIT_POINT)
     assert journal_of(folder) == ["done"]
     found = recovered(folder, settles=False)
 
@@ -120,7 +120,7 @@ def test_committed_transaction_is_finished(folder: Path) -> None:
 
 
 def test_commit_without_recovery_before_it_is_refused(folder: Path) -> None:
-    pending_transactions(folder)
+    interrupted_problem(folder)
     before = tree(folder)
     root = Root.open(folder)
     with locked(root) as lock, pytest.raises(StorageRefused) as refused:
@@ -133,7 +133,7 @@ def test_pending_transaction_is_told_without_the_lock(folder: Path) -> None:
     root = Root.open(folder)
     assert pending(root) == ()
     assert names_in(folder) == ["a.md", "d", "gone.md"]
-    pending_transactions(folder)
+    interrupted_problem(folder)
 
     assert codes(pending(root)) == [Code.RECOVERY_REQUIRED]
     assert "mdplan recover" in pending(root)[0].hint
@@ -154,7 +154,7 @@ def test_running_commit_is_no_pending_one(folder: Path) -> None:
 def test_foreign_transaction_is_recovered_only_by_name(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    pending_transactions(folder)
+    interrupted_problem(folder)
     before = tree(folder)
     monkeypatch.setenv("MDPLAN_STATE_DIR", str(tmp_path / "another user"))
 
@@ -167,7 +167,7 @@ def test_foreign_transaction_is_recovered_only_by_name(
 def test_foreign_transaction_does_not_block_a_commit(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    pending_transactions(folder)
+    interrupted_problem(folder)
     before = contents(folder)
     monkeypatch.setenv("MDPLAN_STATE_DIR", str(tmp_path / "another user"))
     commit(folder, creation("other.md", b"x"))
@@ -176,7 +176,7 @@ def test_foreign_transaction_does_not_block_a_commit(
 
 
 def test_record_in_a_copied_root_is_foreign(folder: Path) -> None:
-    pending_transactions(folder)
+    interrupted_problem(folder)
     copy = folder.with_name("copied")
     shutil.copytree(folder, copy)
     before = tree(copy)
@@ -185,7 +185,7 @@ def test_record_in_a_copied_root_is_foreign(folder: Path) -> None:
 
 
 def test_record_in_a_moved_root_is_recovered(folder: Path) -> None:
-    pending_transactions(folder)
+    interrupted_problem(folder)
     moved = folder.rename(folder.with_name("moved"))
 
     assert recovered(moved, settles=False).rolled_back == (ID,)
@@ -207,7 +207,7 @@ def test_without_a_private_key_an_interrupted_commit_blocks(folder: Path, spoil:
     else:
         key.write_bytes(b"k" * (32 if spoil == "mode" else 31))
         key.chmod(0o604 if spoil == "mode" else 0o600)
-    pending_transactions(folder)
+    interrupted_problem(folder)
 
     assert codes(recovered(folder, settles=False).problems) == [Code.RECOVERY_REQUIRED]
     with pytest.raises(StorageRefused) as refused:
@@ -312,7 +312,7 @@ def test_linked_folder_is_not_entered(folder: Path) -> None:
 
 
 def test_record_under_the_name_of_another_is_foreign(folder: Path) -> None:
-    pending_transactions(folder)
+    interrupted_problem(folder)
     (record,) = (folder / ".mdplan" / "tx").glob("*.pending")
     record.rename(record.with_name(f"00000001-{'12' * 8}.pending"))
     before = tree(folder)
@@ -343,7 +343,7 @@ NO_RECORDS = {
 def test_damaged_record_blocks_and_nothing_is_touched(
     folder: Path, damage: Callable[[bytes], bytes], settles: bool
 ) -> None:
-    pending_transactions(folder)
+    interrupted_problem(folder)
     (record,) = (folder / ".mdplan" / "tx").glob("*.pending")
     record.write_bytes(damage(record.read_bytes()))
     before = tree(folder)
@@ -359,7 +359,7 @@ def test_damaged_record_blocks_and_nothing_is_touched(
 
 @pytest.mark.parametrize("content", NO_RECORDS.values(), ids=NO_RECORDS)
 def test_record_without_a_seal_is_foreign_whatever_it_contains(folder: Path, content: bytes) -> None:
-    pending_transactions(folder)
+    interrupted_problem(folder)
     (record,) = (folder / ".mdplan" / "tx").glob("*.pending")
     record.unlink()
     (record.parent / f"00000001-{ID}.pending").write_bytes(content)
@@ -372,7 +372,7 @@ def test_record_without_a_seal_is_foreign_whatever_it_contains(folder: Path, con
 
 def test_damaged_record_can_be_let_be(folder: Path) -> None:
     """By a person who has looked: `mdplan recover --keep-current`."""
-    pending_transactions(folder)
+    interrupted_problem(folder)
     (record,) = (folder / ".mdplan" / "tx").glob("*.pending")
     record.write_bytes(record.read_bytes()[:-20])
     before = tree(folder)
@@ -438,7 +438,7 @@ def test_folder_in_the_state_folder_that_is_a_trap_is_refused(folder: Path, plac
 
 def test_folder_that_is_gone_stops_nobody(folder: Path) -> None:
     """What is not there any more needs no recovery."""
-    pending_transactions(folder)
+    interrupted_problem(folder)
     for path in (folder / "d").iterdir():
         path.unlink()
     (folder / "d").rmdir()
@@ -454,7 +454,7 @@ def test_folder_that_is_gone_stops_nobody(folder: Path) -> None:
 @pytest.mark.parametrize("step", ["exchange", "rename", "rename-new", "unlink", "move", "sync-directory"])
 def test_recovery_that_is_killed_is_done_again(folder: Path, step: str) -> None:
     """Fault table: kill -9 inside recovery."""
-    pending_transactions(folder)
+    interrupted_problem(folder)
     for nth in range(1, 20):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -486,7 +486,7 @@ def test_committed_without_syncs_is_settled_at_once(folder: Path) -> None:
 
 def test_late_write_into_a_displaced_file_is_told_by_recovery(folder: Path) -> None:
     with (folder / "a.md").open("r+b") as editor:
-        pending_transactions(folder, AFTER_COMMIT_POINT)
+        interrupted_problem(folder, AFTER_COMMIT_POINT)
         editor.write(b"EDIT")
     found = recovered(folder)
 

@@ -1,6 +1,6 @@
 """`plan`, `check` and `apply` of a manifest on a commit of a repository, without any work tree.
 
-What a plan is, and how it is proven, is the same as on a disk: only where bytes come from and go to is not.
+Plans and their verification are the same as for files on disk. Only reading and writing differ.
 """
 
 from collections.abc import Iterator

@@ -34,7 +34,7 @@ def blocking_transactions(
         if isinstance(record, Diagnostic):
             problems.append(record)
         elif name.state is State.PENDING or not record.known:
-            problems.append(pending_transactions(journal, name, record))
+            problems.append(interrupted_problem(journal, name, record))
         else:
             problems.extend(_conflicts(folders, record, paths))
     return problems
@@ -68,7 +68,7 @@ def blocking_transactions_elsewhere(root: Root) -> Diagnostic | None:
     )
 
 
-def pending_transactions(journal: Journal, name: RecordName, record: JournalRecord) -> Diagnostic:
+def interrupted_problem(journal: Journal, name: RecordName, record: JournalRecord) -> Diagnostic:
     """The problem of a transaction that was interrupted."""
     if record.known:
         message = f"the commit `{name.transaction}` was cut off, and some of its files may be visible"

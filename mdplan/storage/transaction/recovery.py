@@ -1,7 +1,7 @@
-"""After a crash: undo what was not committed, and finish what was.
+"""Crash recovery: roll back transactions before their commit point, and finish those after it.
 
-Only what this user began is recovered. A foreign record may have come with a cloned repository: nothing is
-done about it, except where a person names its transaction.
+Only transactions of this user are recovered. A foreign record may have come with a cloned repository and is
+ignored unless a person names its transaction.
 """
 
 from collections.abc import Collection
@@ -17,7 +17,7 @@ from mdplan.storage.journal.journal import Journal, RecordName, State
 from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.lock import RootLock, is_held
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
-from mdplan.storage.transaction.blocking import blocking_names, blocking_transactions, pending_transactions
+from mdplan.storage.transaction.blocking import blocking_names, blocking_transactions, interrupted_problem
 from mdplan.storage.transaction.cleanup import clean_up
 from mdplan.storage.transaction.place import touched_folders, touched_paths
 from mdplan.storage.transaction.restore import Keep
@@ -31,10 +31,9 @@ __all__ = ["Keep", "RecoveryResult", "confirm", "pending", "recover"]
 
 @dataclass(frozen=True, slots=True)
 class RecoveryResult:
-    """What a recovery did: the transactions that it undid and those whose cleaning it finished, by ID.
+    """What a recovery did: the IDs of transactions that it rolled back or finished cleaning up.
 
-    `files` are the paths that were put back. Errors among the `problems` are what still needs a person, the
-    others show what was found.
+    `files` are the restored paths. Errors among the `problems` need a person; the others are information.
     """
 
     rolled_back: tuple[str, ...]
@@ -128,7 +127,7 @@ def _undo_foreign(state: RootState, found: _Findings, foreign: Collection[str], 
         elif not has_key():
             record = state.journal.read(name)
             found.problems.append(
-                pending_transactions(state.journal, name, record)
+                interrupted_problem(state.journal, name, record)
                 if isinstance(record, JournalRecord)
                 else record
             )

@@ -1,4 +1,4 @@
-"""Unified diffs that come in, read by unidiff; what it would overlook or drop is refused here.
+"""Parses unified diffs from callers with unidiff, and refuses what unidiff would misread or drop.
 
 Lines of a diff end at LF alone. unidiff takes a hunk whose header counts too few lines and drops the others,
 does not know C-quoted names, and reads the marker of a missing final newline in English only.
