@@ -124,15 +124,33 @@ def test_without_a_seal_nothing_is_recorded(state_dir: Path) -> None:
     assert DecisionStore("/root").all() == ()
 
 
-def test_old_decisions_are_forgotten(state_dir: Path) -> None:
+def test_old_approval_of_the_whole_plan_is_forgotten(state_dir: Path) -> None:
     store = DecisionStore("/root")
-    record(DECISION, store)
+    approval = replace(DECISION, approved_plan_id=A, rejected=())
+    record(approval, store)
     written = stored_file(state_dir).stat().st_mtime
 
     store.forget_older(written - 1)
-    assert store.of(A) == DECISION
+    assert store.of(A) == approval
     store.forget_older(written + 1)
     assert store.of(A) is None
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        replace(DECISION, approved_plan_id=B, rejected=(1,)),
+        replace(DECISION, verdict=Verdict.REJECTED, approved_plan_id=None, rejected=()),
+    ],
+    ids=["of a part", "of the whole"],
+)
+def test_old_rejection_is_kept(state_dir: Path, refusal: Decision) -> None:
+    store = DecisionStore("/root")
+    record(refusal, store)
+
+    store.forget_older(stored_file(state_dir).stat().st_mtime + 1)
+
+    assert store.of(A) == refusal
 
 
 @pytest.mark.parametrize("plan_id", ["", "a" * 64, "sha256-" + "a" * 63, "sha256-../" + "a" * 61, A + "\n"])

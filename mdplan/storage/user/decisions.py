@@ -219,12 +219,13 @@ class DecisionStore:
     def forget_older(self, oldest: float) -> None:
         """Remove the logs whose last event was stored before `oldest`, in seconds since the epoch.
 
-        Rejections stay: the same plan can be made again at any time.
+        Rejections stay, also those of a part: the same plan can be made again at any time.
         """
         try:
             with self._place.open() as folder:
                 for digits, numbers in self._plans(folder).items():
-                    if self._standing(folder, digits).is_rejected:
+                    decision = self._standing(folder, digits).decision
+                    if decision is not None and not decision.approves:
                         continue
                     names = [f"{digits}.{number}.json" for number in sorted(numbers)]
                     status = self._place.filesystem.status_of(folder, names[-1])
