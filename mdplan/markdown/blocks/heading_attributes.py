@@ -5,22 +5,18 @@ Docusaurus, Hugo, mdBook, MkDocs, Pandoc, VitePress and Kramdown read the first 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 _VALUE: Final = r"""(?:"[^"\r\n{}]*+"|'[^'\r\n{}]*+'|[^\s"'{}]++)"""
 _PART: Final = rf"(?:[#.][^\s{{}}#\"'<>`]++|[\w:-]++={_VALUE}|-)"
 _LIST: Final = rf":?[ \t]*+{_PART}(?:[ \t]++{_PART})*+[ \t]*+"
-# The last form is that of Docusaurus in MDX.
-_BEHIND: Final = re.compile(rf"[ \t]+(?P<attributes>\{{{_LIST}\}}|\{{/\*[ \t]*+#[^\s{{}}*]++[ \t]*+\*/\}})\Z")
-_BELOW: Final = re.compile(
-    rf" {{0,3}}\{{:[ \t]*+(?:{_PART}(?:[ \t]++{_PART})*+)?[ \t]*+\}}[ \t]*+(?:\r\n?|\n|\Z)"
-)
-_ID: Final = re.compile(r"(?:(?<=[\s{:*])|^)#([^\s{}#\"'<>`*]+)")
+# Compiled when a document has attributes, as few have. The last form is that of Docusaurus in MDX.
+_BEHIND: Final = rf"[ \t]+(?P<attributes>\{{{_LIST}\}}|\{{/\*[ \t]*+#[^\s{{}}*]++[ \t]*+\*/\}})\Z"
+_BELOW: Final = rf" {{0,3}}\{{:[ \t]*+(?:{_PART}(?:[ \t]++{_PART})*+)?[ \t]*+\}}[ \t]*+(?:\r\n?|\n|\Z)"
+_ID: Final = r"(?:(?<=[\s{:*])|^)#([^\s{}#\"'<>`*]+)"
 
 
-@dataclass(frozen=True, slots=True)
-class HeadingContent:
+class HeadingContent(NamedTuple):
     """Raw inline text of a heading, and its attributes as they are written; without any, these are empty."""
 
     text: str
@@ -32,8 +28,8 @@ def read_content(content: str) -> HeadingContent:
     """The parts of the raw inline text `content` of a heading; attributes count where they name an ID."""
     if not content.endswith("}"):
         return HeadingContent(content, "", "")
-    found = _BEHIND.search(content)
-    named = _ID.search(found["attributes"]) if found else None
+    found = re.search(_BEHIND, content)
+    named = re.search(_ID, found["attributes"]) if found else None
     if found is None or named is None or not content[: found.start()].strip():
         return HeadingContent(content, "", "")
     return HeadingContent(content[: found.start()], found["attributes"], named[1])
@@ -51,11 +47,12 @@ def attribute_lines(depths: Sequence[int], ends: Sequence[int], text: str) -> di
     """
     if "{:" not in text:
         return {}
-    found = ((number, _BELOW.match(text, end)) for number, end in enumerate(ends) if not depths[number])
+    below = re.compile(_BELOW)
+    found = ((number, below.match(text, end)) for number, end in enumerate(ends) if not depths[number])
     return {number: line.end() for number, line in found if line}
 
 
 def id_of_attributes(attributes: str) -> str:
     """The ID that `attributes` name; empty where they name none."""
-    found = _ID.search(attributes)
+    found = re.search(_ID, attributes)
     return found[1] if found else ""

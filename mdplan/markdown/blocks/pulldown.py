@@ -47,7 +47,6 @@ MAX_MARKERS: Final = 200
 _BATCH: Final = 64
 _MARKERS: Final = rf"(?:[ \t]*+(?:>|(?:[-+*]|[0-9]{{1,9}}[.)])[ \t])){{{MAX_MARKERS + 1}}}"
 _TOO_DEEP: Final = re.compile(rf"\n{_MARKERS}")
-_TOO_DEEP_AT_START: Final = re.compile(_MARKERS)
 # The parser takes a tab for something else than white space after closing fences and in delimiter rows.
 _LAST_TABS: Final = re.compile(r"(?m)\t[|: \t-]*(?=\r?$)")
 _CONTAINERS: Final = r"(?:[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])))*+[ \t]*"
@@ -137,7 +136,7 @@ def _panics_caught() -> Iterator[None]:
 
 def is_nested_too_deep(text: str) -> bool:
     """Whether a line of `text`, in LF or CRLF, has more than `MAX_MARKERS` markers of containers."""
-    return _TOO_DEEP_AT_START.match(text) is not None or _TOO_DEEP.search(text) is not None
+    return _TOO_DEEP.search("\n" + text) is not None
 
 
 def _prepared(text: str) -> str:
