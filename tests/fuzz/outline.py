@@ -6,6 +6,7 @@ from random import Random
 from typing import Final
 from zlib import crc32
 
+from mdplan.markdown.outline.anchor_lines import is_anchor_line
 from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.stat import stat_report
@@ -41,7 +42,10 @@ def _check_tiles(outline: Outline) -> None:
     assert preamble.span.start == outline.body_start
     for section in sections:
         assert section.heading is not None
-        assert section.span.start == section.heading.span.start == at, f"{section.title!r} starts elsewhere"
+        assert section.span.start == at, f"{section.title!r} starts elsewhere"
+        lead = outline.source.text[at : section.heading_start].replace("\r\n", "\n").replace("\r", "\n")
+        lines = [line for line in lead.split("\n") if line.strip()]
+        assert all(map(is_anchor_line, lines)), f"{section.title!r} starts with other lines than anchors"
         assert section.body.start == section.heading.span.end
         at = section.body.end
     assert at == outline.content_end, "the last section ends elsewhere"
