@@ -194,6 +194,9 @@ Lists that something kept apart are one list in the result: their numbers run on
 number.""",
     Code.REGION_UNBALANCED: """\
 `mdplan check`: one of the two markers of a region is missing.""",
+    Code.UNBALANCED_TAG: """\
+A tag around Markdown lost its other half: a `:::` block, `<details>` or another element, a component, a Liquid block \
+or a shortcode.""",
     Code.OVERLAPPING_EDIT: """\
 In a sequential batch an edit changed text that an earlier edit of the batch had written.""",
     Code.UNDECIDED_NODE: """\

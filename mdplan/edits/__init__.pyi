@@ -20,6 +20,9 @@ NodeKind: TypeAlias = Literal[
     "html",
     "tables",
     "headings",
+    "templates",
+    "math",
+    "mdx",
 ]
 
 class FileEdits(Value):

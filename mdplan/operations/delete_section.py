@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.spacing import end_of_body, end_of_subtree
+from mdplan.markdown.edits.spacing import end_of_body, end_of_subtree, within_enclosures
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
@@ -52,9 +52,11 @@ class DeleteSection(SectionTargeted):
         assert section.heading is not None
         match self.part:
             case "whole":
-                return Span(section.span.start, end_of_subtree(outline, section)), section.span
+                whole = within_enclosures(outline, section.span)
+                return Span(section.span.start, end_of_subtree(outline, section)), whole
             case "heading":
                 whole = Span(section.span.start, section.body.start)
                 return whole, whole
             case "body":
-                return Span(section.body.start, end_of_body(outline, section)), section.body
+                body = within_enclosures(outline, section.body)
+                return Span(section.body.start, end_of_body(outline, section)), body

@@ -6,7 +6,12 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.payload import Payload, read_payload
-from mdplan.markdown.edits.spacing import end_of_subtree, end_of_text_before, replace_blocks
+from mdplan.markdown.edits.spacing import (
+    end_of_subtree,
+    end_of_text_before,
+    replace_blocks,
+    within_enclosures,
+)
 from mdplan.markdown.outline.heading_path import find_by_id, find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
@@ -99,7 +104,7 @@ class MoveSection(LevelFitting):
             return Resolution(claims=(taken,), edits=edits, section=section, destination=to)
         return Resolution(
             claims=(taken, Claim(span=Span(place.offset, place.offset), owner=place.parent.index)),
-            deletions=(section.span,),
+            deletions=(within_enclosures(outline, section.span),),
             insertions=(BlockInsertion(offset=place.offset, payload=fitted, order=place.order),),
             section=section,
             destination=to,
@@ -123,7 +128,12 @@ class MoveSection(LevelFitting):
                 ),
             )
         claim = Claim(span=text, owner=section.index, takes=outline.members(section), verb="moves")
-        return Resolution(claims=(claim,), deletions=(section.span,), section=section, exported=payload)
+        return Resolution(
+            claims=(claim,),
+            deletions=(within_enclosures(outline, section.span),),
+            section=section,
+            exported=payload,
+        )
 
     def resolve_in_target(self, outline: Outline, exported: Payload) -> Resolution | Problems:
         """One insertion. Errors: those of the destination, HEADING_LEVEL_OVERFLOW."""

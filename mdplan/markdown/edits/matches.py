@@ -7,6 +7,7 @@ from typing import Final
 
 from mdplan.markdown.blocks.blocks import BlockKind
 from mdplan.markdown.elements.node_kind import NodeKind
+from mdplan.markdown.elements.site_markup import SITE_KINDS, site_markup
 from mdplan.markdown.inline.inline_nodes import InlineKind, InlineNode
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.search.pattern import Pattern, PatternMatch, PatternProblem
@@ -85,6 +86,12 @@ def kept_out_by(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> st
         found = next(
             (each for each in _protected_nodes(outline, match, kinds) if each.keeps_out(match)), None
         )
+    if found is None and kinds & SITE_KINDS:
+        around = Span(max(match.start - 1, 0), match.end + 1)
+        pieces = (
+            _Protected(kind, piece, piece, piece) for kind, piece in site_markup(outline, around, kinds)
+        )
+        found = next((each for each in pieces if each.keeps_out(match)), None)
     return found.kind if found else None
 
 

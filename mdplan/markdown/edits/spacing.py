@@ -11,6 +11,7 @@ from typing import Final
 
 from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree
 from mdplan.markdown.edits.payload import Payload
+from mdplan.markdown.elements.enclosures import find_enclosures
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.text.diff.common_edges import common_edges
@@ -36,14 +37,20 @@ def start_of_body(outline: Outline, section: Section) -> int:
 
 def end_of_body(outline: Outline, section: Section) -> int:
     """Offset behind the last line of the section's own body that is not blank."""
-    return _behind_text(outline, section.body)
+    return _behind_text(outline, within_enclosures(outline, section.body))
 
 
 def end_of_subtree(outline: Outline, section: Section) -> int:
     """Offset behind the last line of the whole section that is not blank; for the preamble, of the file."""
     if section.is_root:
         return _behind_text(outline, Span(section.span.start, outline.content_end))
-    return _behind_text(outline, Span(section.body.start, section.span.end))
+    return _behind_text(outline, within_enclosures(outline, Span(section.body.start, section.span.end)))
+
+
+def within_enclosures(outline: Outline, span: Span) -> Span:
+    """`span` up to the first tag of an enclosure that reaches out of it: that stays with its other half."""
+    end = find_enclosures(outline).first_crossing(span)
+    return span if end is None else Span(span.start, end)
 
 
 @dataclass(frozen=True, slots=True)

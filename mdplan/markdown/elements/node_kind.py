@@ -14,3 +14,6 @@ class NodeKind(StrEnum):
     HTML = "html"
     TABLES = "tables"
     HEADINGS = "headings"
+    TEMPLATES = "templates"
+    MATH = "math"
+    MDX = "mdx"

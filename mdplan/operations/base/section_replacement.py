@@ -8,7 +8,14 @@ from mdplan.markdown.blocks.heading_attributes import attribute_lines, read_cont
 from mdplan.markdown.blocks.heading_source import with_title
 from mdplan.markdown.blocks.rendered_text import render_text
 from mdplan.markdown.edits.payload import Payload, read_payload
-from mdplan.markdown.edits.spacing import end_of_body, end_of_subtree, replace_blocks, start_of_body
+from mdplan.markdown.edits.spacing import (
+    end_of_body,
+    end_of_subtree,
+    end_of_text_before,
+    replace_blocks,
+    start_of_body,
+)
+from mdplan.markdown.elements.enclosures import find_enclosures
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import folded
@@ -49,7 +56,7 @@ def replace_section(
     if isinstance(fitted, Diagnostic):
         return (fitted,)
     start = _start(outline, section, payload, has_heading=has_heading)
-    end = max(start, end_of_body(outline, section) if keeps else end_of_subtree(outline, section))
+    end = max(start, _end(outline, section, payload, keeps=keeps is True))
     declared = Span(start if has_heading else section.body.start, end)
     members = outline.members(section)
     taken = members[:1] if keeps else members
@@ -127,6 +134,16 @@ def _with_id_of(outline: Outline, section: Section, payload: Payload) -> Payload
         head = text[: heading.span.end].removesuffix("\n")
         text = f"{head}\n{below.rstrip()}\n{text[heading.span.end :]}"
     return read_payload(text)
+
+
+def _end(outline: Outline, section: Section, payload: Payload, *, keeps: bool) -> int:
+    """Where the replaced text ends: before tags of other enclosures, unless the payload has them."""
+    end = end_of_body(outline, section) if keeps else end_of_subtree(outline, section)
+    whole = section.body.end if keeps else section.span.end
+    has_lone = find_enclosures(outline).first_crossing(Span(section.body.start, whole)) is not None
+    if has_lone and find_enclosures(Outline(Source.from_text(payload.text))).lone:
+        return end_of_text_before(outline, whole)
+    return end
 
 
 def _has_heading_of(section: Section, payload: Payload) -> bool:

@@ -12,6 +12,7 @@ from mdplan.planning.results.large_deletion import large_deletions
 from mdplan.planning.results.merged_lists import merged_lists
 from mdplan.planning.results.results import edit_results
 from mdplan.planning.results.section_hashes import SectionHashes
+from mdplan.planning.results.unbalanced_tags import unbalanced_tags
 from mdplan.reports.plan import FileReport
 from mdplan.requests.batch import Batch, normalized_edits
 from mdplan.text.diff.diff import DiffStat, DiffText
@@ -22,7 +23,7 @@ def plan_of(made: BuildResult, batch: Batch) -> Plan:
     built_files = made.files
     warnings: list[Diagnostic] = []
     for built in built_files:
-        warnings += (*large_deletions(built), *merged_lists(built), *built.warnings)
+        warnings += (*large_deletions(built), *merged_lists(built), *unbalanced_tags(built), *built.warnings)
     return new_plan(
         files=[_change(built) for built in built_files],
         requested=[normalized_edits(built.file.requested) for built in built_files],
