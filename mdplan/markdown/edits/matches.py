@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.edits.site_markup import SITE_KINDS, site_markup
 from mdplan.markdown.elements.node_kind import NodeKind
-from mdplan.markdown.elements.site_markup import SITE_KINDS, site_markup
 from mdplan.markdown.inline.inline_nodes import InlineKind, InlineNode
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.search.pattern import Pattern, PatternMatch, PatternProblem

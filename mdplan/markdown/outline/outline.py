@@ -23,11 +23,11 @@ from mdplan.text.span import Span
 
 # What is derived on demand is loaded on demand: a stat of a short file needs little of it.
 if TYPE_CHECKING:
-    from mdplan.markdown.elements.enclosures import Enclosures
     from mdplan.markdown.elements.lists import Lists
     from mdplan.markdown.elements.tables import TableSource
     from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
     from mdplan.markdown.inline.inline_nodes import InlineMap
+    from mdplan.markdown.outline.enclosure import Enclosures
     from mdplan.markdown.outline.region import Regions
     from mdplan.text.edit import EditList
     from mdplan.text.line_end_view import LineEndView

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.elements.enclosures import find_enclosures, may_have_tags
+from mdplan.markdown.outline.enclosures import find_enclosures, may_have_tags
 from mdplan.planning.build import BuiltFile
 
 

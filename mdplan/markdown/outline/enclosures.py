@@ -6,13 +6,12 @@ Hugo. Tags count at the start of a line, and closing ones also at its end; not i
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.outline.enclosure import Enclosures, Tag
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.document_format import DocumentFormat
-from mdplan.text.span import Span
 
 _SIGNS: Final = (":::", "</", "{%", "{{<", "{{%")
 _ELEMENT: Final = (
@@ -29,43 +28,6 @@ _LINE: Final = re.compile(
 )
 _CLOSED_AT_END: Final = re.compile(rf"</(?P<element>{_ELEMENT})[ \t]*>[ \t]*$", re.MULTILINE)
 _CODE: Final = frozenset({BlockKind.FENCE, BlockKind.INDENTED_CODE})
-
-
-@dataclass(frozen=True, slots=True)
-class Tag:
-    """One line that opens or closes an enclosure, by its offset. `name` tells which one.
-
-    `needs_other` says that without its other half it is an error, and not a tag that needs none.
-    """
-
-    name: str
-    start: int
-    line: int
-    opens: bool
-    needs_other: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Enclosures:
-    """The pairs of opening and closing tags, in the order of their ends, and the `lone` tags, in order."""
-
-    pairs: tuple[tuple[Tag, Tag], ...] = ()
-    lone: tuple[Tag, ...] = ()
-
-    @property
-    def unbalanced(self) -> list[Tag]:
-        """Those of the `lone` tags that need another one."""
-        return [tag for tag in self.lone if tag.needs_other]
-
-    def first_crossing(self, span: Span) -> int | None:
-        """Where the first tag in `span` starts of which the other half is outside of it; None without one."""
-        crossing = [
-            tag.start
-            for pair in self.pairs
-            for tag, other in (pair, pair[::-1])
-            if span.start <= tag.start < span.end and not span.start <= other.start < span.end
-        ]
-        return min(crossing, default=None)
 
 
 def may_have_tags(text: str) -> bool:
