@@ -104,7 +104,7 @@ class Session:
         from mdplan.cli.shell_words import in_shell
 
         root, why = self._root()
-        listed = [in_shell(problem, root) for problem in problems]
+        listed = [in_shell(problem, root, edits.data if edits is not None else None) for problem in problems]
         for text in problem_texts(listed, self.console.err, edits, excerpt):
             self.console.problem(text)
         if root is not None and any(problem.code in _ABOUT_ROOT for problem in problems):

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -37,12 +38,43 @@ def for_shell(text: str) -> str:
     return _TOOL.sub(lambda found: f"`mdplan {_COMMANDS[found[1]]}`", text)
 
 
-def in_shell(problem: Diagnostic, root: str | None) -> Diagnostic:
-    """`problem` with the next step of somebody in a shell; names are relative to the folder `root`."""
-    hint = for_shell(problem.hint)
+def in_shell(problem: Diagnostic, root: str | None, data: object = None) -> Diagnostic:
+    """`problem` with the next step of somebody in a shell; names are relative to the folder `root`.
+
+    `data` is the batch that it is about, as it was sent.
+    """
+    hint = lost_apostrophe(problem, data) or for_shell(problem.hint)
     if problem.code is Code.FILE_NOT_FOUND and problem.file is not None:
         hint = _missing_file(problem.file, root) or hint
+    if problem.code is Code.PRECONDITION_REQUIRED:
+        hint = "plan it first: `mdplan plan BATCH`, then `mdplan apply`; or add `baseSha256`"
+    if problem.code is Code.MATCH_COUNT_MISMATCH and hint.startswith("check spelling"):
+        hint = "check spelling and case: `mdplan search -i TEXT FILE` shows similar places"
     return replace(problem, message=for_shell(problem.message), hint=hint)
+
+
+def lost_apostrophe(problem: Diagnostic, edits: object) -> str:
+    """The hint where a field is missing because an apostrophe has ended the shell's quotes; else empty."""
+    name = problem.message.removesuffix(" is missing").strip("`")
+    texts = [text for text in _texts(edits) if re.search(rf"[,{{] ?{re.escape(name)}: ", text)]
+    if not problem.message.endswith(" is missing") or not texts:
+        return ""
+    hint = "an apostrophe has ended the quotes of the shell; put the batch into a file"
+    return f"a text contains `{name}:`: {hint}"
+
+
+def _texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for each in value.values():
+                yield from _texts(each)
+        case list():
+            for each in value:
+                yield from _texts(each)
+        case _:
+            return
 
 
 def _missing_file(file: str, root: str | None) -> str:

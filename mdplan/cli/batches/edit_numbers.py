@@ -6,9 +6,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class EditNumbers:
-    """The files of a batch in their order, each with how many edits it has; none where that is not known."""
+    """The files of a batch in their order, each with how many edits it has; none where that is not known.
+
+    `data` is the batch as it was sent.
+    """
 
     files: tuple[tuple[str, int], ...] = ()
+    data: object = None
 
     @classmethod
     def of(cls, data: object) -> "EditNumbers":
@@ -21,7 +25,7 @@ class EditNumbers:
             case _:
                 counted = [None]
         known = [each for each in counted if each is not None]
-        return cls(tuple(known) if len(known) == len(counted) else ())
+        return cls(tuple(known) if len(known) == len(counted) else (), data)
 
     def named(self, index: int, file: str | None) -> str:
         """The edit at `index` of the batch, as in ``edit 2 of guide.md``; `file` is what a report says."""

@@ -18,7 +18,7 @@ STANDARD_INPUT: Final = "-"
 _YAML: Final = (".yaml", ".yml")
 _PAGES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".html")
 _EXAMPLE: Final = "`mdplan help batch` shows one"
-_EMPTY: Final = 'send {"file": …, "edits": […]}; ' + _EXAMPLE
+_EMPTY: Final = f"send a batch ({_EXAMPLE}), or name a saved plan (`mdplan review --list`)"
 _SEVERAL: Final = "expected a single document in the stream"
 
 

@@ -23,6 +23,7 @@ from mdplan.cli.plan_view import (
 from mdplan.cli.progress import CHOICES, progress_listener
 from mdplan.cli.report_view import counted, file_list, plan_size
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 
@@ -103,7 +104,25 @@ def _options(function: Decorated) -> Decorated:
     return function
 
 
-@click.group()
+class _Verbs(click.Group):
+    """The verbs of the bot; a manifest in place of one gets a suggestion."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of the verb that comes first."""
+        name = args[0]
+        if name not in self.commands and not name.startswith("-"):
+            is_file = "." in name or "/" in name
+            what = "the verb is missing" if is_file else f"there is no verb `{name}`"
+            manifest = name if is_file else "MANIFEST"
+            raise Misuse(
+                what, f"write `mdplan bot plan {manifest}`; the verbs are plan, check and apply", ctx
+            )
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Verbs)
 def bot() -> None:
     """Make true in many files what a manifest says, all or nothing.
 

@@ -1,6 +1,7 @@
 """`mdplan edit OP FILE…`: one operation, with its fields as options."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,7 +11,10 @@ from mdplan.cli.edits.options import EditOptions
 from mdplan.cli.edits.proposal import ApplyOptions, batch_of, choice_options, expand_globs, propose
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
+from mdplan.cli.usage.misuse import Misuse
+from mdplan.cli.usage.suggestions import either
 from mdplan.diagnostics import Exit
+from mdplan.field_names import snake_case
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.plan import ApplyReport
 
@@ -29,6 +33,15 @@ class OperationGroup(click.Group):
         """The command of an operation."""
         name = cmd_name.replace("-", "_")
         return _command(name) if name in self.list_commands(ctx) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of the operation that comes first; a usage error for any other word."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            raise Misuse(*_unknown(name, self.list_commands(ctx)), ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of operations in the help text."""
@@ -73,11 +86,12 @@ def _command(op: str) -> click.Command:
     @engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
     def run(session: Session, *, files: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
         edit = options.edit(given)
+        _check_words(options, edit, files, session.folder())
         content = options.content_field
         if content is not None and content not in edit and sys.stdin.isatty():
             written = edit_text("", ".diff" if content == "diff" else ".md")
             if written is None:
-                raise click.UsageError(f"you wrote no text, and {op} needs `--{content}`.")
+                raise Misuse(f"there is no text, and {op} needs one", f"give `--{content} TEXT`")
             edit[content] = written
         batch = batch_of(session, expand_globs(files, session.folder()), [edit])
         for name in ("allow_outline_change", "allow_duplicate_headings", "update_references"):
@@ -87,3 +101,32 @@ def _command(op: str) -> click.Command:
 
     run.params[1:1] = list(options.options())
     return run
+
+
+def _unknown(name: str, operations: list[str]) -> tuple[str, str]:
+    """Message and hint for a word that is no operation: a misspelled one, or a file that came first."""
+    from mdplan.requests.operation_names import meant_operations
+
+    meant = meant_operations(name, operations)
+    if Path(name).exists():
+        return "the operation comes first", f"write `mdplan edit OP {name}`; `mdplan edit --help` lists them"
+    if meant:
+        return f"there is no operation `{name}`", f"did you mean {either(meant)}?"
+    return f"there is no operation `{name}`", "`mdplan edit --help` lists the operations"
+
+
+def _check_words(options: EditOptions, edit: dict[str, Any], files: tuple[str, ...], folder: str) -> None:
+    """Raise a usage error for fields that are missing, which an editor does not supply."""
+    content = options.content_field if sys.stdin.isatty() else None
+    missing = [name for name in options.required if name not in edit and name != content]
+    if not missing:
+        return
+    flags = [f"--{snake_case(name).replace('_', '-')}" for name in sorted(missing)]
+    words = [word for word in files[1:] if not Path(folder, word).exists()]
+    section = " --section HEADING" if options.is_about_sections else ""
+    values = " ".join(f"{flag} TEXT" for flag in flags)
+    hint = f"write `mdplan edit {options.op} {files[0]}{section} {values}`"
+    values_as_files = (
+        f"; {either(words)} {'is' if len(words) == 1 else 'are'} taken for files" if words else ""
+    )
+    raise Misuse(f"{options.op} needs {either(flags)}{values_as_files}", hint)

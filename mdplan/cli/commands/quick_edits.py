@@ -1,8 +1,11 @@
 """Short commands for the most frequent edits: `set`, `replace`, `append` and `tick`."""
 
 import os
+import re
+import shlex
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
@@ -20,10 +23,12 @@ from mdplan.cli.edits.proposal import (
 )
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
-from mdplan.diagnostics import Exit
+from mdplan.cli.usage.misuse import Misuse
+from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.plan import ApplyReport
 
+_SED: Final = re.compile(r"s(?P<mark>[/|#,:])(?P<old>.+)(?P=mark)(?P<new>.*)(?P=mark)[gi]*")
 _LIMITS = (FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
 _INI_SUFFIXES = (".ini", ".cfg", ".conf")
 
@@ -40,20 +45,21 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool) -> 
     """
     names = [word for word in words if "=" not in word or os.path.lexists(word)]
     pairs = [word for word in words if word not in names]
-    files = expand_globs(names, session.folder())
+    strange = [word for word in names if not _is_name(word, session.folder())] if not pairs else []
+    files = [] if strange else expand_globs(names, session.folder())
     if not files or not pairs:
-        raise click.UsageError("give a file and KEY=VALUE, such as `mdplan set guide.md draft=false`.")
+        raise Misuse(
+            "a file and KEY=VALUE are needed" if not pairs else "the file is missing", _set_hint(names)
+        )
     ini = [file for file in files if file.lower().endswith(_INI_SUFFIXES)]
     if ini and len(ini) < len(files):
-        raise click.UsageError("set keys of INI files and of front matter in separate commands.")
+        raise Misuse("INI files and front matter are edited in separate commands")
     edits = [_ini_edit(pair) for pair in pairs] if ini else [_front_matter_edit(pairs)]
     return propose(session, batch_of(session, files, edits), ApplyOptions(**choice))
 
 
 @command(example="mdplan replace nightly stable guide.md --in Install")
-@click.argument("old")
-@click.argument("new")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
+@click.argument("words", nargs=-1, required=True, metavar="OLD NEW FILE...", type=click.Path())
 @click.option(
     "--in", "section", metavar="SECTION", shell_complete=headings, help="Replace in this section only."
 )
@@ -63,12 +69,13 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool) -> 
 @click.option("--code", is_flag=True, help="Replace in code, HTML and link targets too.")
 @choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
-def replace(session: Session, *, old: str, new: str, files: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
+def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
     """Replace OLD by NEW wherever it occurs in the text of FILE.
 
     Code, link targets, front matter and HTML stay as they are, unless --code is given. Files without a match
     stay as they are; no match in any file is an error.
     """
+    old, new, *files = _replaced(words, session.folder())
     named = expand_globs(files, session.folder())
     counts_all = given["count"] is not None or len(named) > 1
     edit: dict[str, Any] = {
@@ -107,7 +114,9 @@ def append(session: Session, *, file: str, section: str, text: str | None, **cho
     else:
         content = read_content(text if text is not None else "-")
     if content is None:
-        raise click.UsageError("you wrote no text, so there is nothing to append.")
+        raise Misuse(
+            "there is no text to append", f"write it: `mdplan append {file} {shlex.quote(section)} TEXT`"
+        )
     edit = {"op": "append_to_section", **section_target(section), "markdown": content}
     return propose(session, batch_of(session, [file], [edit]), ApplyOptions(**choice))
 
@@ -119,9 +128,31 @@ def append(session: Session, *, file: str, section: str, text: str | None, **cho
 @choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
 def tick(session: Session, *, file: str, items: tuple[str, ...], off: bool, **choice: bool) -> Exit:
-    """Tick the box of the tasks named ITEM."""
-    edits = [{"op": "set_task", "item": item, "done": not off} for item in items]
+    """Tick the box of the tasks named ITEM: the text of a task, or a part of it that no other task has."""
+    texts = _task_texts(session, file)
+    edits = [{"op": "set_task", "item": _whole_text(item, texts), "done": not off} for item in items]
     return propose(session, batch_of(session, [file], edits), ApplyOptions(**choice))
+
+
+def _replaced(words: tuple[str, ...], folder: str) -> tuple[str, ...]:
+    """OLD, NEW and the files; a usage error that says what is missing, or in another order."""
+    is_file = [bool(word) and Path(folder, word).is_file() for word in words]
+    sed = _SED.fullmatch(words[0])
+    if sed is not None and len(words) <= 2:
+        file = words[1] if len(words) == 2 else "FILE"
+        call = shlex.join(["mdplan", "replace", sed["old"], sed["new"], file])
+        raise Misuse("the text and its replacement are two arguments", f"write `{call}`")
+    if len(words) > 2 and is_file[0] and not any(is_file[1:]) and not set("*?[") & set(words[-1]):
+        call = shlex.join(["mdplan", "replace", *words[1:], words[0]])
+        raise Misuse("the files come last", f"write `{call}`")
+    if len(words) < 3:
+        missing = (
+            "the new text is" if is_file[-1] else "the files are" if len(words) == 2 else "NEW and FILE are"
+        )
+        example = ["mdplan", "replace", words[0], "NEW" if is_file[-1] or len(words) < 2 else words[1]]
+        call = shlex.join([*example, words[-1] if is_file[-1] else "FILE"])
+        raise Misuse(f"{missing} missing", f"write `{call}`; '' as the new text deletes")
+    return words
 
 
 def _front_matter_edit(pairs: list[str]) -> dict[str, Any]:
@@ -137,3 +168,34 @@ def _ini_edit(pair: str) -> dict[str, Any]:
     path, value = AssignmentType(is_typed=False).convert(pair, None, None)
     section, dot, key = path.rpartition(".")
     return {"op": "set_ini_key", "key": key, "value": value, **({"section": section} if dot else {})}
+
+
+def _is_name(word: str, folder: str) -> bool:
+    return bool(set("*?[") & set(word)) or Path(folder, word).exists()
+
+
+def _set_hint(names: list[str]) -> str:
+    """How `mdplan set` is written, with the words that were given."""
+    file = names[0] if names else "guide.md"
+    key, colon, value = (names[1] if len(names) > 1 else "").partition(":")
+    if colon:
+        return f"write `mdplan set {file} {shlex.quote(f'{key}={value.strip()}')}`"
+    if len(names) == 3:
+        return f"write `mdplan set {file} {shlex.quote(f'{names[1]}={names[2]}')}`"
+    return f"write `mdplan set {file} draft=false`"
+
+
+def _task_texts(session: Session, file: str) -> list[str]:
+    """Texts of the tasks of `file`; none where it cannot be read, which the plan then says."""
+    files = session.open_files()
+    located = files.workspace.locate(session.named(file))
+    outline = located if isinstance(located, Diagnostic) else files.open(located, None, None)
+    if isinstance(outline, Diagnostic):
+        return []
+    return [item.text for each in outline.lists.all for item in each.items if item.mark is not None]
+
+
+def _whole_text(part: str, texts: list[str]) -> str:
+    """The one text of `texts` that `part` is or occurs in, in any case of letters; else `part` itself."""
+    found = [text for text in texts if part.casefold() in text.casefold()]
+    return found[0] if part not in texts and len(found) == 1 else part

@@ -93,10 +93,13 @@ def _target(file: str, fields: dict[str, Any]) -> ReadTarget | Diagnostic:
             CodeBlockName(index=int(block)) if block.isdecimal() else CodeBlockName(language=block)
         )
     if "lines" in fields:
-        lines = _LINES.fullmatch(fields["lines"])
+        given = fields["lines"]
+        lines = _LINES.fullmatch(given)
         first, last = (int(lines[1]), int(lines[2] or lines[1])) if lines else (0, 0)
         if not 1 <= first <= last:
-            return Diagnostic.invalid("--lines is no range of lines", "write --lines 12-25")
+            return Diagnostic.invalid(
+                f"`--lines {given}`: expected a line or a range such as 12-25", "write `--lines 12-25`"
+            )
         fields["lines"] = LinesToRead(start=first, end=last)
     for name in ("match", "until"):
         if fields.get(name) == "":

@@ -1,12 +1,15 @@
 """`mdplan search`: where a text occurs, by section."""
 
-from typing import Final
+import os
+import shlex
+from typing import Any, Final
 
 import click
 
 from mdplan.cli.options import field_option, field_options, given_fields
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
+from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.field_names import value_has_surrogate
 from mdplan.limit_options import FILES, PATTERNS
@@ -22,16 +25,28 @@ _NO_TEXT: Final = Diagnostic.invalid(
 )
 
 
+class _NodeKindType(click.Choice[str]):
+    """Kinds of text as a batch names them; CODE_BLOCKS is the old spelling of codeBlocks."""
+
+    def __init__(self) -> None:
+        super().__init__([kind.value for kind in NodeKind])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """The name on the wire."""
+        old = NodeKind.__members__.get(str(value).upper())
+        return super().convert(old.value if old is not None else value, param, ctx)
+
+
 @command(example="mdplan search nightly docs\nmdplan search --regex 'v[0-9]+' guide.md")
 @click.argument("pattern")
 @click.argument("file", type=click.Path(readable=False), default=".")
 @click.option("--regex", is_flag=True, help="PATTERN is a regular expression.")
-@click.option("--ignore-case", "-i", is_flag=True, help="Case does not matter.")
+@click.option("--ignore-case", "-i", is_flag=True, help="Ignore case.")
 @field_option(
     SearchRequest,
     "exclude",
-    type=click.Choice(tuple(NodeKind.__members__)),
-    help="Leave out matches in these.",
+    type=_NodeKindType(),
+    help="Skip matches in these.",
 )
 @field_option(SearchRequest, "context", "-C")
 @field_option(SearchRequest, "limit")
@@ -67,9 +82,12 @@ def search(
         file=session.named(file),
         match_type=MatchType.REGEX if regex else MatchType.LITERAL,
         case_sensitive=not ignore_case,
-        exclude=tuple(NodeKind[name] for name in exclude),
+        exclude=tuple(NodeKind(name) for name in exclude),
         **given,
     )
+    if not os.path.lexists(session.named(file)) and os.path.lexists(session.named(pattern)):
+        call = shlex.join(["mdplan", "search", file, pattern])
+        raise Misuse(f"there is no file `{file}`", f"the text comes first: `{call}`")
     report = search_files(session.open_files(), request)
     if report.ok and not session.console.as_json:
         session.console.text(escaped(search_text(report)))

@@ -1,6 +1,6 @@
 """`mdplan undo`: take back a transaction."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import click
 
@@ -13,16 +13,19 @@ from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import COMMITS, FILES, HISTORY
 from mdplan.reports.plan import ApplyReport
 
+# Words that people use for their last transaction.
+_LAST: Final = ("last", "HEAD", "latest")
+
 
 @command(example="mdplan undo\nmdplan undo 20260131T120000-4f2a --dry-run")
 @click.argument("transaction", metavar="[TX]", required=False, shell_complete=transactions)
-@click.option("--dry-run", "--plan", is_flag=True, help="Undo nothing: show the diff, and save it as a plan.")
+@click.option("--dry-run", "--plan", is_flag=True, help="Undo nothing; show the diff and save it as a plan.")
 @click.option(
     "--on-stale",
     type=click.Choice(["refuse", "rebase"]),
     default="refuse",
     show_default=True,
-    help="rebase: where a file was changed since, go on if that was in other lines.",
+    help="rebase: if a file has changed since, undo when other lines changed.",
 )
 @approval_option
 @engine_command(ApplyReport, FILES, COMMITS, HISTORY, tells_people=True)
@@ -34,7 +37,7 @@ def undo(
     on_stale: Literal["refuse", "rebase"],
     require_approval: bool,
 ) -> Exit:
-    """Take back the transaction TX, or your last one, and print its diff to standard output.
+    """Undo the transaction TX, or your last one, and print the diff of that to standard output.
 
     All its files get back what they held before: what it created is removed, what it deleted or renamed comes
     back. A file that was changed since is refused. An undo is a transaction as well: undo it to redo.
@@ -43,6 +46,7 @@ def undo(
     of `mdplan serve` committed.
     """
     engine = session.open_engine(require_approval=require_approval)
+    transaction = None if transaction in _LAST else transaction
     past = engine.undoing.find(transaction, engine.committing.actor())
     is_redo = not isinstance(past, Diagnostic) and engine.undoing.is_redo(past)
     report = engine.undo(transaction, dry_run=dry_run, rebases=on_stale == "rebase")

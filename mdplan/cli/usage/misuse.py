@@ -1,6 +1,7 @@
 """A command line that is wrong, in words: what, and the next step."""
 
 import os
+import shlex
 from collections.abc import Sequence
 
 import click
@@ -45,7 +46,7 @@ def _usage_lines(problem: click.ClickException, context: click.Context, ink: Sty
     return [*lines, f"  {ink.paint('more:', 'cyan')} {context.command_path} --help"]
 
 
-def _in_words(
+def _in_words(  # noqa: PLR0911 (one for each kind of error)
     problem: click.ClickException, context: click.Context | None, words: Sequence[str]
 ) -> tuple[str, str]:
     """Message and hint of `problem`."""
@@ -59,10 +60,21 @@ def _in_words(
             return f"{_named(problem.param, context)} is missing", ""
         case click.BadOptionUsage() if "argument" in problem.message:
             return f"`{problem.option_name}` needs a value", _needed(problem, context)
+        case click.UsageError() if "extra argument" in problem.message and context is not None:
+            return _extra(problem.message, context)
         case click.BadParameter():
             return _of_value(problem, context)
         case _:
             return _sentence(problem.format_message()), ""
+
+
+def _extra(message: str, context: click.Context) -> tuple[str, str]:
+    """A word too many: often the value of an option that is named like that."""
+    word = message.partition("(")[2].removesuffix(")")
+    flags = {flag for each in context.command.get_params(context) for flag in each.opts}
+    option = next((flag for flag in ("--section", "--under", "--text") if flag in flags), None)
+    hint = f"did you mean `{option} {shlex.quote(word)}`?" if option else "leave it out"
+    return f"`{word}` is one word too many", hint
 
 
 def _of_value(problem: click.BadParameter, context: click.Context | None) -> tuple[str, str]:

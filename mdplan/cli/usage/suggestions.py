@@ -26,7 +26,6 @@ _COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "add": ("append",),
     "approve": ("review",),
     "cat": ("read",),
-    "check": ("validate",),
     "commit": ("apply",),
     "completions": ("completion",),
     "delete": ("edit delete_section", "edit delete_file"),
