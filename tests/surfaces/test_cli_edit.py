@@ -105,7 +105,7 @@ def test_command_makes_the_edit(folder: Path, words: list[str], file: str, old: 
         (["tick", "page.md", "Buy the tea"], 3, "Buy tea"),
         (["append", "page.md", "Tea", "@absent.md"], 2, "`absent.md` cannot be read"),
         (["edit", "replace_lines", "page.md", "--lines", "x", "--text", "a"], 2, "such as 12-25"),
-        (["edit", "rename_heading", "page.md", "--section", "Install"], 2, "rename_heading needs `--new-title`"),
+        (["edit", "rename_heading", "page.md", "--section", "Install"], 2, "needs `--new-title`"),
         (["edit", "replace_lines", "gone.md", "--lines", "1", "--text", "a"], 3, "FILE_NOT_FOUND"),
     ],
 )  # fmt: skip

@@ -29,7 +29,7 @@ def test_would_change(project: Path) -> None:
         (b'{"file": "a.md"', 'standard input is not JSON: it ends too early\n  1 | {"file": "a.md"\n'),
         (b"\xff\xfe\xfa", "standard input is not UTF-8"),
         (b"[" * 100_000, "standard input is not JSON: it is nested too deeply"),
-        (b"[1]", "the batch is not a JSON object"),
+        (b"[1]", "the batch is a list"),
         (b"{}", "is missing"),
         (json.dumps(BATCH | {"fiel": 1}).encode(), "did you mean `file`?"),
     ],
