@@ -7,7 +7,10 @@ from mdplan.markdown.front_matter.block import find_front_matter
 from mdplan.text.document_format import DocumentFormat
 
 _SUFFIXES: Final = {
-    **dict.fromkeys(("md", "markdown", "mdown", "mkd", "mdx"), DocumentFormat.MARKDOWN),
+    **dict.fromkeys(
+        ("md", "markdown", "mdown", "mkd", "mdx", "mdc", "mdoc", "qmd", "rmd", "livemd"),
+        DocumentFormat.MARKDOWN,
+    ),
     **dict.fromkeys(("ini", "cfg", "conf"), DocumentFormat.INI),
 }
 # Only a name without a suffix asks for it.

@@ -8,7 +8,7 @@ from pydantic import Field
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.blocks.blocks import Block
 from mdplan.markdown.edits.fenced_code import FencedCode, read_fence, replace_code
-from mdplan.markdown.outline.inventory import fence_language
+from mdplan.markdown.outline.inventory import fence_language, has_language
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.expected_text import with_nearest_lines
@@ -76,7 +76,10 @@ class ReplaceCodeBlock(SectionTargeted):
         scope = outline.tree.fences if section is None else outline.tree.fences_in(section.span)
         wanted = self.code_block
         if wanted.language is not None:
-            found = [index for index, block in enumerate(scope) if fence_language(block) == wanted.language]
+            languages = [fence_language(block) for block in scope]
+            found = [index for index, each in enumerate(languages) if each == wanted.language]
+            if not found:
+                found = [index for index, each in enumerate(languages) if has_language(each, wanted.language)]
         else:
             found = [wanted.index] if wanted.index is not None and wanted.index < len(scope) else []
         if len(found) != 1:

@@ -7,7 +7,7 @@ from typing import Final
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.links.targets import find_anchors, target_key
 from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
-from mdplan.markdown.outline.inventory import find_code_blocks
+from mdplan.markdown.outline.inventory import find_code_blocks, has_language
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
 from mdplan.markdown.outline.section import Section
@@ -144,7 +144,7 @@ def _code_block(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnost
 
 
 def _has_language(language: str | None, wanted: str | None) -> bool:
-    return wanted is not None and language == wanted
+    return wanted is not None and has_language(language, wanted)
 
 
 def _region(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:

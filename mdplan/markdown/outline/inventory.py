@@ -8,6 +8,7 @@ from typing import Final
 from mdplan.markdown.blocks.block import TASK_BOX, Block, BlockKind
 from mdplan.markdown.outline.outline import Outline
 
+_LANGUAGE: Final = re.compile(r"\{?[.=]?([^\s{},:\[]+)")
 _SPACES: Final = re.compile(r"[ \t]+")
 _BOX: Final = re.compile(r"\[[ xX]\]")
 
@@ -90,3 +91,19 @@ def fence_language(fence: Block) -> str | None:
 
         info = unescapeAll(info)
     return _SPACES.split(info, maxsplit=1)[0] or None
+
+
+def has_language(language: str | None, wanted: str) -> bool:
+    """Whether the `language` of a fence is `wanted`: as written, or without case and attributes.
+
+    Attributes are those of Docusaurus and VuePress (`js{1,2}`), R Markdown and Quarto (`{r}`, `{r, echo=F}`),
+    and Pandoc (`{.r}`).
+    """
+    if language is None or language == wanted:
+        return language == wanted
+    return _plain_language(language) == _plain_language(wanted)
+
+
+def _plain_language(language: str) -> str:
+    found = _LANGUAGE.match(language)
+    return found[1].casefold() if found else language.casefold()

@@ -1,5 +1,6 @@
 """What operations on tables share: finding the table, its columns, and the row of a key."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -15,6 +16,7 @@ from mdplan.text.search.similar_names import CaselessNames
 from mdplan.text.source import visible
 
 _MOST_LISTED: Final = 10
+_NUMBER: Final = re.compile(r"[0-9]{1,4}")
 _MOST_COLUMNS: Final = 8
 _LONGEST_NAME: Final = 40
 _MAKE_ONE: Final = "append_to_section with the lines of a table makes one"
@@ -50,7 +52,9 @@ class TableOperation(SectionTargeted):
         description="{index} of the table, 0-based: in the section with its subsections, else in the "
         "file. Not needed where there is one table.",
     )
-    key_column: str = Field(description="Header of the column that holds the keys.")
+    key_column: str = Field(
+        description="Header of the column that holds the keys, or its number, from 1, as text."
+    )
     key: str = Field(description="Cell of the row in that column.")
 
     @field_validator("key_column", "key")
@@ -106,11 +110,15 @@ class TableOperation(SectionTargeted):
 
 
 def find_column(table: TableSource, where: str, name: str) -> int | Diagnostic:
-    """0-based column of `table` with the header `name`, which `where` in the edit gives.
+    """0-based column of `table` with the header `name`, or with this number from 1, where no header is that.
+
+    `where` in the edit gives it.
 
     Errors: KEY_NOT_FOUND, MATCH_COUNT_MISMATCH.
     """
     columns = table.columns_named(name)
+    if not columns and _NUMBER.fullmatch(name.strip()) and 0 < int(name) <= len(table.columns):
+        return int(name) - 1
     if len(columns) == 1:
         return columns[0]
     if columns:

@@ -1,0 +1,169 @@
+"""An edit of a section changes the page of that section alone.
+
+The judge is cmark-gfm, and cutting of lines: what it renders of the result is what it renders of the document
+with the lines of the section taken, written or moved by hand, between blank lines.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mdplan.diagnostics import Code
+from mdplan.markdown.outline.section import Section
+from mdplan.planning.build import BuiltFile
+from tests.corpus.sample import files_of, spread
+from tests.edit_trials import Document
+from tests.rendered_page import Page
+
+_DEFINITIONS = re.compile(r"(?:^ {0,3}\[[^\]\n]+\]:.*\n(?:[ \t]+\S.*\n|[ \t]*\n)*)+\Z", re.MULTILINE)
+_ANCHOR = re.compile(r"\s*<a (?:id|name)=[^<>]*></a>\s*")
+NEW = "## New section\n\nNew text.\n"
+BODY = "Other text.\n"
+
+# Refusals that a document can deserve; each was read.
+EXCUSED = {
+    Code.OUTLINE_CHANGED: "a fence, comment or table would swallow or lose what is around the section",
+    Code.HEADING_LEVEL_OVERFLOW: "the new heading would be below level 6",
+    Code.DUPLICATE_HEADING: "the section would come next to one of the same name",
+}
+
+
+@dataclass
+class Lines:
+    """The lines of a document, cut at the sections that cmark-gfm sees; indexes are 0-based."""
+
+    lines: list[str]
+    end: int
+    starts: list[int]
+    levels: list[int]
+
+    @classmethod
+    def of(cls, document: Document) -> "Lines":
+        text = document.outline.source.text
+        found = _DEFINITIONS.search(text)
+        lines = text.splitlines(keepends=True)
+        end = text[: found.start()].count("\n") if found else len(lines)
+        nested = {section.heading_line for section in document.outline.nested}
+        pairs = zip(document.page.heading_lines, document.page.headings, strict=True)
+        headings = [(line, level) for line, (level, _) in pairs if line not in nested]
+        starts = [cls._with_anchors(lines, line - 1) for line, _ in headings]
+        return cls(lines, end, starts, [level for _, level in headings])
+
+    @staticmethod
+    def _with_anchors(lines: list[str], start: int) -> int:
+        first = at = start
+        while at and (not lines[at - 1].strip() or _ANCHOR.fullmatch(lines[at - 1])):
+            at -= 1
+            first = at if lines[at].strip() else first
+        return first
+
+    def stop(self, number: int) -> int:
+        """Where the section ends: at the next heading of its level or a higher one."""
+        later = range(number + 1, len(self.starts))
+        return next(
+            (self.starts[each] for each in later if self.levels[each] <= self.levels[number]), self.end
+        )
+
+    def joined(self, *pieces: tuple[int, int] | str) -> str:
+        texts = [each if isinstance(each, str) else "".join(self.lines[slice(*each)]) for each in pieces]
+        return "\n\n".join(text.strip("\n") for text in texts if text.strip()) + "\n"
+
+
+def deleted(cut: Lines, number: int) -> str:
+    return cut.joined((0, cut.starts[number]), (cut.stop(number), len(cut.lines)))
+
+
+def inserted_before(cut: Lines, number: int) -> str:
+    new = "#" * cut.levels[number] + NEW.lstrip("#")
+    return cut.joined((0, cut.starts[number]), new, (cut.starts[number], len(cut.lines)))
+
+
+def inserted_after(cut: Lines, number: int) -> str:
+    new = "#" * cut.levels[number] + NEW.lstrip("#")
+    return cut.joined((0, cut.stop(number)), new, (cut.stop(number), len(cut.lines)))
+
+
+def moved_up(cut: Lines, number: int) -> str | None:
+    """Before the sibling above; None where there is none."""
+    for other in range(number - 1, -1, -1):
+        if cut.levels[other] < cut.levels[number]:
+            return None
+        if cut.levels[other] == cut.levels[number]:
+            first, stop = cut.starts[number], cut.stop(number)
+            before = cut.starts[other]
+            return cut.joined((0, before), (first, stop), (before, first), (stop, len(cut.lines)))
+    return None
+
+
+Model = Callable[[Lines, int], str | None]
+
+
+def edits_of(document: Document, section: Section) -> Iterator[tuple[dict[str, object], Model]]:
+    named = {"sectionId": section.section_id}
+    yield {"op": "delete_section", **named}, deleted
+    for position, model in (("before", inserted_before), ("after", inserted_after)):
+        markdown = "#" * section.level + NEW.lstrip("#")
+        yield {"op": "insert_section", **named, "position": position, "markdown": markdown}, model
+    above = [
+        each
+        for each in document.outline.children(document.outline.parent(section) or section)
+        if each.index < section.index and each.level == section.level
+    ]
+    if above:
+        to = above[-1].section_id
+        yield {"op": "move_section", **named, "position": "before", "toSectionId": to}, moved_up
+
+
+def trial(document: Document, most: int, refused: Counter[str]) -> Iterator[str]:
+    cut = Lines.of(document)
+    tops = document.outline.sections[1:]
+    if len(tops) != len(cut.starts):
+        yield f"{document.name}: other headings"
+        return
+    for section in spread(tops, most):
+        for edit, model in edits_of(document, section):
+            wanted = model(cut, section.index - 1)
+            if wanted is None:
+                continue
+            where = f"{document.name}, {edit['op']} {section.path}"
+            built = document.plan(edit)
+            if not isinstance(built, BuiltFile):
+                refused[f"{built[0].code}: {where}"] += 1
+                if built[0].code not in EXCUSED:
+                    yield f"{where}: refused, {built[0]}"
+                continue
+            page = Page.of(built.result.source.data)
+            if page.body != Page.of(wanted.encode()).body:
+                yield f"{where}: another page"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_every_section_of_the_corpus_changes_its_page_alone(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused: Counter[str] = Counter()
+    problems = [
+        problem
+        for path in sorted(corpus.rglob("*.md"))
+        for problem in trial(Document(path.name, path.read_bytes()), 12, refused)
+    ]
+
+    with capsys.disabled():
+        codes = Counter(name.split(":")[0] for name in refused)
+        examples = "\n".join(sorted(refused)[:40])
+        print(f"refused: {dict(codes)}\n{examples}")  # noqa: T201 (read by people)
+    assert problems == []
+
+
+def test_sections_of_a_sample_change_their_page_alone(corpus: Path) -> None:
+    files = files_of(corpus, first=3, step=60)[:12]
+    problems = [
+        problem for path in files for problem in trial(Document(path.name, path.read_bytes()), 2, Counter())
+    ]
+
+    assert problems == []
