@@ -42,16 +42,21 @@ def test_functions_and_classes_on_the_page_exist() -> None:
     ] == []
 
 
-def test_each_invariant_names_test_files_that_exist() -> None:
+def test_each_invariant_names_tests_that_exist() -> None:
     table = PAGE[PAGE.index("## Invariants") : PAGE.index("## How an edit finds its place")]
     rows = [
         line for line in table.split("\n") if line.startswith("| ") and not line.startswith("| Invariant")
     ]
-    named = [re.findall(r"`(tests/[\w/]+\.py)`", row) for row in rows]
+    named = [re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", row) for row in rows]
 
-    assert len(rows) > 15
-    assert [row for row, files in zip(rows, named, strict=True) if not files] == []
-    assert [file for files in named for file in files if not (REPOSITORY / file).is_file()] == []
+    assert len(rows) > 20
+    assert [row for row, tests in zip(rows, named, strict=True) if not tests] == []
+    assert [
+        f"{path}::{name}"
+        for tests in named
+        for path, name in tests
+        if not re.search(rf"^def {name}\b", (REPOSITORY / path).read_text(encoding="utf-8"), re.MULTILINE)
+    ] == []
 
 
 def test_diagram_of_the_path_names_modules_that_exist() -> None:
