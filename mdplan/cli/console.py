@@ -1,6 +1,7 @@
 """The standard streams: what goes to which, how it is coloured, and what happens when nobody reads it."""
 
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -77,7 +78,8 @@ class Console:
         from mdplan.cli.pager import page
 
         data = _encoded(sys.stdout, text, self.out)
-        if not (_is_terminal(sys.stdout) and page(data, os.environ)):
+        is_long = text.count("\n") >= shutil.get_terminal_size().lines
+        if not (is_long and _is_terminal(sys.stdout) and page(data, os.environ)):
             _write(sys.stdout, data)
 
     def text(self, text: str) -> None:

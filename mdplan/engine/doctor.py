@@ -60,17 +60,19 @@ def _state_folder(root: Root, settings: Settings) -> Iterator[_Finding]:
         yield _problem(root, name, refused.problems)
         return
     if folder is None:
-        yield _ok(root, name, "none yet; the first commit makes it, and then more can be looked at")
+        yield _ok(root, name, "none yet; the first edit makes it, and then more can be checked")
         return
     root.filesystem.release(folder)
-    yield _ok(root, name, "yours alone")
+    yield _ok(root, name, "private (mode 0700)")
     try:
         with locked(root, min(settings.lock_timeout, _LOCK_SECONDS)) as lock:
             yield _ok(root, "lock", "works")
             yield _exchange(root, lock)
     except StorageRefused as refused:
         if refused.problems[0].code is Code.LOCK_TIMEOUT:
-            yield _note(root, "lock", "held by another mdplan right now", "look again when it is done")
+            yield _note(
+                root, "lock", "another mdplan uses it right now", "run `mdplan doctor` again when it is done"
+            )
         else:
             yield _problem(root, "lock", refused.problems)
 
@@ -83,12 +85,12 @@ def _exchange(root: Root, lock: RootLock) -> _Finding:
     except OSError as error:
         return _problem(root, "exchange", (of_error(error, root.show("") or ".", "trying the disk of"),))
     if works:
-        return _ok(root, "exchange", "two files can change places: no write of another program is lost")
+        return _ok(root, "exchange", "atomic swap is supported: concurrent writes are never lost")
     return _note(
         root,
         "exchange",
-        "two files cannot change places on this file system",
-        "commits work; a write of another program in the very moment of a commit could go unseen (WEAK_CAS)",
+        "atomic swap is not supported by this file system",
+        "edits work; a write by another program at the very moment of a commit could be lost (WEAK_CAS)",
     )
 
 
@@ -99,7 +101,7 @@ def _journal(root: Root, workspace: Workspace) -> _Finding:
     broken = sum(isinstance(found, Diagnostic) for found in transactions(root))
     if broken:
         return _note(root, "journal", f"{broken} records cannot be read", "they cannot be undone")
-    return _ok(root, "journal", "no commit was cut off")
+    return _ok(root, "journal", "no commit was interrupted")
 
 
 def _stray_files(root: Root) -> _Finding:
@@ -109,14 +111,14 @@ def _stray_files(root: Root) -> _Finding:
         return _ok(root, "stray files", "none")
     names = ", ".join(f"`{root.show(path)}`" for path in listed[:_LISTED])
     more = ", …" if len(listed) > _LISTED else ""
-    hint = "when no commit is running and nothing has to be recovered, look at them and remove them"
-    return _note(root, "stray files", f"left by commits that were cut off: {names}{more}", hint)
+    hint = "they are copies: when no mdplan is running and `mdplan recover` finds nothing, delete them"
+    return _note(root, "stray files", f"left by interrupted commits: {names}{more}", hint)
 
 
 def _no_journal_key(root: Root) -> _Finding:
     problem = Diagnostic(
         code=Code.IO_ERROR,
-        message="mdplan can keep no private key, so it cannot tell your history from a foreign one",
+        message="mdplan cannot keep a private key, so it cannot recognize your history",
         hint=f"make the user's state folder and its `journal.key` private, or set {STATE_DIRECTORY_VARIABLE}",
     )
     return _problem(root, "journal key", (problem,))
@@ -127,7 +129,7 @@ def _plan_store(root: Root) -> _Finding:
         return _ok(root, "plan store", "can be written")
     problem = Diagnostic(
         code=Code.IO_ERROR,
-        message="plans cannot be stored, so that none can be applied by its ID",
+        message="plans cannot be saved, so none can be applied by its ID",
         hint=f"make the user's state folder writable, or name another with {STATE_DIRECTORY_VARIABLE}",
     )
     return _problem(root, "plan store", (problem,))

@@ -296,7 +296,7 @@ def test_doctor_finds_nothing_to_do(project: Path) -> None:
 
     run = mdplan("doctor")
 
-    assert (run.code, run.err) == (0, "")
+    assert (run.code, run.err) == (0, "Everything works: edits here are safe.\n")
     checks = [line[9:].partition(":")[0] for line in run.out.decode().splitlines()]
     assert checks == ["state folder", "lock", "exchange", "journal", "stray files", "plan store", "history"]
     assert {line[:9] for line in run.out.decode().splitlines()} == {"ok       "}

@@ -3,6 +3,7 @@
 from typing import Final
 
 from mdplan.cli.console import Style, shown
+from mdplan.cli.report_view import counted
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
@@ -15,16 +16,26 @@ _COLOURS: Final = {"ok": "green", "note": "yellow", "problem": "red"}
 @command(example="mdplan doctor")
 @engine_command(DoctorReport, HISTORY)
 def doctor(session: Session) -> Exit:
-    """Look whether commits can work here, and say what to do where they cannot.
+    """Check that this folder supports safe commits, and say what to do if it does not.
 
-    Looked at are the state folder of each root, its lock and its journal, files that cut-off commits have
-    left, the file system, the store of plans, and the size of the history. Exits with 6 where something has
-    to be done.
+    Checks the state folder of each root, its lock and its journal, files that interrupted commits have left,
+    the file system, the store of plans, and the size of the history. Exits with 6 if something needs fixing.
     """
     report = session.open_engine().doctor()
     if not session.console.as_json:
         session.console.text("".join(_line(check, session.console.out) for check in report.checks))
+        session.console.note(_summary(report))
     return session.finish(report)
+
+
+def _summary(report: DoctorReport) -> str:
+    """What the checks come to, in one line."""
+    problems = sum(check.status == "problem" for check in report.checks)
+    notes = sum(check.status == "note" for check in report.checks)
+    if problems:
+        return f"{counted(problems, 'problem')} to fix; the hints say how."
+    rest = f" {counted(notes, 'note')} above." if notes else ""
+    return f"Everything works: edits here are safe.{rest}"
 
 
 def _line(check: Check, ink: Style) -> str:

@@ -14,6 +14,8 @@ from mdplan.requests.query import FORMATS
 from mdplan.requests.stat import StatRequest
 from mdplan.text.visible_text import escaped
 
+# Scripts read what the command printed under its old name.
+_OLD_NAME: Final = "stat"
 _EXAMPLE: Final = """\
 mdplan outline guide.md
 mdplan outline docs
@@ -22,6 +24,7 @@ mdplan outline guide.md --under Install"""
 
 @command(name="outline", example=_EXAMPLE, rare=("links", "include"))
 @click.argument("file", type=click.Path(readable=False), default=".")
+@click.option("--long", "-l", "is_long", is_flag=True, help="Show IDs and hashes too.")
 @field_option(StatRequest, "detail")
 @field_option(
     StatRequest,
@@ -32,12 +35,13 @@ mdplan outline guide.md --under Install"""
 @field_options(StatRequest, "depth", "limit", "cursor", "include", "links", "encoding")
 @field_option(StatRequest, "format", type=click.Choice(FORMATS))
 @engine_command(StatReport, FILES)
-def stat(session: Session, *, file: str, under: tuple[str, ...], **options: object) -> Exit:
+def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], **options: object) -> Exit:
     """Show the sections of FILE with their lines, or one row for each file of a folder or glob.
 
     FILE is relative to the folder that --root names, else to the current folder; without FILE it is that
     folder. With several roots NAME:PATH names a file too.
     """
+    from mdplan.cli.outline_view import outline_text
     from mdplan.engine.queries.stat_files import stat_files
     from mdplan.reading.stat_text import stat_text
 
@@ -46,5 +50,7 @@ def stat(session: Session, *, file: str, under: tuple[str, ...], **options: obje
         return session.refuse(given)
     report = stat_files(session.open_files(), StatRequest(file=session.named(file), **given))
     if report.ok and not session.console.as_json:
-        session.console.text(escaped(stat_text(report)))
+        is_long = is_long or click.get_current_context().info_name == _OLD_NAME
+        text = stat_text(report) if is_long else outline_text(report)
+        session.console.paged(escaped(text))
     return session.finish(report)
