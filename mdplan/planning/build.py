@@ -123,6 +123,9 @@ def _make(
     length = len(source.text) + edits.growth
     if length > max(limits.result_characters, len(source.text)):
         return too_long(file.path, f"{length} characters or more", f"{limits.result_characters} bytes")
+    shown_byte = source.shown_byte_edit(edits)
+    if shown_byte is not None:
+        return _shown_byte(file, *shown_byte, edits, parts)
     byte_edits = source.byte_edits(edits)
     if isinstance(byte_edits, EncodeProblem):
         return _unencodable(file, byte_edits, edits, parts)
@@ -182,11 +185,28 @@ def _overlap(file: SnapshotFile, first: Part, second: Part) -> Diagnostic:
     )
 
 
+def _shown_byte(
+    file: SnapshotFile, edit: int, escape: str, edits: EditList, parts: Sequence[Part]
+) -> Diagnostic:
+    return Diagnostic(
+        code=Code.ENCODING_UNKNOWN,
+        message=f"`{escape}` in the new text stands for a byte of the file that is not UTF-8, and would be "
+        "written as four characters",
+        hint='give the file\'s `"encoding"`, such as "latin-1" or "cp1252", and the character itself',
+        file=file.path,
+        edit_index=_edit_index(edits, edit, parts),
+    )
+
+
+def _edit_index(edits: EditList, edit: int, parts: Sequence[Part]) -> int:
+    """Index in the batch of the edit `edit` of `edits`."""
+    return next(part.pieces[0][0] for part in parts if part.edit is edits.edits[edit])
+
+
 def _unencodable(
     file: SnapshotFile, problem: EncodeProblem, edits: EditList, parts: Sequence[Part]
 ) -> Diagnostic:
-    edit = edits.edits[problem.edit]
-    index = next(part.pieces[0][0] for part in parts if part.edit is edit)
+    index = _edit_index(edits, problem.edit, parts)
     if problem.character is None:
         return Diagnostic(
             code=Code.ENCODING_UNKNOWN,

@@ -6,6 +6,7 @@ Bytes outside the edited spans never change: they are copied from the base, not 
 import codecs
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -36,6 +37,8 @@ else:
 # piece of them cannot be copied or encoded alone.
 _STATEFUL: Final = r"iso2022|hz|utf_?7|punycode|idna|escape|^utf_(16|32)$|jis_?2004|jisx0213|big5hkscs"
 _SURROGATE: Final = "[\udc80-\udcff]"
+# How `visible` shows a byte that is no text.
+SHOWN_BYTE: Final = re.compile(r"\\x[89a-f][0-9a-f]")
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -159,6 +162,24 @@ class Source:
                 return EncodeProblem(index, new[0])
             encoded.append(new)
         return self._byte_edits(edits, encoded)
+
+    def shown_byte_edit(self, edits: "EditList") -> tuple[int, str] | None:
+        r"""Index of an edit that would write ``\xNN``, which a caller was shown for a byte, and that escape.
+
+        None where no edit would: where there is no such byte, or the text had as many of the escapes itself.
+        """
+        if self.is_exact:
+            return None
+        shown = {visible(character) for character in re.findall(_SURROGATE, self.text)}
+        surplus: Counter[str] = Counter()
+        for edit in edits:
+            surplus.update(SHOWN_BYTE.findall(edit.new_text))
+            surplus.subtract(SHOWN_BYTE.findall(self.text, edit.span.start, edit.span.end))
+        for index, edit in enumerate(edits):
+            for escape in SHOWN_BYTE.findall(edit.new_text):
+                if escape in shown and surplus[escape] > 0:
+                    return index, escape
+        return None
 
     def planned_byte_edits(self, edits: "EditList") -> "tuple[ByteEdit, ...] | EncodeProblem":
         """The same for edits of a plan, whose result a hash proves.

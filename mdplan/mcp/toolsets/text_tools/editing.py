@@ -37,7 +37,7 @@ def patch(engine: Engine, request: TextPatchRequest) -> ToolResult:
     problem = _operation_problem(request, given[0])
     if problem is not None:
         return problem
-    source = expected_source(engine, request.file_path, request.expected_hash)
+    source = expected_source(engine, request)
     if isinstance(source, ToolResult):
         return source
     target = request.target.model_dump(by_alias=True, exclude_none=True)
@@ -45,7 +45,7 @@ def patch(engine: Engine, request: TextPatchRequest) -> ToolResult:
     edits = _edits(engine, request, source, name)
     if isinstance(edits, ToolResult):
         return edits
-    done = write(engine, request.file_path, source, edits, name, keeps_outline=request.target.lines is None)
+    done = write(engine, request, source, edits, name, keeps_outline=request.target.lines is None)
     if isinstance(done, ToolResult):
         return done
     return success(
@@ -97,7 +97,9 @@ def _edits(
     if target.append_to_section is not None:
         place = {"heading": target.append_to_section, "extent": "subtree", "levels": "verbatim"}
         return [{"op": "append_to_section", **place, "markdown": content}]
-    place_of = ReadTarget(file=request.file_path, heading=target.heading or target.before_heading)
+    place_of = ReadTarget(
+        file=request.file_path, encoding=request.encoding, heading=target.heading or target.before_heading
+    )
     (found,) = engine.read(ReadRequest(targets=(place_of,))).results
     if found.problem is not None:
         return refusal_result((found.problem,), source, name)

@@ -1,7 +1,7 @@
 """`TextInspect` and `TextRead` (requirement 01): structure, matches, lines, and parts of a file."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from mdplan.mcp.tool import ToolResult
 from mdplan.mcp.toolsets.text_tools.requests import InspectRequest, TextReadRequest, target_of
 from mdplan.mcp.toolsets.text_tools.results import (
     HASH_DIGITS,
+    escape_notice,
     failure,
     numbered,
     refusal_result,
@@ -58,7 +59,9 @@ def inspect(engine: Engine, request: InspectRequest) -> ToolResult:
 
 
 def _structure(engine: Engine, request: InspectRequest) -> ToolResult:
-    report = engine.stat(StatRequest(file=request.file_path, detail="full", limit=_EVERYTHING))
+    report = engine.stat(
+        StatRequest(file=request.file_path, encoding=request.encoding, detail="full", limit=_EVERYTHING)
+    )
     if not report.ok or report.base_sha256 is None:
         return refusal_result(report.diagnostics)
     is_markdown = report.format == DocumentFormat.MARKDOWN
@@ -143,6 +146,7 @@ def _search(engine: Engine, request: InspectRequest) -> ToolResult:
         SearchRequest(
             pattern=request.query or "",
             file=request.file_path,
+            encoding=request.encoding,
             match_type=MatchType.REGEX if request.regex else MatchType.LITERAL,
             context=request.context,
             limit=_MOST_MATCHES,
@@ -155,7 +159,16 @@ def _search(engine: Engine, request: InspectRequest) -> ToolResult:
         hit_count(report),
         engine.settings.report_characters,
     )
+    source = engine.source(request.file_path, request.encoding)
+    if isinstance(source, Source):
+        content |= escape_notice(source, *_texts(content["matches"]))
     return success(content)
+
+
+def _texts(matches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for match in matches:
+        around = match.get("context", {"before": (), "after": ()})
+        yield from (*around["before"], match["text"], *around["after"])
 
 
 def _found(report: SearchReport, request: InspectRequest) -> dict[str, Any]:
@@ -190,7 +203,7 @@ def _nearest_heading(group: SearchGroup) -> dict[str, Any]:
 
 
 def _lines(engine: Engine, request: InspectRequest) -> ToolResult:
-    source = engine.source(request.file_path)
+    source = engine.source(request.file_path, request.encoding)
     if not isinstance(source, Source):
         return refusal_result((source,))
     lines: list[dict[str, Any]] = []
@@ -204,7 +217,8 @@ def _lines(engine: Engine, request: InspectRequest) -> ToolResult:
         lines += numbered(source.lines, first, min(last, first + _MOST_LINES))
         if len(lines) > _MOST_LINES or size_of(lines) > engine.settings.report_characters:
             return failure("The lines that are asked for are too many", "Ask for fewer, or use TextRead")
-    return success({"filePath": request.file_path, "query": request.query, "lines": lines})
+    content = {"filePath": request.file_path, "query": request.query, "lines": lines}
+    return success({**content, **escape_notice(source, *(line["text"] for line in lines))})
 
 
 def _quoted(text: str) -> str:
@@ -216,7 +230,7 @@ def read(engine: Engine, request: TextReadRequest) -> ToolResult:
     given = target_of(request.target)
     if given is None:
         return failure("target must have exactly one field", _ONE_TARGET)
-    source = engine.source(request.file_path)
+    source = engine.source(request.file_path, request.encoding)
     if isinstance(source, Diagnostic):
         return refusal_result((source,))
     place = _place(engine, request)
@@ -242,6 +256,7 @@ def read(engine: Engine, request: TextReadRequest) -> ToolResult:
             "truncated": bool(result.truncated),
             **(rest if result.truncated else {}),
             "fileHash": (result.base_sha256 or "")[:HASH_DIGITS],
+            **escape_notice(source, result.content or ""),
         }
     )
 
@@ -256,24 +271,26 @@ def _end(engine: Engine, place: ReadTarget) -> int:
 
 
 def _place(engine: Engine, request: TextReadRequest) -> ReadTarget | ToolResult:
-    file, target = request.file_path, request.target
+    target, file = request.target, ReadTarget(file=request.file_path, encoding=request.encoding)
     if target.heading is not None:
-        return ReadTarget(file=file, heading=target.heading.text, subsections=target.heading.include_children)
+        return replace(file, heading=target.heading.text, subsections=target.heading.include_children)
     if target.code_block is not None:
-        return ReadTarget(file=file, code_block=CodeBlockName(index=target.code_block.index))
+        return replace(file, code_block=CodeBlockName(index=target.code_block.index))
     if target.anchor is not None:
-        return ReadTarget(file=file, anchor=target.anchor, subsections=False)
+        return replace(file, anchor=target.anchor, subsections=False)
     if target.search is not None:
-        return ReadTarget(file=file, match=target.search.query, context=target.search.context_lines)
+        return replace(file, match=target.search.query, context=target.search.context_lines)
     if target.section is not None:
         return _marked(engine, file, target.section)
     lines = None if target.lines is None else LinesToRead(start=target.lines.start, end=target.lines.end)
-    return ReadTarget(file=file, lines=lines)
+    return replace(file, lines=lines)
 
 
-def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | ToolResult:
+def _marked(engine: Engine, file: ReadTarget, marker: str) -> ReadTarget | ToolResult:
     """The section of a file that is no Markdown, from its marker line to the next one."""
-    report = engine.stat(StatRequest(file=file, detail="full", limit=_EVERYTHING))
+    report = engine.stat(
+        StatRequest(file=file.file, encoding=file.encoding, detail="full", limit=_EVERYTHING)
+    )
     if not report.ok:
         return refusal_result(report.diagnostics)
     wanted = marker.strip().removeprefix("[").removesuffix("]")
@@ -281,7 +298,7 @@ def _marked(engine: Engine, file: str, marker: str) -> ReadTarget | ToolResult:
     found += [(each.marker[1:-1], each.start_line, each.end_line) for each in report.text_sections or ()]
     for name, first, last in found:
         if name == wanted:
-            return ReadTarget(file=file, lines=LinesToRead(start=first, end=last))
+            return replace(file, lines=LinesToRead(start=first, end=last))
     markers = ", ".join(
         f"[{escape_for_message(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
     )

@@ -20,7 +20,7 @@ _MOST_LISTED: Final = 20
 
 def replace(engine: Engine, request: ReplaceRequest) -> ToolResult:
     """Put a text in place of another that is found."""
-    source = expected_source(engine, request.file_path, request.expected_hash)
+    source = expected_source(engine, request)
     if isinstance(source, ToolResult):
         return source
     seconds = engine.settings.pattern_seconds
@@ -38,7 +38,7 @@ def replace(engine: Engine, request: ReplaceRequest) -> ToolResult:
         "matchSelection": chosen,
         "expectedMatchCount": len(found),
     }
-    done = write(engine, request.file_path, source, [edit])
+    done = write(engine, request, source, [edit])
     if isinstance(done, ToolResult):
         return done
     replaced = found if chosen == "all" else [found[int(chosen) - 1]]

@@ -14,6 +14,9 @@ _HASH: Final = Field(
     pattern=r"^[0-9a-fA-F]{16,64}$",
     description="fileHash of an answer before: refuse if the file has changed since.",
 )
+_ENCODING: Final = Field(
+    default=None, min_length=1, description="Encoding of a file that is not UTF-8: latin-1, shift_jis."
+)
 # What requirement 02 took out of TextPatch, and what does the same now.
 SUCCESSORS: Final = {
     "afterHeading": "appendToSection, which inserts at the end of the section",
@@ -42,6 +45,7 @@ class InspectRequest(_TextRequest):
     context: Annotated[int, Field(strict=True, ge=0, le=50)] = Field(
         default=0, description="search: lines to show on both sides of a match."
     )
+    encoding: str | None = _ENCODING
 
 
 class HeadingTarget(_TextRequest):
@@ -85,6 +89,7 @@ class TextReadRequest(_TextRequest):
 
     file_path: str = _FILE
     target: ReadTargetFields = Field(description="Exactly one of its fields.")
+    encoding: str | None = _ENCODING
 
 
 def _text_of(value: object) -> object:
@@ -114,6 +119,7 @@ class TextPatchRequest(_TextRequest):
     content: str | None = Field(default=None, description="New text; not for delete.")
     preserve_indent: bool = Field(default=True, description="lines: indent content as the first line is.")
     expected_hash: str | None = _HASH
+    encoding: str | None = _ENCODING
 
 
 def _digits(value: object) -> object:
@@ -133,6 +139,7 @@ class ReplaceRequest(_TextRequest):
         description='first, last, all, or a number such as "2".',
     )
     expected_hash: str | None = _HASH
+    encoding: str | None = _ENCODING
 
 
 def target_of(fields: Request) -> tuple[str, Any] | None:

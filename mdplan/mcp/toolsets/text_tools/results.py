@@ -9,7 +9,7 @@ from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
 from mdplan.mcp.requests import hint_of
 from mdplan.mcp.tool import ToolResult
 from mdplan.text.lines import LineIndex
-from mdplan.text.source import Source, visible
+from mdplan.text.source import SHOWN_BYTE, Source, visible
 
 HASH_DIGITS: Final = 16
 _AROUND: Final = 3
@@ -17,6 +17,9 @@ _MOST_OF_A_LINE: Final = 300
 _MOST_PREVIEW: Final = 500
 _MOST_SUGGESTIONS: Final = 5
 _MOST_OF_A_TARGET: Final = 200
+_ESCAPED: Final = (
+    "Bytes that are not UTF-8 are shown as \\xNN: give encoding, such as latin-1, to read and write them"
+)
 _LOOK: Final = "Use TextInspect to see the structure of the document"
 _LOOK_AGAIN: Final = "Use TextInspect or TextRead to see it again, then edit with the new fileHash"
 _ABOUT_PLACES: Final = frozenset(
@@ -56,6 +59,13 @@ class LineChangePreview:
 def success(content: dict[str, Any]) -> ToolResult:
     """A success: the document's JSON, as data and as text."""
     return ToolResult(text=json.dumps(content, ensure_ascii=False), structured=content, is_refusal=False)
+
+
+def escape_notice(source: Source, *shown: str) -> dict[str, Any]:
+    """Fields that say that some of the `shown` text of `source` is bytes that are not UTF-8, escaped."""
+    if source.is_exact or not any(SHOWN_BYTE.search(text) for text in shown):
+        return {}
+    return {"contentExact": False, "note": _ESCAPED}
 
 
 def failure(message: str, *suggestions: str) -> ToolResult:

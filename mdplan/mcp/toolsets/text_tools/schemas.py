@@ -31,6 +31,10 @@ def _described(schema: Schema, description: str) -> Schema:
 _LINE: Final = _record(number=_NUMBER, text=_TEXT)
 _HEADING: Final = _record(level=_NUMBER, text=_TEXT, line=_NUMBER)
 _BLOCK: Final = {"startLine": _NUMBER, "endLine": _NUMBER}
+_ESCAPES: Final[dict[str, Schema]] = {
+    "contentExact": _described(_FLAG, "false: bytes that are not UTF-8 are shown as \\xNN."),
+    "note": _TEXT,
+}
 _FILE_HASH: Final = _described(_TEXT, "First 16 hex digits of the SHA-256 of the file's bytes.")
 _REFUSAL: Final[dict[str, Schema]] = {
     "status": {"type": "string", "enum": ["success", "error"]},
@@ -93,6 +97,7 @@ OUTPUTS: Final[Mapping[str, Schema]] = {
             "matches": _list(_MATCH),
             "totalMatches": _NUMBER,
             "lines": _list(_LINE),
+            **_ESCAPES,
         }
     ),
     "TextRead": object_schema(
@@ -103,6 +108,7 @@ OUTPUTS: Final[Mapping[str, Schema]] = {
             "range": _record(**_BLOCK),
             "content": _TEXT,
             "totalLines": _described(_NUMBER, "Lines of the place, where its text is cut."),
+            **_ESCAPES,
         }
     ),
     "TextPatch": object_schema({**_EDIT, "operation": _TEXT, "target": _OBJECT}),

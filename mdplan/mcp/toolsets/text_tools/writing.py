@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.engine.engine import Engine
 from mdplan.mcp.tool import ToolResult
+from mdplan.mcp.toolsets.text_tools.requests import ReplaceRequest, TextPatchRequest
 from mdplan.mcp.toolsets.text_tools.results import (
     HASH_DIGITS,
     LineChangePreview,
@@ -16,6 +17,8 @@ from mdplan.mcp.toolsets.text_tools.results import (
 )
 from mdplan.reports.plan import ApplyReport
 from mdplan.text.source import Source
+
+EditRequest: TypeAlias = TextPatchRequest | ReplaceRequest
 
 _OUTLINE: Final = frozenset({Code.OUTLINE_CHANGED, Code.DUPLICATE_HEADING})
 _ANY_OUTLINE: Final = {"allowOutlineChange": True, "allowDuplicateHeadings": True}
@@ -38,9 +41,10 @@ class WriteOutcome:
         return {**facts, **({"warnings": list(self.warnings)} if self.warnings else {})}
 
 
-def expected_source(engine: Engine, file: str, expected_hash: str | None) -> Source | ToolResult:
-    """The file, if it is still the one of `expected_hash`."""
-    source = engine.source(file)
+def expected_source(engine: Engine, request: EditRequest) -> Source | ToolResult:
+    """The file of `request`, if it is still the one of its `expected_hash`."""
+    expected_hash = request.expected_hash
+    source = engine.source(request.file_path, request.encoding)
     if isinstance(source, Diagnostic):
         return refusal_result((source,))
     if expected_hash is not None and not source.sha256.startswith(expected_hash.lower()):
@@ -53,19 +57,21 @@ def expected_source(engine: Engine, file: str, expected_hash: str | None) -> Sou
 
 def write(
     engine: Engine,
-    file: str,
+    request: EditRequest,
     before: Source,
     edits: Sequence[Mapping[str, Any]],
     target: str = "",
     *,
     keeps_outline: bool = False,
 ) -> WriteOutcome | ToolResult:
-    """Commit `edits` of `file` as it was read; the caller named their place as `target`.
+    """Commit `edits` of the file of `request` as it was read; the caller named their place as `target`.
 
     With `keeps_outline` an edit that changes headings outside of its text is refused; without, it is made
     and warned of: it says which text it means, not which section.
     """
-    batch = {"file": file, "baseSha256": before.sha256, "sequential": True, "edits": list(edits)}
+    encoding = {} if request.encoding is None else {"encoding": request.encoding}
+    pin = {"file": request.file_path, "baseSha256": before.sha256, **encoding}
+    batch = {**pin, "sequential": True, "edits": list(edits)}
     report = engine.write(batch)
     errors = [problem for problem in report.diagnostics if problem.severity is Severity.ERROR]
     if not report.ok and not keeps_outline and {problem.code for problem in errors} <= _OUTLINE:
@@ -74,7 +80,7 @@ def write(
         errors = []
     if not report.ok:
         return refusal_result(report.diagnostics, before, target)
-    after = engine.source(file)
+    after = engine.source(request.file_path, request.encoding)
     if isinstance(after, Diagnostic):
         return failure("The edit was written, but the file cannot be read any more", after.message)
     warnings = (f"{problem.code}: {problem.message}" for problem in (*report.warnings, *errors))

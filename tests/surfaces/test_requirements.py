@@ -1,0 +1,121 @@
+"""Findings about the requirement documents: each one a call as its author would make it, and its answer."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.surfaces.mcp_calls import Calls
+from tests.surfaces.tool_case import lay_out, served
+
+LATIN = "# Bar\n\n## Menu\n\nOne café.\n\n## Next\n\nA crème.\n".encode("latin-1")
+FILES = {"bar.md": LATIN}
+BARE = r"A caf\xe9."
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    lay_out(tmp_path, FILES)
+    return tmp_path
+
+
+@pytest.fixture
+def calls(root: Path) -> Iterator[Calls]:
+    with served(root, "text", "md", "editor", "files") as connected:
+        yield connected
+
+
+def batch(*edits: dict[str, Any], **fields: object) -> dict[str, Any]:
+    return {"file": "bar.md", "edits": list(edits), **fields}
+
+
+LINES = {"start": 5, "end": 5}
+# Text that was shown with an escape, sent back by each way there is to write it.
+SHOWN_TEXT = {
+    "TextPatch": ("TextPatch", {"operation": "replace", "target": {"lines": LINES}, "content": BARE}),
+    "TextPatch elsewhere": (
+        "TextPatch",
+        {"operation": "insert", "target": {"appendToSection": "## Next"}, "content": BARE},
+    ),
+    "TextReplace": ("TextReplace", {"oldText": "One", "newText": BARE}),
+    "replace_lines": ("md_apply", {"op": "replace_lines", "lines": LINES, "markdown": BARE}),
+    "replace_section": ("md_apply", {"op": "replace_section", "headingPath": ["Menu"], "markdown": BARE}),
+    "append_to_section": ("md_apply", {"op": "append_to_section", "headingPath": ["Next"], "markdown": BARE}),
+}
+
+
+def request_of(calls: Calls, tool: str, fields: dict[str, Any]) -> dict[str, Any]:
+    if tool != "md_apply":
+        return {"filePath": "bar.md", **fields}
+    base = calls.call("md_stat", {"file": "bar.md"}).data["baseSha256"]
+    return {"file": "bar.md", "baseSha256": base, "edits": [fields]}
+
+
+@pytest.mark.parametrize("way", SHOWN_TEXT)
+def test_escape_of_a_byte_is_not_written_as_four_characters(calls: Calls, root: Path, way: str) -> None:
+    tool, fields = SHOWN_TEXT[way]
+    request = request_of(calls, tool, fields)
+
+    refused = calls.call(tool, request)
+
+    assert refused.is_error
+    assert "ENCODING_UNKNOWN" in refused.text
+    assert r"\xe9" in refused.text.replace("\\\\", "\\")
+    assert '"encoding"' in refused.text.replace('\\"', '"')
+    assert (root / "bar.md").read_bytes() == LATIN
+    # The hint works, and who means the four characters can have them.
+    assert not calls.call(tool, {**request, "encoding": "latin-1"}).is_error
+    assert BARE.encode() in (root / "bar.md").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("tool", "request_"),
+    [
+        ("TextRead", {"target": {"lines": LINES}}),
+        ("TextRead", {"target": {"heading": {"text": "Menu"}}}),
+        ("TextInspect", {"mode": "lines", "query": "5"}),
+        ("TextInspect", {"mode": "search", "query": "caf"}),
+        ("TextInspect", {"mode": "search", "query": "Menu", "context": 2}),
+    ],
+)
+def test_answer_says_that_bytes_are_escaped(calls: Calls, tool: str, request_: dict[str, Any]) -> None:
+    escaped = calls.call(tool, {"filePath": "bar.md", **request_}).data
+    exact = calls.call(tool, {"filePath": "bar.md", "encoding": "latin-1", **request_}).data
+
+    assert escaped["contentExact"] is False
+    assert "encoding" in escaped["note"]
+    assert r"\\xe9" in str(escaped)
+    assert "contentExact" not in exact
+    assert "café" in str(exact)
+
+
+def test_text_without_escapes_is_not_marked_in_a_file_with_them(calls: Calls) -> None:
+    assert (
+        "contentExact"
+        not in calls.call(
+            "TextRead", {"filePath": "bar.md", "target": {"lines": {"start": 1, "end": 3}}}
+        ).data
+    )
+
+
+def test_escape_that_the_file_has_itself_may_stay(calls: Calls, root: Path) -> None:
+    (root / "bar.md").write_bytes(b"Caf\xe9 is b'caf\\xe9'.\n")
+
+    done = calls.call(
+        "TextReplace", {"filePath": "bar.md", "oldText": r"is b'caf\xe9'", "newText": r"was b'caf\xe9'"}
+    )
+
+    assert not done.is_error, done.text
+    assert (root / "bar.md").read_bytes() == b"Caf\xe9 was b'caf\\xe9'.\n"
+
+
+def test_text_replace_takes_the_encoding_that_its_hint_asks_for(calls: Calls, root: Path) -> None:
+    request = {"filePath": "bar.md", "oldText": "One", "newText": "Né"}
+    assert "ENCODING_UNKNOWN" in calls.call("TextReplace", request).text
+
+    done = calls.call("TextReplace", {**request, "encoding": "latin-1"})
+
+    assert not done.is_error, done.text
+    assert done.data["preview"]["after"] == "Né café."
+    assert (root / "bar.md").read_bytes() == LATIN.replace(b"One", b"N\xe9")
