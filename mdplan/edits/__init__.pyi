@@ -102,6 +102,7 @@ class AddListItem(Edit):
         after: str | None = ...,
         before: str | None = ...,
         under: str | None = ...,
+        renumber: bool = ...,
         unique: bool = ...,
         section: Section | str | None = ...,
     ) -> None: ...
@@ -508,6 +509,7 @@ class RemoveListItem(Edit):
         section_sha256: str | None = ...,
         list: List | Mapping[str, Any] | None = ...,
         item_occurrence: int | None = ...,
+        renumber: bool = ...,
         section: Section | str | None = ...,
     ) -> None: ...
 

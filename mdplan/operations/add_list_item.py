@@ -9,9 +9,10 @@ from pydantic import Field, model_validator
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.edits.item_text import ItemText, read_item
 from mdplan.markdown.edits.list_edits import ItemInsertion, insert_item, nest_item
+from mdplan.markdown.edits.list_numbers import shifted_numbers
 from mdplan.markdown.elements.lists import MarkdownList, PlacedItem
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.list import ItemOperation, ListScope
+from mdplan.operations.base.list import ItemOperation, ListScope, with_numbers
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.span import Span
 
@@ -53,6 +54,7 @@ class AddListItem(ItemOperation):
     after: str | None = Field(default=None, description="Text of the item that it goes behind.")
     before: str | None = Field(default=None, description="Text of the item that it goes before.")
     under: str | None = Field(default=None, description="Text of the item that it becomes a part of.")
+    renumber: bool = Field(default=False, description="Give the items behind it their numbers in sequence.")
     unique: bool = Field(default=False, description="Add nothing if the list has an item of that text.")
 
     @model_validator(mode="after")
@@ -83,11 +85,18 @@ class AddListItem(ItemOperation):
             return (place,)
         if isinstance(place, PlacedItem):
             return self._resolution(outline, scope, nest_item(outline, place, item), ())
-        if _NUMBER.match(self.item) and not place.listing.block.markup.endswith((".", ")")):
+        return self._resolve_in(outline, scope, place, item)
+
+    def _resolve_in(
+        self, outline: Outline, scope: ListScope, place: "_Place", item: ItemText
+    ) -> Resolution | Problems:
+        """The insertion into the list of `place`."""
+        if _NUMBER.match(self.item) and not place.listing.is_ordered:
             # In a list of bullets a number is text.
-            item = read_item(_NUMBER.sub(r"\1\\\2", self.item, count=1))
-            if isinstance(item, Diagnostic):
-                return (item,)
+            escaped = read_item(_NUMBER.sub(r"\1\\\2", self.item, count=1))
+            if isinstance(escaped, Diagnostic):
+                return (escaped,)
+            item = escaped
         known = self._known(outline, place.listing, item)
         if known is not None:
             start = known.item.block.span.start
@@ -96,8 +105,14 @@ class AddListItem(ItemOperation):
                 claims=(Claim(span=Span(start, start), owner=owner.index),), section=scope.section or owner
             )
         inserted = insert_item(outline, place.listing, place.position, item)
+        numbers = shifted_numbers(outline, place.listing, place.position, 1) if self.renumber else ()
+        if isinstance(numbers, Diagnostic):
+            return (numbers,)
         part = ("list item", place.listing.block.span.start, place.listing.block.depth, item.rendered)
-        return self._resolution(outline, scope, inserted, part if self.unique and item.text else ())
+        resolution = self._resolution(outline, scope, inserted, part if self.unique and item.text else ())
+        return (
+            with_numbers(outline, resolution, numbers) if isinstance(resolution, Resolution) else resolution
+        )
 
     def _place(self, outline: Outline, scope: ListScope) -> "_Place | PlacedItem | Diagnostic":
         """Where the item goes; the item that gets a list of its own, if it has none."""

@@ -6,8 +6,9 @@ from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.list_edits import ItemRemoval, remove_item
+from mdplan.markdown.edits.list_numbers import shifted_numbers
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.list import FoundItem, ItemOperation
+from mdplan.operations.base.list import FoundItem, ItemOperation, with_numbers
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.line_end_view import to_lf
 
@@ -36,6 +37,7 @@ class RemoveListItem(ItemOperation):
 
     op: Literal["remove_list_item"]
     item: str = Field(description="Text of the item.")
+    renumber: bool = Field(default=False, description="Give the items behind it their numbers in sequence.")
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """A deletion. Errors: those of `scope` and `find_item`; INVALID_ARGUMENT."""
@@ -49,13 +51,19 @@ class RemoveListItem(ItemOperation):
         if isinstance(removal, Diagnostic):
             return (removal,)
         section = outline.section_at(found.placed.item.block.span.start)
-        return Resolution(
+        # The next one takes the number of the first by itself.
+        behind = max(found.placed.position + 1, 2)
+        numbers = shifted_numbers(outline, found.placed.listing, behind, -1) if self.renumber else ()
+        if isinstance(numbers, Diagnostic):
+            return (numbers,)
+        resolution = Resolution(
             claims=(Claim(span=removal.claimed, owner=section.index),),
             edits=removal.edits,
             deletions=removal.deletions,
             section=scope.section or section,
             is_evidence=self._is_proven(outline, found, removal),
         )
+        return with_numbers(outline, resolution, numbers)
 
     def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
         """Whether there is no item of that text: where there are several, the problem has a place."""

@@ -20,7 +20,7 @@ from tests.edit_trials import Document
 from tests.rendered_page import Page
 
 _DEFINITIONS = re.compile(r"(?:^ {0,3}\[[^\]\n]+\]:.*\n(?:[ \t]+\S.*\n|[ \t]*\n)*)+\Z", re.MULTILINE)
-_ANCHOR = re.compile(r"\s*<a (?:id|name)=[^<>]*></a>\s*")
+_ANCHOR = re.compile(r"\s*<a (?:id|name) *=[^<>]*></a>\s*")
 NEW = "## New section\n\nNew text.\n"
 BODY = "Other text.\n"
 

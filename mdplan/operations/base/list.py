@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from pydantic import Field
@@ -12,7 +12,8 @@ from mdplan.markdown.edits.item_text import ItemText, read_item
 from mdplan.markdown.elements.lists import MarkdownList, PlacedItem
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
-from mdplan.operations.base.operation import Count, Ordinal, SectionTargeted, WireModel
+from mdplan.operations.base.operation import Claim, Count, Ordinal, Resolution, SectionTargeted, WireModel
+from mdplan.text.edit import TextEdit
 from mdplan.text.source import visible
 from mdplan.text.span import Span
 
@@ -190,3 +191,9 @@ def _no_item(outline: Outline, scope: ListScope, where: str, wanted: ItemText) -
         if places
         else "give the first paragraph of the item, as it is written or as a reader sees it",
     )
+
+
+def with_numbers(outline: Outline, resolution: Resolution, numbers: Sequence[TextEdit]) -> Resolution:
+    """`resolution` that also writes the `numbers` of other items."""
+    claims = (Claim(span=each.span, owner=outline.section_at(each.span.start).index) for each in numbers)
+    return replace(resolution, claims=(*resolution.claims, *claims), edits=(*resolution.edits, *numbers))
