@@ -24,6 +24,7 @@ _EXTERNAL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
 # The sign of a fragment, and not that of a numeric character reference.
 _HASH: Final = re.compile(r"(?<!&)#")
 _SOURCES: Final = frozenset({"src", "poster"})
+_CANDIDATE: Final = re.compile(r"[\s,]*([^\s,]+)(?:\s[^,]*)?")
 _FOLLOWED_TAGS: Final = frozenset({"a", "area"})
 _KINDS: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE, InlineKind.DEFINITION, InlineKind.WIKI_LINK})
 
@@ -123,6 +124,21 @@ def _of_attributes(outline: Outline, area: Span) -> Iterator[Destination]:
             split = _split(outline, attribute.value_span, attribute.value, form, is_shown=not is_followed)
             if split is not None:
                 yield split
+        elif attribute.name == "srcset":
+            yield from _of_srcset(outline, attribute)
+
+
+def _of_srcset(outline: Outline, attribute: HtmlAttribute) -> Iterator[Destination]:
+    """The images of a `srcset` (HTML standard, section 4.8.4.2.1), each before a blank or a comma."""
+    written = outline.text_of(attribute.value_span)
+    # With character references places are not those of the value.
+    for found in _CANDIDATE.finditer(written) if written == attribute.value else ():
+        start = attribute.value_span.start
+        span = Span(start + found.start(1), start + found.end(1))
+        # As a value without quotes it has no blanks, which would end it.
+        split = _split(outline, span, found[1], DestinationForm.UNQUOTED, is_shown=True)
+        if split is not None:
+            yield split
 
 
 def _form_of(outline: Outline, attribute: HtmlAttribute) -> DestinationForm:
