@@ -1,7 +1,7 @@
 # What people and CI run. All but `help` and `clean` make and fill .venv first when it is missing or stale.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint format bench fuzz docs schemas clean
+.PHONY: help demo test test-all lint format bench bench-agents fuzz docs schemas clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -18,7 +18,7 @@ $(shell rm -f $(STAMP))
 endif
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' Makefile
 	@echo 'Variables: PYTHON=PROGRAM for .venv (3.11 or newer), WORKERS=N test processes (2),'
 	@echo 'SECONDS=N for each target of fuzz (60).'
 
@@ -53,6 +53,9 @@ format: $(STAMP) ## format the code and mend what ruff can mend safely
 
 bench: $(STAMP) ## measure speed
 	@$(BIN)/python tests/benchmarks/run.py
+
+bench-agents: $(STAMP) ## measure what thirty tasks cost an agent, with mdplan and with other tools
+	@$(BIN)/python -m tests.benchmarks.agents.run
 
 fuzz: $(STAMP) ## feed odd input to each target of tests/fuzz for SECONDS, guided by coverage
 	@$(PIP) install --only-binary=atheris --group fuzz || { \

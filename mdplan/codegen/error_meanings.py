@@ -190,8 +190,8 @@ Lists that something kept apart are one list in the result: their numbers run on
     Code.TABLE_TORN: """\
 `mdplan check`: a row of a table is text now, or has more cells than the table has columns.""",
     Code.FRONT_MATTER_TYPE: """\
-`mdplan check`: a value of the front matter has another type than before the change, such as text that became a \
-number.""",
+A value of the front matter has another type than before the change, such as text that became a number. It is a \
+warning of `mdplan check`, and of `set_front_matter`: send the value as JSON of the type that it should have.""",
     Code.REGION_UNBALANCED: """\
 `mdplan check`: one of the two markers of a region is missing.""",
     Code.UNBALANCED_TAG: """\

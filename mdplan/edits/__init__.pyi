@@ -56,6 +56,7 @@ class Batch(Value):
         self,
         files: Sequence[FileEdits | Mapping[str, Any]],
         *,
+        expected_files: int | None = ...,
         dry_run: bool = ...,
         sequential: bool = ...,
         accept: Sequence[int] | None = ...,
@@ -179,7 +180,7 @@ class ApplyDiff(Edit):
     ) -> None: ...
 
 class CodeBlock(Value):
-    r"""A fenced code block, by its 0-based index or by its language."""
+    r"""A fenced code block, by its 0-based index, its language, or its index among those of a language."""
     def __init__(
         self,
         index: int | None = ...,
@@ -280,7 +281,7 @@ class DeleteTableRow(Edit):
     last one, the header and the row of dashes stay.
 
     `table` counts from 0 the tables at every depth, as md_stat does; with a section beside it, those
-    in the section with its subsections. Without `table` there must be exactly one.
+    in the section with its subsections. Without `table` there must be exactly one that has the key column.
     """
     def __init__(
         self,
@@ -329,6 +330,7 @@ class InsertLines(Edit):
         position: Literal["before", "after"],
         markdown: str,
         expected_text: str | None = ...,
+        line_hash: str | None = ...,
     ) -> None: ...
 
 class InsertSection(Edit):
@@ -354,11 +356,13 @@ class InsertSection(Edit):
     ) -> None: ...
 
 class Lines(Value):
-    r"""Whole lines `start` to `end`, 1-based and inclusive."""
+    r"""Whole lines `start` to `end`, 1-based and inclusive; as text ``"12-14"`` or ``"12:a3f-14:b07"``."""
     def __init__(
         self,
         start: int,
         end: int,
+        start_hash: str | None = ...,
+        end_hash: str | None = ...,
     ) -> None: ...
 
 class List(Value):
@@ -401,11 +405,12 @@ class MoveSection(Edit):
     ) -> None: ...
 
 class Position(Value):
-    r"""A place in a file: 1-based line and column; columns count code points."""
+    r"""A place in a file: 1-based line, or ``"12:a3f"``, and column, in code points."""
     def __init__(
         self,
         line: int,
         col: int,
+        line_hash: str | None = ...,
     ) -> None: ...
 
 class PrependToSection(Edit):
@@ -551,7 +556,8 @@ class ReplaceCodeBlock(Edit):
     r"""Replace the code in a fenced code block.
 
     `codeBlock` names it by `index`, which counts the fenced blocks of the file from 0 at every depth as
-    md_stat does, or by `language`, the first word behind the opening fence, where only one block has that.
+    md_stat does, or by `language`, the first word behind the opening fence, where only one block has that;
+    with both, the index counts the blocks of that language.
     With a section beside it, the index counts within that section and its subsections.
 
     `markdown` is the new code alone, without fences; it may be empty. The fences, what stands behind the
@@ -767,7 +773,8 @@ class SetTask(Edit):
 
     The task is named by its first paragraph, as written or as a reader sees it, without its marker and box;
     it is looked for in all lists of the section with its subsections, of the file, or in the given list,
-    nested ones included. Several tasks of that text are refused, unless `itemOccurrence` picks one.
+    nested ones included. Several tasks of that text are refused, unless `itemOccurrence` picks one, or
+    `under` names the item that the task is a part of.
 
     One character changes, and none where the box is as it should be. A box is checked with the `x` or `X`
     that most of its list has. A text as it is written, that one task has, proves which task is meant.
@@ -788,6 +795,7 @@ class SetTask(Edit):
         section_sha256: str | None = ...,
         list: List | Mapping[str, Any] | None = ...,
         item_occurrence: int | None = ...,
+        under: str | None = ...,
         section: Section | str | None = ...,
     ) -> None: ...
 
@@ -822,10 +830,11 @@ class SortList(Edit):
     ) -> None: ...
 
 class Table(Value):
-    r"""A table, by its 0-based index."""
+    r"""A table, by its 0-based index, or by one of its header cells."""
     def __init__(
         self,
-        index: int,
+        index: int | None = ...,
+        header: str | None = ...,
     ) -> None: ...
 
 class UpdateToc(Edit):
@@ -892,7 +901,7 @@ class UpsertTableRow(Edit):
     The cell of the key is never given another value: that would be another row.
 
     `table` counts from 0 the tables at every depth, as md_stat does; with a section beside it, those
-    in the section with its subsections. Without `table` there must be exactly one.
+    in the section with its subsections. Without `table` there must be exactly one that has the key column.
     """
     def __init__(
         self,

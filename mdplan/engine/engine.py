@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.glob_batches import expand_globs
+from mdplan.documents.seen_bases import Seen, with_seen_bases
 from mdplan.documents.snapshot import Documents
 from mdplan.engine.apply_request import (
     ApplyRequest,
@@ -232,17 +233,20 @@ class Engine:
         past = None if isinstance(diff, bytes) else self.past.of_plan(plan_id)
         return diff if past is None else self.undoing.diff(past)
 
-    def apply(self, data: object, tick: ProgressCallback = no_progress) -> ApplyReport:
+    def apply(
+        self, data: object, tick: ProgressCallback = no_progress, seen: Seen | None = None
+    ) -> ApplyReport:
         """Commit a plan (``{planId}``, or its document) or a batch that is guarded; decoded JSON, or read.
 
-        `tick` is called for the planning of a batch. Besides a plan `baseSha256`, `dryRun`, `accept` and
-        `onStale` count. Errors: those of planning, of `ApprovalGate.check`, of loading a plan, and of
+        `tick` is called for the planning of a batch; `seen` guards the files that it gives no hash for.
+        `tick` is called for the planning of a batch; `seen` guards the files that it gives no hash for.
+        Besides a plan `baseSha256`, `dryRun`, `accept` and
         storage.
         """
         try:
             match data if isinstance(data, ApplyRequest) else read_apply_request(data, self.settings.batch):
                 case Batch() as batch:
-                    return self._apply_batch(batch, tick)
+                    return self._apply_batch(batch, tick, seen)
                 case PlanRef() | PlanDocument() as request:
                     return self._apply_plan(request)
                 case problems:
@@ -327,15 +331,16 @@ class Engine:
         report = PlanReport(ok=True, stored=stored, **planned.report_fields())
         return PlanResult(self.recovery.with_pending_warnings(report), planned.diff, document)
 
-    def _apply_batch(self, request: Batch, tick: ProgressCallback) -> ApplyReport:
+    def _apply_batch(self, request: Batch, tick: ProgressCallback, seen: Seen | None) -> ApplyReport:
         batch = expand_globs(request, self.workspace, self.settings.batch)
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         if batch.dry_run:
             return as_apply_report(self._draft(batch, tick).report)
         plan = partial(self.planner.plan, tick=tick)
+        guarded = batch if seen is None else with_seen_bases(batch, self.workspace, seen)
         return self._commit_batch(
-            lambda: self.stored.repeated(batch) or replan_with_preconditions(plan, batch)
+            lambda: self.stored.repeated(batch) or replan_with_preconditions(plan, guarded)
         )
 
     def _commit_batch(self, plan_it: Callable[[], PlannedBatch | Plan | Problems]) -> ApplyReport:

@@ -11,8 +11,10 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from threading import Lock
 from types import TracebackType
 from typing import Any, Final, Self
+from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.from_thread
@@ -39,6 +41,7 @@ from mdplan.diagnostics import Exit
 from mdplan.mcp.elicitation import ask_for_review
 from mdplan.mcp.pending_plans import current_call
 from mdplan.mcp.progress import progress_listener
+from mdplan.mcp.shown_files import ShownFiles
 from mdplan.mcp.tool import Catalog, PromptDefinition, ResourceDefinition, ToolDefinition
 
 # Messages that a server without tools can answer.
@@ -48,6 +51,9 @@ _READER: Final = 1
 _POLL_SECONDS: Final = 0.02
 # Progress of a call is told when it takes longer than this, and again after as long.
 PROGRESS_SECONDS: Final = 1.0
+# By the channel to a client, and forgotten with it.
+_SHOWN: Final[WeakKeyDictionary[object, ShownFiles]] = WeakKeyDictionary()
+_SHOWN_LOCK: Final = Lock()
 
 
 def new_server(*, version: str, instructions: str) -> MCPServer[Any]:
@@ -125,21 +131,31 @@ def _tool(definition: ToolDefinition) -> Tool:
 def _call(
     definition: ToolDefinition, arguments: Mapping[str, Any], context: Context[Any, Any]
 ) -> CallToolResult | InputRequiredResult:
-    client = _client_name(context)
-    with progress_listener(_Progress(context)), current_call(client) as call:
+    client, shown = _client_name(context), _shown_in_session(context)
+    with progress_listener(_Progress(context)), current_call(client, shown) as call:
         answer = definition.call(arguments)
     if call.pending:
         asked = ask_for_review(call.pending[-1], context)
         if isinstance(asked, InputRequiredResult):
             return asked
         if asked:
-            with current_call(client):
+            with current_call(client, shown):
                 answer = definition.call(arguments)
     return CallToolResult(
         content=[TextContent(type="text", text=answer.text)],
         structured_content=dict(answer.structured),
         is_error=answer.is_refusal,
     )
+
+
+def _shown_in_session(context: Context[Any, Any]) -> ShownFiles | None:
+    """What the client was shown on its connection; None where each request has a connection of its own."""
+    # The SDK makes a new session for each request; what lasts is the channel to the client.
+    connection = context.session._connection  # noqa: SLF001
+    if not connection.has_standalone_channel:
+        return None
+    with _SHOWN_LOCK:
+        return _SHOWN.setdefault(connection.outbound, ShownFiles())
 
 
 def _client_name(context: Context[Any, Any]) -> str | None:

@@ -37,16 +37,16 @@ def wire_size(report: Report) -> int:
     return size_of(to_wire(report))
 
 
-def _either_size(text_of: Callable[[AnyReport], str]) -> Callable[[AnyReport], int]:
+def either_size(text_of: Callable[[AnyReport], str]) -> Callable[[AnyReport], int]:
     """How many characters a report takes as JSON or as text, whichever is longer."""
     return lambda report: max(wire_size(report), len(text_of(report)))
 
 
-def with_fewer_hits(report: SearchReport, most: int, text_of: Callable[[SearchReport], str]) -> SearchReport:
-    """`report` with as many hits as fit, without the lines around them where not even one fits."""
+def with_fewer_hits(report: SearchReport, most: int, size: Callable[[SearchReport], int]) -> SearchReport:
+    """`report` with as many hits as fit by `size`, without the lines around them where not even one fits."""
     listed = hit_count(report)
-    cut = fitted(lambda count: first_hits(report, count), listed, most, _either_size(text_of))
-    if _either_size(text_of)(cut) <= most:
+    cut = fitted(lambda count: first_hits(report, count), listed, most, size)
+    if size(cut) <= most:
         return cut
     return replace(cut, files=tuple(map(_without_context, cut.files)))
 
@@ -85,9 +85,9 @@ def _without_context(found: SearchedFile) -> SearchedFile:
 
 
 def read_within(
-    engine: Engine, request: ReadRequest, most: int, text_of: Callable[[ReadReport], str]
+    engine: Engine, request: ReadRequest, most: int, size: Callable[[ReadReport], int]
 ) -> ReadReport:
-    """What `request` asks for, cut where it is longer than `most`; its cursors go on.
+    """What `request` asks for, cut where it is longer than `most` by `size`; its cursors go on.
 
     What was omitted is not listed where the list alone would be too long.
     """
@@ -96,9 +96,9 @@ def read_within(
         lambda characters: engine.read(replace(request, max_characters=characters)),
         longest,
         most,
-        _either_size(text_of),
+        size,
     )
-    if _either_size(text_of)(report) <= most:
+    if size(report) <= most:
         return report
     return replace(report, results=tuple(map(_without_outline, report.results)))
 

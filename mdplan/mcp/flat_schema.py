@@ -70,31 +70,57 @@ def _redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> 
 def edit_schema() -> Schema:
     """One object for every operation: `op`, and the fields of all of them, each optional.
 
-    Every model pays for each word of it with each request: operations are listed once, in the table next to
-    it, and a field is described only where its name and the table leave a doubt; the guide describes all.
+    Every model pays for each word of it with each request: what each operation takes stands once, at `op`,
+    and a field is described only where its name leaves a doubt; the guide describes all.
     """
-    fields: dict[str, Schema] = {}
+    properties: dict[str, Schema] = {}
     for op in OPERATIONS:
         schema = operation_schema(op)
-        for name in (name for name in schema["properties"] if name != "op"):
+        for name in (name for name in schema["properties"] if name not in {"op", *_PARTS}):
             field = _flat(inlined(schema["properties"][name], schema.get("$defs", {})), _OF_INPUT)
-            fields[name] = _merged(fields[name], field, op) if name in fields else field
-    fields["exclude"] = {**fields["exclude"], "items": {"type": "string"}}  # The kinds stand at `include`.
-    return object_schema({"op": {"type": "string"}, **_redescribed(fields, _DESCRIBED)}, required=["op"])
+            properties[name] = _merged(properties[name], field, op) if name in properties else field
+    which = {"type": "string", "description": operation_table()}
+    described = {**_redescribed(properties, _DESCRIBED), **_IN_WORDS}
+    return object_schema({"op": which, **described}, required=["op"])
 
 
+# Fields that are written as a part of another one: "12:a3f", {min, max}.
+_PARTS: Final = frozenset({"lineHash", "minMatches", "maxMatches"})
 _DESCRIBED: Final[Mapping[str, str]] = {
-    "sectionId": "8 of its hex digits suffice.",
-    "headingPath": 'Outer to inner, the last ones suffice: ["Guide", "Install"].',
-    "occurrence": "1-based, of equal headings.",
-    "expectedText": "What stands there now.",
-    "lines": "1-based, inclusive.",
-    "range": "1-based; end is exclusive.",
-    "levels": "fit: push headings of markdown down to their place.",
-    "matchSelection": '"all", "3" or "2-4".',
-    "include": "Nodes to match in that are skipped by default.",
-    "key": "Front matter: dotted path. Table: cell of keyColumn.",
-    "values": "By key, any JSON.",
+    "sectionId": "8 hex digits suffice.",
+    "headingPath": 'The last ones suffice: ["Install"].',
+    "occurrence": "1-based.",
+    "expectedText": "What is there now.",
+    "levels": "fit: shift headings.",
+    "extent": "auto: end of the own body; a heading: last subsection.",
+    "multiline": "^ and $ match at line ends; default true.",
+    "key": "Dotted path; in tables a cell of keyColumn.",
+    "values": 'By dotted path, any JSON: {"a.b": 1}.',
+    "row": "Cells by header; a new row gets the table's style.",
+    "markdown": "replace_code_block: without fences.",
+    "createIfMissing": "Also the front matter.",
+    "under": "Parent item.",
+}
+# Fields of several forms, which are described in words: not every client takes a list of types.
+_IN_WORDS: Final[Mapping[str, Schema]] = {
+    "value": {"description": "Any JSON: false, 3."},
+    "expectedValue": {},
+    "lines": {"description": '{start, end}, inclusive; or "12:a3f-14:b07" (addresses).'},
+    "line": {"description": 'Number or "12:a3f".'},
+    "range": {"type": "object", "description": "{start: {line, col}, end: {line, col}}; end is exclusive."},
+    "matchSelection": {"description": '"all", "3", "2-4".'},
+    "expectedMatchCount": {"description": "Number or {min, max}."},
+    "codeBlock": {"type": "object", "description": "{language}, {index} from 0, or both."},
+    "table": {"type": "object", "description": "{index} or {header}; else by keyColumn."},
+    "list": {"type": "object", "description": "{index}"},
+    "include": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "codeBlocks, inlineCode, linkDestinations, images, frontMatter, html.",
+    },
+    "exclude": {"type": "array", "items": {"type": "string"}},
+    "bullet": {"type": "string"},
+    "frontMatterFormat": {"type": "string", "description": "yaml, toml"},
 }
 
 
@@ -114,27 +140,33 @@ def flat_report_schema(shape: type[Report]) -> Schema:
     return _flat(inlined(schema, schema["$defs"]), _OF_OUTPUT)
 
 
-def operation_table() -> str:
-    """One line an operation: its fields, in brackets those that it can do without.
+# Fields of all that finds an item in a list.
+_ITEM: Final = "SECTION list itemOccurrence"
+_LEGEND: Final = (
+    "op: fields [optional]. SECTION: sectionId, headingPath, heading or anchor. ITEM: " + _ITEM + ". Indexes "
+    "count from 0, in the section if one is given."
+)
 
-    SECTION represents the fields that name a section.
-    """
+
+def operation_table() -> str:
+    """One line an operation: its fields, in brackets those that it can do without."""
     owners: dict[str, str] = {}
-    rows = []
+    rows = [_LEGEND]
     for op, model in OPERATIONS.items():
         required, optional = _fields(model)
-        options = ", ".join(optional)
+        options = " ".join(optional)
         if len(optional) >= _LONG_LIST and owners.setdefault(options, op) != op:
             options = f"as {owners[options]}"
-        fields = ", ".join([*required, f"[{options}]"] if options else required)
-        rows.append(f"- {op}: {fields or 'no fields'}")
+        options = options.replace(_ITEM, "ITEM")
+        fields = " ".join([*required, f"[{options}]"] if options else required)
+        rows.append(f"{op}: {fields}" if fields else op)
     return "\n".join(rows)
 
 
 def _fields(model: type[Operation]) -> tuple[list[str], list[str]]:
     """Names of the required and of the optional fields of `model`."""
     names = [field.alias or name for name, field in model.model_fields.items() if name != "op"]
-    names = [name for name in names if name not in _SECTION_FIELDS]
+    names = [name for name in names if name not in _SECTION_FIELDS | _PARTS]
     required = [name for name in names if _is_required(model, name)]
     optional = [name for name in names if name not in required]
     if issubclass(model, SectionTargeted):

@@ -1,4 +1,4 @@
-"""The call that a thread runs: which client sent it, and the plans that it cannot commit before an approval.
+"""The call that a thread runs: which client sent it, what that was shown, and plans that need an approval.
 
 The server loads this before it says who it is, so the rest is loaded when a call needs it.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from mdplan.engine.caller import Caller
+    from mdplan.mcp.shown_files import ShownFiles
     from mdplan.plan import Plan
     from mdplan.storage.fs.root import Root
 
@@ -39,9 +40,13 @@ class PendingPlan:
 
 @dataclass(slots=True)
 class CurrentCall:
-    """The `client` that sent a call, and the plans that it `waits` for."""
+    """The `client` that sent a call, and the plans that it `waits` for.
+
+    `shown` is what the client was shown in its session; None where there is no session.
+    """
 
     client: str
+    shown: "ShownFiles | None" = None
     pending: list[PendingPlan] = field(default_factory=list)
 
 
@@ -73,10 +78,16 @@ def _note_pending(plan: "Plan", root: "Root") -> None:
         call.pending.append(PendingPlan(plan.plan_id, root.path, version, address))
 
 
+def shown_files() -> "ShownFiles | None":
+    """What the client of the current call was shown; None without a session."""
+    call = _CALL.get()
+    return call.shown if call is not None else None
+
+
 @contextmanager
-def current_call(client: str | None) -> Iterator[CurrentCall]:
-    """Within the block, this thread runs a call of `client`."""
-    call = CurrentCall(client or _UNKNOWN_CLIENT)
+def current_call(client: str | None, shown: "ShownFiles | None" = None) -> Iterator[CurrentCall]:
+    """Within the block, this thread runs a call of `client`, which was `shown` files before."""
+    call = CurrentCall(client or _UNKNOWN_CLIENT, shown)
     token = _CALL.set(call)
     try:
         yield call

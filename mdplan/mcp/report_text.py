@@ -21,14 +21,17 @@ _MOST_ROWS: Final = 50
 _HASH_DIGITS: Final = 16
 
 
-def plan_text(report: PlanReport) -> str:
-    """Text of a plan or an apply that went well: outcome, files, edits, warnings and diff."""
+def plan_text(report: PlanReport, listing: Sequence[str] = ()) -> str:
+    """Text of a plan or an apply that went well: outcome, files, edits, warnings and diff.
+
+    `listing` takes the place of the rows of its files.
+    """
     warnings = dict.fromkeys(report.warnings)
     for result in report.edit_results:
         warnings.update(dict.fromkeys(result.warnings))
     lines = [
         _outcome(report),
-        *_rows(map(_file_row, report.files), "files"),
+        *(listing or _rows((_file_row(file, is_written=report.applied) for file in report.files), "files")),
         *_rows(map(_edit_row, report.edit_results), "edits"),
         *_rows((f"warning {_diagnostic(problem)}" for problem in warnings), "warnings"),
     ]
@@ -41,12 +44,17 @@ def plan_text(report: PlanReport) -> str:
 
 def refusal_text(report: Report) -> str:
     """Text of a refusal: all problems with their codes, places, hints and candidates."""
-    assert report.error is not None, "a refusal names its error"
-    lines = [_diagnostic(problem) for problem in dict.fromkeys((report.error, *report.diagnostics))]
+    lines = [_diagnostic(problem) for problem in listed_problems(report)]
     outcome = _what_was_written(report)
     if outcome:
         lines.insert(1, outcome)
     return _cut(visible("\n".join(lines)))
+
+
+def listed_problems(report: Report) -> tuple[Diagnostic, ...]:
+    """The problems of a refusal, its error in front, each once."""
+    assert report.error is not None, "a refusal names its error"
+    return tuple(dict.fromkeys((report.error, *report.diagnostics)))
 
 
 def diff_uri(plan_id: str) -> str:
@@ -86,7 +94,7 @@ def _sums(report: PlanReport) -> str:
     changed = [file for file in report.files if file.changed]
     added = sum(file.lines_added for file in changed)
     removed = sum(file.lines_removed for file in changed)
-    edits = _count(len(report.edit_results), "edit")
+    edits = _count(max(report.edits_applied or 0, len(report.edit_results)), "edit")
     if report.rejected:
         edits += (
             f" (without {', '.join(map(str, report.rejected[:_MOST_ROWS]))} of those that were asked for)"
@@ -94,14 +102,20 @@ def _sums(report: PlanReport) -> str:
     return f"{edits}, {_count(len(changed), 'file')} changed, +{added} -{removed} lines"
 
 
-def _file_row(file: FileReport) -> str:
+def _file_row(file: FileReport, *, is_written: bool) -> str:
+    """A file and its hash: that of its base, or where it `is_written` that of its result."""
     if not file.changed:
         return f"{file.file}: unchanged, baseSha256 {(file.base_sha256 or '')[:_HASH_DIGITS]}"
     name = file.file if file.new_file is None else f"{file.file} renamed to {file.new_file}"
-    base = "created" if file.base_sha256 is None else f"baseSha256 {file.base_sha256[:_HASH_DIGITS]}"
-    result = "deleted" if file.result_sha256 is None else f"resultSha256 {file.result_sha256[:_HASH_DIGITS]}"
+    parts = [f"+{file.lines_added} -{file.lines_removed}"]
+    parts += ["created"] if file.base_sha256 is None else []
+    parts += ["deleted"] if file.result_sha256 is None else []
+    if file.base_sha256 is not None and not is_written:
+        parts.append(f"baseSha256 {file.base_sha256[:_HASH_DIGITS]}")
+    if file.result_sha256 is not None:
+        parts.append(f"resultSha256 {file.result_sha256[:_HASH_DIGITS]}")
     links = f", {_count(file.references_updated, 'link')} rewritten" if file.references_updated else ""
-    return f"{name}: +{file.lines_added} -{file.lines_removed}, {base}, {result}{links}"
+    return f"{name}: {', '.join(parts)}{links}"
 
 
 def _edit_row(result: EditResult) -> str:
@@ -150,10 +164,11 @@ def _diagnostic(problem: Diagnostic) -> str:
     place = f" ({', '.join(where)})" if where else ""
     text = f"{problem.code}{place}: {problem.message}"
     text += f"\n  hint: {problem.hint}" if problem.hint else ""
-    return "\n".join([text, *(f"  {_candidate(candidate)}" for candidate in problem.candidates)])
+    return "\n".join([text, *(f"  {candidate_row(candidate)}" for candidate in problem.candidates)])
 
 
-def _candidate(candidate: Candidate) -> str:
+def candidate_row(candidate: Candidate) -> str:
+    """A place that an address could mean, in one line."""
     path = " > ".join(candidate.heading_path) or "(preamble)"
     section_id = f"sectionId {candidate.section_id} " if candidate.section_id else ""
     return f"lines {candidate.start_line}-{candidate.end_line} {section_id}{path}"

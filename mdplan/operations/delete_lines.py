@@ -23,7 +23,12 @@ class DeleteLines(LineOperation):
     needs_markdown: ClassVar = False
 
     op: Literal["delete_lines"]
-    lines: LinesField = Field(description="1-based {start, end}, inclusive.")
+    lines: LinesField = Field(description='1-based {start, end}, inclusive; or "12:a3f-14:b07" from md_read.')
+
+    def located(self, outline: Outline) -> "LineOperation | Diagnostic":
+        """The same with the numbers that hashes stand for. Errors: TEXT_MISMATCH."""
+        is_hashed = self.lines.start_hash or self.lines.end_hash
+        return self.with_lines(outline, self.lines, "lines") if is_hashed else self
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One deletion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""

@@ -16,7 +16,7 @@ class DeleteTableRow(TableOperation):
     last one, the header and the row of dashes stay.
 
     `table` counts from 0 the tables at every depth, as md_stat does; with a section beside it, those
-    in the section with its subsections. Without `table` there must be exactly one.
+    in the section with its subsections. Without `table` there must be exactly one that has the key column.
     """
 
     example: ClassVar[dict[str, object]] = {

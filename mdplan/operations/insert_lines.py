@@ -2,12 +2,19 @@
 
 from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.line_text import with_line_hash
 from mdplan.operations.base.lines import LineOperation, as_lines
-from mdplan.operations.base.operation import Claim, LinesField, Ordinal, Resolution
+from mdplan.operations.base.operation import (
+    Claim,
+    LineHash,
+    LinesField,
+    Ordinal,
+    Resolution,
+)
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around
 from mdplan.text.span import Span
@@ -29,9 +36,23 @@ class InsertLines(LineOperation):
     needs_markdown: ClassVar = False
 
     op: Literal["insert_lines"]
-    line: Ordinal = Field(description="1-based line that the new lines go beside.")
+    line: Ordinal = Field(description='1-based line that the new lines go beside; or "12:a3f" from md_read.')
+    line_hash: LineHash | None = Field(default=None, description='Hash of that line, as in "12:a3f".')
     position: Literal["before", "after"] = Field(description="before or after that line.")
     markdown: str = Field(description="New lines.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_line(cls, given: object) -> object:
+        return with_line_hash(given)
+
+    def located(self, outline: Outline) -> "LineOperation | Diagnostic":
+        """The same with the number that a hash stands for. Errors: TEXT_MISMATCH."""
+        if self.line_hash is None:
+            return self
+        digits = self.line_hash
+        lines = LinesField(start=self.line, end=self.line, start_hash=digits, end_hash=digits)
+        return self.with_lines(outline, lines, "line")
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One insertion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""

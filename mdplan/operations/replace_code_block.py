@@ -25,7 +25,8 @@ class ReplaceCodeBlock(SectionTargeted):
     """Replace the code in a fenced code block.
 
     `codeBlock` names it by `index`, which counts the fenced blocks of the file from 0 at every depth as
-    md_stat does, or by `language`, the first word behind the opening fence, where only one block has that.
+    md_stat does, or by `language`, the first word behind the opening fence, where only one block has that;
+    with both, the index counts the blocks of that language.
     With a section beside it, the index counts within that section and its subsections.
 
     `markdown` is the new code alone, without fences; it may be empty. The fences, what stands behind the
@@ -45,7 +46,7 @@ class ReplaceCodeBlock(SectionTargeted):
 
     op: Literal["replace_code_block"]
     code_block: CodeBlockField = Field(
-        description="{index} or {language} of a fenced block; 0-based, in the section if one is given."
+        description="{index}, {language} or both of a fenced block; 0-based, in the section if one is given."
     )
     markdown: str = Field(description="New code, without fences; may be empty.")
     expected_text: str | None = Field(
@@ -80,6 +81,8 @@ class ReplaceCodeBlock(SectionTargeted):
             found = [index for index, each in enumerate(languages) if each == wanted.language]
             if not found:
                 found = [index for index, each in enumerate(languages) if has_language(each, wanted.language)]
+            if wanted.index is not None:
+                found = found[wanted.index : wanted.index + 1]
         else:
             found = [wanted.index] if wanted.index is not None and wanted.index < len(scope) else []
         if len(found) != 1:
@@ -91,9 +94,10 @@ class ReplaceCodeBlock(SectionTargeted):
         place = "the section" if self._given_targets() else "the file"
         if len(found) > 1:
             message = f"{len(found)} code blocks of {place} have that language"
-            hint = f"give the index of one: {_listed(scope, found)}"
+            hint = f"give its index among them as well, from 0: {_listed(scope, found)}"
         else:
-            by = f"index {self.code_block.index}" if self.code_block.language is None else "that language"
+            of_language = "that language" if self.code_block.index is None else "that language and index"
+            by = f"index {self.code_block.index}" if self.code_block.language is None else of_language
             message = f"{place} has no fenced code block of {by}"
             hint = f"it has {_listed(scope, range(len(scope)))}" if scope else "it has no fenced code blocks"
         return Diagnostic(code=Code.CODE_BLOCK_NOT_FOUND, message=message, hint=hint)

@@ -29,8 +29,13 @@ class ReplaceLines(LineOperation):
     needs_markdown: ClassVar = False
 
     op: Literal["replace_lines"]
-    lines: LinesField = Field(description="1-based {start, end}, inclusive.")
+    lines: LinesField = Field(description='1-based {start, end}, inclusive; or "12:a3f-14:b07" from md_read.')
     markdown: str = Field(description="New lines.")
+
+    def located(self, outline: Outline) -> "LineOperation | Diagnostic":
+        """The same with the numbers that hashes stand for. Errors: TEXT_MISMATCH."""
+        is_hashed = self.lines.start_hash or self.lines.end_hash
+        return self.with_lines(outline, self.lines, "lines") if is_hashed else self
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One replacement. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""

@@ -7,7 +7,15 @@ from pydantic import Field, model_validator
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.expected_text import with_nearest_ranges
-from mdplan.operations.base.operation import Claim, Operation, PositionField, RangeField, Resolution
+from mdplan.operations.base.lines import located_lines
+from mdplan.operations.base.operation import (
+    Claim,
+    LinesField,
+    Operation,
+    PositionField,
+    RangeField,
+    Resolution,
+)
 from mdplan.text.diff.common_edges import common_start
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import to_lf, with_line_ends
@@ -40,17 +48,38 @@ class ReplaceRange(Operation):
 
     @model_validator(mode="after")
     def _check_guard(self) -> "ReplaceRange":
-        if self.expected_text is None and not self.allow_insecure_range:
+        is_hashed = self.range.start.line_hash and self.range.end.line_hash
+        if self.expected_text is None and not self.allow_insecure_range and not is_hashed:
             msg = "expectedText is required: give the text of the range as it is now"
             raise ValueError(msg)
         return self
+
+    def located(self, outline: Outline) -> "ReplaceRange | Diagnostic":
+        """The same with the numbers that hashes of its lines stand for. Errors: TEXT_MISMATCH."""
+        start, end = self.range.start, self.range.end
+        if not (start.line_hash or end.line_hash) or end.line < start.line:
+            return self
+        lines = LinesField(start=start.line, end=end.line, start_hash=start.line_hash, end_hash=end.line_hash)
+        found = located_lines(outline, lines)
+        if isinstance(found, Diagnostic):
+            return found
+        numbers, is_proven = found
+        moved = RangeField(
+            start=PositionField(line=numbers.start, col=start.col),
+            end=PositionField(line=numbers.end, col=end.col),
+        )
+        here = self.model_copy(update={"range": moved})
+        span = here.span_in(outline)
+        if self.expected_text is not None or not is_proven or isinstance(span, Diagnostic):
+            return here
+        return here.model_copy(update={"expected_text": outline.text_of(span)})
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One replacement.
 
         Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH.
         """
-        span = self._span(outline)
+        span = self.span_in(outline)
         if isinstance(span, Diagnostic):
             return (with_nearest_ranges(outline, span, self.expected_text or "", None),)
         current = outline.text_of(span)
@@ -68,7 +97,8 @@ class ReplaceRange(Operation):
             is_evidence=bool(self.expected_text),
         )
 
-    def _span(self, outline: Outline) -> Span | Diagnostic:
+    def span_in(self, outline: Outline) -> Span | Diagnostic:
+        """The range in `outline`. Errors: RANGE_OUT_OF_BOUNDS."""
         lines = outline.source.lines
         offsets = []
         for name, place in (("start", self.range.start), ("end", self.range.end)):

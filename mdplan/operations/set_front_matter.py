@@ -1,16 +1,19 @@
 """set_front_matter: give keys of the front matter a value."""
 
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.front_matter_problems import elements_of, null_in_toml
 from mdplan.markdown.front_matter.change import Key, KeyChange, as_read, value_at, values_equal
 from mdplan.markdown.front_matter.values import dated, with_dates
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.front_matter import FrontMatterBlock, FrontMatterCreator, checked
 from mdplan.operations.base.operation import Resolution
+from mdplan.text.source import visible
 
 
 class SetFrontMatter(FrontMatterCreator):
@@ -120,7 +123,11 @@ class SetFrontMatter(FrontMatterCreator):
             for key, value in zip(keys, new, strict=True)
             if not _says_already(block, key, value)
         ]
-        return self.resolution(outline, block, keys, changes)
+        resolution = self.resolution(outline, block, keys, changes)
+        warnings = tuple(_type_changes(block, changes))
+        if not warnings or not isinstance(resolution, Resolution):
+            return resolution
+        return replace(resolution, warnings=(*resolution.warnings, *warnings))
 
     def _typed(self, block: FrontMatterBlock, key: Key, name: object, value: object) -> object:
         """`value` of the key called `name`: a date where `dates` says so, or where it replaces one."""
@@ -134,3 +141,20 @@ class SetFrontMatter(FrontMatterCreator):
 
 def _says_already(block: FrontMatterBlock, key: Key, new: object) -> bool:
     return values_equal(value_at(block.content.values, key), as_read(new))
+
+
+_TYPES: Final[Mapping[type, str]] = {bool: "boolean", int: "number", float: "number", str: "string"}
+
+
+def _type_changes(block: FrontMatterBlock, changes: Sequence[KeyChange]) -> Iterator[Diagnostic]:
+    """A warning for each scalar that takes the place of one of another type."""
+    for change in changes:
+        old = _TYPES.get(type(value_at(block.content.values, change.key)))
+        new = _TYPES.get(type(change.value))
+        if old is not None and new is not None and old != new:
+            name = ".".join(map(str, change.key))
+            yield Diagnostic.warning(
+                Code.FRONT_MATTER_TYPE,
+                f"`{visible(name)}` was a {old} and is a {new} now",
+                "send the value as the type that it should have: false and 3 without quotes",
+            )

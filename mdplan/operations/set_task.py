@@ -1,5 +1,6 @@
 """set_task: check or uncheck the box of a task."""
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -17,7 +18,8 @@ class SetTask(ItemOperation):
 
     The task is named by its first paragraph, as written or as a reader sees it, without its marker and box;
     it is looked for in all lists of the section with its subsections, of the file, or in the given list,
-    nested ones included. Several tasks of that text are refused, unless `itemOccurrence` picks one.
+    nested ones included. Several tasks of that text are refused, unless `itemOccurrence` picks one, or
+    `under` names the item that the task is a part of.
 
     One character changes, and none where the box is as it should be. A box is checked with the `x` or `X`
     that most of its list has. A text as it is written, that one task has, proves which task is meant.
@@ -31,12 +33,18 @@ class SetTask(ItemOperation):
     op: Literal["set_task"]
     item: str = Field(description="Text of the task.")
     done: bool = Field(strict=True, description="Whether its box is checked.")
+    under: str | None = Field(default=None, description="Text of an item that the task is a part of.")
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One edit of the box. Errors: those of `scope` and `find_item`; INVALID_ARGUMENT without a box."""
         scope = self.scope(outline)
         if isinstance(scope, Diagnostic):
             return (scope,)
+        if self.under is not None:
+            parent = self.find_item(outline, scope, "under", self.under)
+            if isinstance(parent, Diagnostic):
+                return (parent,)
+            scope = replace(scope, area=parent.placed.item.block.span)
         found = self.find_item(outline, scope, "item", self.item, tasks=True)
         if isinstance(found, Diagnostic):
             return (found,)

@@ -33,7 +33,7 @@ class UpsertTableRow(TableOperation):
     The cell of the key is never given another value: that would be another row.
 
     `table` counts from 0 the tables at every depth, as md_stat does; with a section beside it, those
-    in the section with its subsections. Without `table` there must be exactly one.
+    in the section with its subsections. Without `table` there must be exactly one that has the key column.
     """
 
     example: ClassVar[dict[str, object]] = {

@@ -85,14 +85,16 @@ def _resolve(operation: Operation, file: SnapshotFile) -> Resolution | Problems:
     other_format = _other_format(operation, file.outline.format)
     if other_format is not None:
         return (other_format,)
-    outcome = operation.resolve(file.outline)
+    located = operation.located(file.outline)
+    if isinstance(located, Diagnostic):
+        return (located,)
+    outcome = located.resolve(file.outline)
     if isinstance(outcome, Resolution) and _lacks_precondition(operation, outcome, file):
         return (
             Diagnostic(
                 code=Code.PRECONDITION_REQUIRED,
                 message="this sectionId counts equal headings, so an edit elsewhere could have moved it",
-                hint=f'add `"baseSha256": "{file.outline.source.sha256}"` if this is the file that you saw, '
-                "or the sectionSha256 of the section",
+                hint="look at the file, and send the baseSha256 or sectionSha256 that you get with it",
             ),
         )
     return outcome

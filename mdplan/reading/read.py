@@ -8,10 +8,12 @@ from typing import Final
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks.blocks import BlockKind
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.read_place import ReadLocation, find_place
+from mdplan.reading.place import ReadLocation
+from mdplan.reading.read_place import find_place
 from mdplan.reading.shown import escape_for_message, shown_names
 from mdplan.reports.read import OutlineRow, ReadResult
 from mdplan.requests.read import ReadTarget
+from mdplan.text.lines import LineIndex
 from mdplan.text.source import visible
 from mdplan.text.span import Span
 
@@ -29,9 +31,17 @@ class _Start:
 
 
 def read_target(
-    file: str, outline: Outline, target: ReadTarget, budget: int, cursor: str | None = None
+    file: str,
+    outline: Outline,
+    target: ReadTarget,
+    budget: int,
+    cursor: str | None = None,
+    *,
+    addresses: bool = False,
 ) -> ReadResult | Diagnostic:
     """What `target` names in the document `outline`, which is in `file`: at most `budget` characters.
+
+    With `addresses` each line begins with its own, such as ``12:a3f``.
 
     Where it is longer it is cut at the end of a block, else of a line, else inside of a line. Errors: those
     of `find_place`; INVALID_ARGUMENT for a cursor that is none of this place, STALE_BASE for one of another
@@ -55,7 +65,8 @@ def read_target(
         start_line=start.line,
         end_line=lines.line_at(end - 1) if end > start.offset else start.line - 1,
         total_lines=lines.count,
-        content=visible(text),
+        content=_addressed(outline, start.line, visible(text)) if addresses else visible(text),
+        addressed=True if addresses else None,
         content_exact=source.is_exact or visible(text) == text,
         section_id=section.section_id if section else None,
         heading_path=shown_names(section.path) if section else None,
@@ -65,6 +76,15 @@ def read_target(
         truncated=True if rest else None,
         next_cursor=_cursor(outline, rest.start) if rest else None,
         left_out=_left_out(outline, rest) if rest else None,
+    )
+
+
+def _addressed(outline: Outline, first: int, text: str) -> str:
+    """`text`, which begins in the line `first`, with the address of each line in front of it."""
+    lines, hashes = LineIndex(text), outline.line_hashes
+    return "".join(
+        f"{hashes.address(first - 1 + number)} {lines.content(number)}{lines.ending(number)}"
+        for number in range(1, lines.count + 1)
     )
 
 

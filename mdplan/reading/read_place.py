@@ -1,17 +1,17 @@
 """Where in a document a target of `read` is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.links.targets import find_anchors, target_key
 from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
-from mdplan.markdown.outline.inventory import find_code_blocks, has_language
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.pattern_problem import pattern_problem
+from mdplan.reading import read_blocks
+from mdplan.reading.place import ReadLocation
 from mdplan.requests.read import ReadTarget
 from mdplan.text.line_end_view import pattern_in_view
 from mdplan.text.search.pattern import MatchType, Pattern, PatternProblem
@@ -20,34 +20,21 @@ from mdplan.text.span import Span
 _MOST_LISTED: Final = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadLocation:
-    """Whole lines `first` to `last` (1-based, inclusive; `last` is ``first - 1`` where there is none).
-
-    `section` is the one that was asked for, and `own_body` whether only that part of it.
-    """
-
-    first: int
-    last: int
-    section: Section | None = None
-    own_body: bool = False
-    language: str | None = None
-    match_line: int | None = None
-
-
 def find_place(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     """Lines of `target`.
 
-    Errors: those of finding a section; ANCHOR_NOT_FOUND, CODE_BLOCK_NOT_FOUND, REGION_NOT_FOUND,
+    Errors: those of finding a section; ANCHOR_NOT_FOUND, CODE_BLOCK_NOT_FOUND, TABLE_NOT_FOUND,
+    LIST_NOT_FOUND, REGION_NOT_FOUND,
     FRONT_MATTER_NOT_FOUND, RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH (no match), INVALID_REGEX, REGEX_TIMEOUT.
     """
+    if target.names_block:
+        return _block(outline, target)
     if target.anchor is not None:
         return _behind_anchor(outline, target)
     if target.names_section:
         return _section(outline, target)
     finders: tuple[tuple[object, Callable[[Outline, ReadTarget], ReadLocation | Diagnostic]], ...] = (
         (target.lines, _lines),
-        (target.code_block, _code_block),
         (target.region, _region),
         (target.front_matter, _front_matter),
         (target.match, _around_match),
@@ -60,12 +47,31 @@ def find_place(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnosti
     return ReadLocation(first=1, last=outline.source.lines.count)
 
 
-def _section(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+def _block(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+    """A code block, table or list; in the section with its subsections, if one is named."""
+    scope = Span(0, len(outline.source.text))
+    if target.names_section:
+        section = find_by_anchor(outline, target.anchor) if target.anchor else _named(outline, target)
+        if isinstance(section, Diagnostic):
+            return section
+        scope = section.span
+    if target.code_block is not None:
+        return read_blocks.code_block(outline, target.code_block, scope)
+    if target.table is not None:
+        return read_blocks.table(outline, target.table, scope)
+    assert target.list is not None
+    return read_blocks.listing(outline, target.list, scope)
+
+
+def _named(outline: Outline, target: ReadTarget) -> Section | Diagnostic:
     if target.section_id is not None:
-        section = find_by_id(outline, target.section_id)
-    else:
-        path = target.heading_path if target.heading_path is not None else (target.heading or "",)
-        section = find_by_path(outline, path, target.occurrence)
+        return find_by_id(outline, target.section_id)
+    path = target.heading_path if target.heading_path is not None else (target.heading or "",)
+    return find_by_path(outline, path, target.occurrence)
+
+
+def _section(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+    section = _named(outline, target)
     return section if isinstance(section, Diagnostic) else _of_section(outline, section, target)
 
 
@@ -108,43 +114,6 @@ def _lines(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     if target.lines.start > count:
         return _out_of_bounds(target.lines.start, count)
     return ReadLocation(first=target.lines.start, last=min(target.lines.end, count))
-
-
-def _code_block(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
-    """Lines between the fences."""
-    wanted = target.code_block
-    assert wanted is not None
-    fenced = [block for block in find_code_blocks(outline) if block.index is not None]
-    found = [
-        block
-        for block in fenced
-        if wanted.index == block.index or _has_language(block.language, wanted.language)
-    ]
-    if len(found) != 1:
-        listed = ", ".join(
-            f"{block.index} (line {block.block.first_line})" for block in (found or fenced)[:_MOST_LISTED]
-        )
-        what = "several" if found else "no"
-        return Diagnostic(
-            code=Code.CODE_BLOCK_NOT_FOUND,
-            message=f"there are {what} fenced code blocks like that",
-            hint=f"give the index of one: {listed}" if fenced else "the file has none",
-        )
-    block = found[0].block
-    lines = outline.source.lines
-    closing = lines.content(block.last_line).lstrip(" \t>").rstrip(" \t")
-    is_closed = (
-        block.last_line > block.first_line
-        and closing.startswith(block.markup)
-        and not closing.strip(block.markup[:1])
-    )
-    return ReadLocation(
-        first=block.first_line + 1, last=block.last_line - is_closed, language=found[0].language
-    )
-
-
-def _has_language(language: str | None, wanted: str | None) -> bool:
-    return wanted is not None and has_language(language, wanted)
 
 
 def _region(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:

@@ -1,9 +1,12 @@
 """Read and search reports as text: all that a reader, or a model that sees text alone, needs to go on."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
+from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.reports.read import ReadReport, ReadResult, SearchedFile, SearchGroup, SearchReport
 from mdplan.text.source import visible
 
@@ -24,7 +27,7 @@ def place_line(result: ReadResult) -> str:
     if result.section_id is not None:
         path = " / ".join(result.heading_path or ()) or "(preamble)"
         digits = result.section_id.removeprefix("sha256-")[:_ID_DIGITS]
-        pin = f" sectionSha256 {result.section_sha256}" if result.section_sha256 else ""
+        pin = f" sectionSha256 {result.section_sha256[:_HASH_DIGITS]}" if result.section_sha256 else ""
         parts.append(f"section {path}, sectionId {digits}{pin}")
     if result.match_line is not None:
         parts.append(f"match at line {result.match_line}")
@@ -50,11 +53,14 @@ def _result(result: ReadResult) -> str:
     return f"{place_line(result)}\n{ended}" + "".join(f"{line}\n" for line in rest_lines(result))
 
 
-def search_text(report: SearchReport) -> str:
-    """By file and section, the matches with their places."""
+def search_text(report: SearchReport, *, brief: bool = False) -> str:
+    """By file and section, the matches with their places; `brief` names sections by their own heading."""
     lines = [_summary(report)]
-    for found in report.files:
-        lines += _file(found)
+    if report.files and not any(found.groups or found.front_matter for found in report.files):
+        lines += file_listing(report.files)
+    else:
+        for found in report.files:
+            lines += _file(found, brief=brief)
     if report.next_cursor is not None:
         lines.append(f"(more: cursor {report.next_cursor})")
     lines += (f"{warning.file}: {_problem_text(warning)}" for warning in report.warnings)
@@ -63,31 +69,55 @@ def search_text(report: SearchReport) -> str:
 
 def _summary(report: SearchReport) -> str:
     matches, files = report.total_matches or 0, report.total_files or 0
+    if not matches and files:
+        return _count(files, "file")
     if not matches:
         return f"no matches in {_count(report.searched_files or 0, 'file')}"
     return f"{_count(matches, 'match', 'matches')} in {_count(files, 'file')}"
 
 
-def _file(found: SearchedFile) -> Iterator[str]:
+def _file(found: SearchedFile, *, brief: bool) -> Iterator[str]:
     matches = _count(found.matches, "match", "matches")
-    yield f"{found.file} baseSha256 {found.base_sha256[:_HASH_DIGITS]}, {matches}"
+    counted = f", {matches}" if found.matches else ""
+    # Without matches, or with their number alone, the file was not shown.
+    pin = f" baseSha256 {found.base_sha256[:_HASH_DIGITS]}" if found.groups else ""
+    yield f"{found.file}{pin}{counted}"
+    for key, value in (found.front_matter or {}).items():
+        yield f"  {key}: {json.dumps(value, ensure_ascii=False)}"
+    yield from (f"  {line}" for line in hit_lines(found, brief=brief))
+
+
+def file_listing(files: Sequence[SearchedFile]) -> Iterator[str]:
+    """Files and their numbers of matches, the names of those of one folder below its own."""
+    for folder, those in groupby(files, key=lambda found: found.file.rpartition("/")[0]):
+        if folder:
+            yield f"{folder}/"
+        for found in those:
+            yield f"{' ' if folder else ''}{found.file.rpartition('/')[2]} {found.matches}"
+
+
+def hit_lines(found: SearchedFile, *, brief: bool = False) -> Iterator[str]:
+    """The matches of one file, those of a section below its own line."""
     for group in found.groups:
-        if group.level or len(found.groups) > 1:
-            yield _section(group)
+        is_front_matter = all(hit.within == NodeKind.FRONT_MATTER for hit in group.hits)
+        if is_front_matter and len(found.groups) > 1:
+            yield "front matter"
+        elif group.level or len(found.groups) > 1:
+            yield _section(group, brief=brief)
         for hit in group.hits:
             within = f" [{hit.within}]" if hit.within else ""
             before, behind = hit.before or (), hit.behind or ()
             for number, line in enumerate(before, start=hit.line - len(before)):
-                yield f"    {number}: {line}"
-            yield f"    {hit.line}:{hit.col}{within} {hit.text}"
+                yield f"  {number}: {line}"
+            yield f"  {hit.address or f'{hit.line}:{hit.col}'}{within} {hit.text}"
             for number, line in enumerate(behind, start=hit.line + 1):
-                yield f"    {number}: {line}"
+                yield f"  {number}: {line}"
 
 
-def _section(group: SearchGroup) -> str:
-    path = " / ".join(group.heading_path) or "(preamble)"
+def _section(group: SearchGroup, *, brief: bool) -> str:
+    path = " / ".join(group.heading_path[-1:] if brief else group.heading_path) or "(preamble)"
     digits = group.section_id.removeprefix("sha256-")[:_ID_DIGITS]
-    return f"  {group.start_line}-{group.end_line} {path} {digits}"
+    return f"{group.start_line}-{group.end_line} {path} {digits}"
 
 
 def _problem_text(problem: Diagnostic) -> str:

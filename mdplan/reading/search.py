@@ -51,7 +51,7 @@ def search_document(
         file=file,
         base_sha256=outline.source.sha256,
         matches=len(found.eligible),
-        groups=tuple(_groups(outline, listed, request.context, ends)),
+        groups=tuple(_groups(outline, listed, request, ends)),
         undecided=found.excluded.get(UNDECIDED),
     )
 
@@ -82,7 +82,7 @@ class _SectionEnds:
 
 
 def _groups(
-    outline: Outline, matches: Sequence[Eligible], context: int, ends: _SectionEnds
+    outline: Outline, matches: Sequence[Eligible], request: SearchRequest, ends: _SectionEnds
 ) -> list[SearchGroup]:
     groups: list[SearchGroup] = []
     for index, hits in groupby(matches, lambda match: outline.section_at(match.span.start).index):
@@ -94,13 +94,14 @@ def _groups(
                 level=section.level,
                 start_line=section.first_line,
                 end_line=section.last_line,
-                hits=tuple(_hit(outline, match.span, context, ends) for match in hits),
+                hits=tuple(_hit(outline, match.span, request, ends) for match in hits),
             )
         )
     return groups
 
 
-def _hit(outline: Outline, span: Span, context: int, ends: _SectionEnds) -> SearchHit:
+def _hit(outline: Outline, span: Span, request: SearchRequest, ends: _SectionEnds) -> SearchHit:
+    context = request.context
     lines = outline.source.lines
     place = lines.position(span.start)
     line = min(place.line, max(lines.count, 1))
@@ -115,6 +116,7 @@ def _hit(outline: Outline, span: Span, context: int, ends: _SectionEnds) -> Sear
         behind=_lines(outline, last + 1, last + context) if context else None,
         section_end_hint=end_hint,
         section_pattern=section_pattern,
+        address=outline.line_hashes.address(line) if request.addresses and lines.count else None,
     )
 
 

@@ -48,15 +48,20 @@ def _problems(report: StatReport) -> Iterator[str]:
 def _folder(report: StatReport, rows: Sequence[FileRow]) -> Iterator[str]:
     yield f"{report.file}: {_count(report.total_files or 0, 'file')}"
     for row in rows:
-        if row.problem is not None:
-            yield f"{row.file}: {row.problem}"
-            continue
-        title = f" {row.title}" if row.title else ""
-        numbers = f"{_count(row.sections or 0, 'section')}, {row.tokens} tokens"
-        yield f"{row.file}:{title} ({numbers}) {(row.base_sha256 or '')[:_SHORT_HASH]}"
-        broken = [f"{link.target} {link.line}" for link in row.broken_links or ()]
-        yield from (f"  {line}" for line in _list("links to nothing", broken, row.total_broken_links))
+        yield from row_line(row)
     yield from _more(report)
+
+
+def row_line(row: FileRow) -> Iterator[str]:
+    """The line of one file of a folder; under it links that lead to nothing, if they were asked for."""
+    if row.problem is not None:
+        yield f"{row.file}: {row.problem}"
+        return
+    title = f" {row.title}" if row.title else ""
+    numbers = f"{_count(row.sections or 0, 'section')}, {row.tokens} tokens"
+    yield f"{row.file}:{title} ({numbers}) {(row.base_sha256 or '')[:_SHORT_HASH]}"
+    broken = [f"{link.target} {link.line}" for link in row.broken_links or ()]
+    yield from (f"  {line}" for line in _list("links to nothing", broken, row.total_broken_links))
 
 
 def _document(report: StatReport) -> Iterator[str]:
@@ -73,10 +78,10 @@ def _document(report: StatReport) -> Iterator[str]:
         if report.detail == "full":
             columns += " sectionSha256 ~tokens #anchor"
         yield f"{shown}{_count(total, 'section')}: {columns}"
-        length = _unique_length(report.sections)
-        yield from (_section(section, length) for section in report.sections)
+        length = unique_length(report.sections)
+        yield from (section_line(section, length) for section in report.sections)
     yield from plain_text_lines(report)
-    yield from _inventories(report)
+    yield from inventory_lines(report)
     if report.trailing_definitions:
         lines = report.trailing_definitions
         yield f"definitions {lines.start}-{lines.end} belong to no section"
@@ -100,12 +105,14 @@ def _facts(report: StatReport) -> Iterator[str]:
         yield "no final newline"
 
 
-def _section(section: SectionEntry, length: int) -> str:
+def section_line(section: SectionEntry, length: int, *, with_end: bool = True) -> str:
+    """The line of one section, its ID with so many digits; without its last line, which the rest says."""
     title = section.heading_path[-1] if section.heading_path else section.title
     heading = f"{'#' * section.level} {title}" if section.level else "(preamble)"
-    parts = [f"{section.start_line}-{section.end_line}", heading, _digits(section.section_id, length)]
+    lines = f"{section.start_line}-{section.end_line}" if with_end else str(section.start_line)
+    parts = [lines, heading, _digits(section.section_id, length)]
     if section.section_sha256:
-        parts += [section.section_sha256, f"~{section.tokens}"]
+        parts += [section.section_sha256[:_SHORT_HASH], f"~{section.tokens}"]
     if section.anchor:
         parts.append(f"#{section.anchor}")
     if section.duplicate_of:
@@ -115,7 +122,8 @@ def _section(section: SectionEntry, length: int) -> str:
     return " ".join(parts)
 
 
-def _inventories(report: StatReport) -> Iterator[str]:
+def inventory_lines(report: StatReport) -> Iterator[str]:
+    """A line for each kind of thing, or for each table, and the kinds that are not there."""
     totals = report.inventory_totals or {}
     code = [
         " ".join(
@@ -179,7 +187,7 @@ def _more(report: StatReport) -> Iterator[str]:
         yield f"more: cursor {report.next_cursor}"
 
 
-def _unique_length(sections: Iterable[SectionEntry]) -> int:
+def unique_length(sections: Iterable[SectionEntry]) -> int:
     """How many digits of section IDs tell `sections` apart, at least 8."""
     digits = {_digits(section.section_id, _ID) for section in sections}
     return next(

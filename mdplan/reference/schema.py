@@ -190,6 +190,8 @@ def prose(docstring: str | None) -> str:
 def _of_type(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN401 (a type, or what annotates as one)
     """Schema of values of a type that reports are made of; dataclasses and enums go into `definitions`."""
     kind = getattr(kind, "__supertype__", kind)
+    if kind is Any:
+        return {}
     if kind in _SCALARS:
         return {"type": _SCALARS[kind]}
     if isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, Enum)):

@@ -1,6 +1,8 @@
 """What `read` and `search` hand back: content with what pins an edit of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.reports.base import Report
@@ -24,7 +26,8 @@ class ReadResult:
     no text are shown escaped: such content is no evidence. `section_sha256` guards an edit of the section: it
     is that of the whole section, or of its own body where only that was read. `truncated` says that more of
     the place follows: `next_cursor` goes on there, and `left_out` has the sections that begin in the rest (at
-    most 100). A place that could not be read has a `problem` and nothing else.
+    most 100). With `addressed` each line of the content begins with its address, ``12:a3f``, and a blank. A
+    place that could not be read has a `problem` and nothing else.
     """
 
     file: str
@@ -39,6 +42,7 @@ class ReadResult:
     section_sha256: str | None = None
     language: str | None = None
     match_line: int | None = None
+    addressed: bool | None = None
     truncated: bool | None = None
     next_cursor: str | None = None
     left_out: tuple[OutlineRow, ...] | None = None
@@ -61,6 +65,8 @@ class ReadReport(Report):
 class SearchHit:
     """One match: its first line and column (1-based, code points) and that line, cut at 200 characters.
 
+    `address` is the line with its hash, ``12:a3f``, if that was asked for.
+
     `within` is the kind of node that the match lies in or cuts, by its name in `exclude`.
     `before` and `behind` are the lines around it, as many as were asked for. `section_end_hint` is the line
     before the next one that begins with a match of `section_pattern`, the first of the patterns that were
@@ -75,6 +81,7 @@ class SearchHit:
     behind: tuple[str, ...] | None = None
     section_end_hint: int | None = None
     section_pattern: str | None = None
+    address: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,13 +101,17 @@ class SearchGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedFile:
-    """One file with matches. `matches` is their exact number; `groups` may hold less of them."""
+    """One file with matches. `matches` is their exact number; `groups` may have less of them.
+
+    `front_matter` has the values that were asked about, by their keys.
+    """
 
     file: str
     base_sha256: str
     matches: int
     groups: tuple[SearchGroup, ...]
     undecided: int | None = None
+    front_matter: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

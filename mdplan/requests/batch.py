@@ -70,10 +70,18 @@ class GlobEdits(FileEdits):
         )
 
 
+class MatchingEdits(GlobEdits):
+    """The same in those of these files that have the text which the edits look for."""
+
+
 class Batch(WireModel):
     """Edits of one or many files of one root, applied whole or not at all."""
 
     files: tuple[FileEdits, ...] = Field(min_length=1, description="Each file once.")
+    expected_files: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+        default=None,
+        description="How many files the batch is for, where a glob names them; else it is refused.",
+    )
     dry_run: bool = Field(default=False, description="Plan only.")
     sequential: bool = Field(
         default=False,

@@ -22,7 +22,7 @@ from mdplan.field_names import (
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.match_options import fold_match_options
 from mdplan.operations.base.operation import Operation
-from mdplan.requests.batch import Batch, FileEdits, GlobEdits
+from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits
 from mdplan.requests.diffs import diffs_of_others, fold_diff, with_diff_as_edit
 from mdplan.requests.limits import DEFAULT_LIMITS, Limits
 from mdplan.requests.model_reader import (
@@ -55,7 +55,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     of_file = {*wire_names(FileEdits), _GLOB}
     if _GLOB in fields and "files" not in fields:
         fields["files"] = [{name: fields.pop(name) for name in list(fields) if name in of_file}]
-    fields, files, problem = fold_diff(fields, decoded_json(fields.pop("files", None)))
+    fields, files, problem = fold_diff(*_with_shared_edits(fields, decoded_json(fields.pop("files", None))))
     if problem:
         return (problem,)
     known = wire_names(Batch)
@@ -152,12 +152,11 @@ def _read_file(
     """Edits of one file. `where` names the entry in the list of files; it is empty for a batch of one."""
     if not isinstance(entry, dict):
         return (Diagnostic.invalid(f"{where} is not an object", 'send {"file": …, "edits": […]}'),)
-    fields, model = dict(entry), FileEdits
-    if _GLOB in fields:
-        problem = _glob_problem(fields)
-        if problem is not None:
-            return (problem,)
-        fields["file"], model = fields.pop(_GLOB), GlobEdits
+    problem = _glob_problem(entry) if _GLOB in entry else None
+    if problem is not None:
+        return (problem,)
+    model = next((kind for name, kind in _KINDS.items() if name in entry), FileEdits)
+    fields = {"file" if name in _KINDS else name: value for name, value in entry.items()}
     problems = list(unknown_fields(fields, wire_names(model), where))
     fields = {name: value for name, value in fields.items() if name in wire_names(model)}
     edits = fields.get("edits")
@@ -181,6 +180,26 @@ def _read_file(
         return tuple(problems) if problems else file
     about_edits = not operations and bool(problems)
     return (*problems, *(found for found in file if not (about_edits and "edits" in found.message)))
+
+
+def _with_shared_edits(fields: dict[str, Any], files: object) -> tuple[dict[str, Any], Any]:
+    """The request and its `files`, each with the edits that are for all of them.
+
+    Such `files` are a glob, or a list of names, globs, and objects without edits of their own.
+    """
+    edits = decoded_json(fields.get("edits"))
+    entries = [files] if isinstance(files, str) else files
+    if not isinstance(entries, list) or not isinstance(edits, list) or fields.keys() & {"file", _GLOB}:
+        return fields, files
+    shared: dict[str, Any] = {name: fields[name] for name in (*_SHARED_BY_FILES, "edits") if name in fields}
+    rest = {name: value for name, value in fields.items() if name not in shared}
+    return rest, [_with_own_edits(decoded_json(entry), shared) for entry in entries]
+
+
+def _with_own_edits(entry: object, shared: Mapping[str, Any]) -> object:
+    if isinstance(entry, str):
+        return {**shared, _MATCHING if any(sign in entry for sign in "*?[") else "file": entry}
+    return {**shared, **entry} if isinstance(entry, dict) and "edits" not in entry else entry
 
 
 def _glob_problem(fields: Mapping[str, Any]) -> Diagnostic | None:
@@ -227,6 +246,10 @@ def _read_edit(edit: object, index: int, wishes: ReferenceScopeReader) -> Operat
 
 
 _GLOB: Final = "glob"
+# Marks a glob whose files are those that have the text of the edits; no caller can send it.
+_MATCHING: Final = "\x00matching"
+_KINDS: Final[Mapping[str, type[FileEdits]]] = {_GLOB: GlobEdits, _MATCHING: MatchingEdits}
+_SHARED_BY_FILES: Final = ("encoding", "format")
 _ALL_OPERATIONS: Final = "md_apply and `mdplan help` list them all"
 
 

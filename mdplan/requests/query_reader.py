@@ -1,5 +1,6 @@
 """Requests of stat, read and search from decoded JSON, read strictly; null counts as absent."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,6 +13,8 @@ from mdplan.requests.stat import StatRequest
 
 _READ_SYNONYMS: Final = {**FILE_SYNONYMS, "offset": "startLine"}
 _SEARCH_SYNONYMS: Final = {**FILE_SYNONYMS, "query": "pattern"}
+# Lines as text, with or without the hashes of addresses.
+_LINES: Final = re.compile(r"([1-9][0-9]{0,8})(?::[0-9a-f]+)?(?:-([1-9][0-9]{0,8})(?::[0-9a-f]+)?)?")
 _SHARED_BY_TARGETS: Final = ("file", "encoding", "format")
 
 
@@ -92,6 +95,9 @@ def _read_target(entry: object, where: str) -> ReadTarget | Problems:
     if not isinstance(entry, Mapping):
         return (Diagnostic.invalid(f"{where} is not an object", 'send {"file": …}'),)
     fields = with_decoded_fields(ReadTarget, entry)
+    lines = _LINES.fullmatch(fields["lines"]) if isinstance(fields.get("lines"), str) else None
+    if lines is not None:
+        fields["lines"] = {"start": int(lines[1]), "end": int(lines[2] or lines[1])}
     problems = tuple(unknown_fields(fields, wire_names(ReadTarget), where or "the request"))
     if problems:
         return problems

@@ -16,10 +16,12 @@ _MOST_CHARACTERS: Final = 1_000_000
 _DEFAULT_CONTEXT: Final = 10
 _MOST_CONTEXT: Final = 1_000
 _SECTION: Final = ("section_id", "heading_path", "heading", "anchor")
+# Places that may be named in a section.
+_IN_SECTION: Final = ("code_block", "table", "list")
 _PLACES: Final = (
     *_SECTION,
     "lines",
-    "code_block",
+    *_IN_SECTION,
     "region",
     "front_matter",
     "match",
@@ -43,15 +45,28 @@ class LinesToRead(Query):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeBlockName(Query):
-    """A fenced code block, by its 0-based index or by its language."""
+    """A fenced code block, by its 0-based index, its language, or its index among those of a language."""
 
     index: int | None = field(default=None, metadata={"strict": True, "ge": 0})
     language: str | None = None
 
     def __post_init__(self) -> None:
+        """Raise ValueError where neither is given."""
+        if self.index is None and self.language is None:
+            raise ValueError("give index, language or both")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed(Query):
+    """A table or list, by its 0-based index; a table also by one of its header cells."""
+
+    index: int | None = field(default=None, metadata={"strict": True, "ge": 0})
+    header: str | None = None
+
+    def __post_init__(self) -> None:
         """Raise ValueError unless exactly one of the two is given."""
-        if (self.index is None) == (self.language is None):
-            raise ValueError("give either index or language")
+        if (self.index is None) == (self.header is None):
+            raise ValueError("give index, or header of a table")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +90,13 @@ class ReadTarget(Query):
         default=None, metadata=described("Whole lines: {start, end}, inclusive.")
     )
     code_block: CodeBlockName | None = field(
-        default=None, metadata=described("Code between the fences: {index} (0-based) or {language}.")
+        default=None, metadata=described("Code between the fences: {index} (0-based), {language} or both.")
+    )
+    table: Indexed | None = field(
+        default=None, metadata=described("A table: {index} (0-based), of the section if one is named.")
+    )
+    list: Indexed | None = field(
+        default=None, metadata=described("A list: {index} (0-based), of the section if one is named.")
     )
     region: str | None = field(
         default=None, metadata=described("Text between <!-- NAME:start --> and <!-- NAME:end -->.")
@@ -116,9 +137,16 @@ class ReadTarget(Query):
         """Whether the place is a section."""
         return any(getattr(self, name) is not None for name in _SECTION)
 
+    @property
+    def names_block(self) -> bool:
+        """Whether the place is a code block, a table or a list."""
+        return any(getattr(self, name) is not None for name in _IN_SECTION)
+
     def conflicts(self) -> Iterator[str]:
         """Which fields do not go together."""
         given = [camel_case(name) for name in _PLACES if getattr(self, name) is not None]
+        if self.names_section and self.names_block:
+            given = [name for name in given if name not in map(camel_case, _SECTION)]
         if len(given) > 1:
             yield f"give one target, not {' and '.join(given)}"
         if self.until is not None and self.start_line is None:
@@ -146,3 +174,7 @@ class ReadRequest(Query):
         ),
     )
     cursor: str | None = field(default=None, metadata=described(CURSOR_HELP))
+    addresses: bool = field(
+        default=False,
+        metadata=described("Begin lines with addresses, 12:a3f, which edits take.", strict=True),
+    )

@@ -1,7 +1,8 @@
 """The request of `search`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.requests.query import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
@@ -17,7 +18,10 @@ _MOST_CONTEXT: Final = 50
 class SearchRequest(Query):
     """A pattern and where to look for it."""
 
-    pattern: str = field(metadata=described("Text or regular expression to find.", min_length=1))
+    pattern: str = field(
+        default="",
+        metadata=described("Text or regular expression to find; may be absent with where, has, min."),
+    )
     file: str = field(
         default=".", metadata=described("File, folder or glob; else the whole root.", min_length=1)
     )
@@ -41,6 +45,23 @@ class SearchRequest(Query):
             le=_MOST_MATCHES,
         ),
     )
+    where: Mapping[str, Any] = field(
+        default_factory=dict,
+        metadata=described('Only files whose front matter says so: {"status": "draft"}; keys may be dotted.'),
+    )
+    has: tuple[str, ...] = field(
+        default=(), metadata=described("Only files whose front matter has these keys.")
+    )
+    min: Mapping[str, int] = field(
+        default_factory=dict,
+        metadata=described('Only files with at least so many items there: {"aliases": 2}.'),
+    )
+    files_only: bool = field(
+        default=False, metadata=described("Name the files and count, without the matches.", strict=True)
+    )
+    addresses: bool = field(
+        default=False, metadata=described("Give lines as 12:a3f, which edits take.", strict=True)
+    )
     respect_gitignore: bool = field(default=False, metadata=described("Skip files that .gitignore names."))
     section_patterns: tuple[str, ...] = field(
         default=(),
@@ -51,6 +72,18 @@ class SearchRequest(Query):
     cursor: str | None = field(default=None, metadata=described(CURSOR_HELP))
     encoding: str | None = field(default=None, metadata=described(ENCODING_HELP))
     format: str | None = field(default=None, metadata=described(FORMAT_HELP, pattern=FORMAT_PATTERN))
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where nothing is asked for."""
+        if not self.pattern and not self.asks_front_matter:
+            raise ValueError("give pattern, or where, has or min")
+        if any(type(least) is not int for least in self.min.values()):
+            raise ValueError('min gives numbers of items, such as {"aliases": 2}')
+
+    @property
+    def asks_front_matter(self) -> bool:
+        """Whether files are chosen by their front matter."""
+        return bool(self.where or self.has or self.min)
 
     def to_pattern(self) -> Pattern:
         """The pattern as a value of the core."""
@@ -69,6 +102,6 @@ class SearchRequest(Query):
         A line end in a literal pattern stands for any kind of line end, so only the longest of its lines
         counts.
         """
-        if self.match_type is not MatchType.LITERAL or not self.case_sensitive:
+        if not self.pattern or self.match_type is not MatchType.LITERAL or not self.case_sensitive:
             return None
         return max(self.pattern.replace("\r", "\n").split("\n"), key=len).encode("utf-8")

@@ -9,9 +9,9 @@ import pytest
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import OpenPlan, ReviewService
-from mdplan.mcp.history_tool import history_tool
 from mdplan.mcp.report_text import diff_uri
 from mdplan.mcp.resources import resources
+from mdplan.mcp.toolsets.md_tools.history import history_tool
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
 from mdplan.storage.journal.journal_record import JournalEntry

@@ -31,7 +31,7 @@ def test_one_sentence_is_found_and_changed_for_few_tokens(manual: Path) -> None:
     with calls_to(build_server(Engine.open([manual.parent])), "auto") as calls:
         found = calls.call("md_search", {"pattern": "limit of part 137", "file": "manual.md"})
         assert found.data is not None
-        section = found.data["files"][0]["groups"][0]["sectionId"]
+        section = found.data["files"][0]["hits"].split("\n")[0].split()[-1]
         edit = {
             "op": "replace_match",
             "sectionId": section,

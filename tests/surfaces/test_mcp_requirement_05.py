@@ -70,8 +70,8 @@ def apply(calls: Calls, *edits: dict[str, Any], **fields: object) -> Result:
     return calls.call("md_apply", {"file": NAME, "baseSha256": base, "edits": list(edits), **fields})
 
 
-def preview(calls: Calls, *edits: dict[str, Any]) -> Result:
-    return apply(calls, *edits, dryRun=True)
+def preview(calls: Calls, *edits: dict[str, Any], **fields: object) -> Result:
+    return apply(calls, *edits, dryRun=True, **fields)
 
 
 def section_id(calls: Calls, title: str) -> str:
@@ -168,6 +168,7 @@ def test_match_report_counts_lists_and_says_what_was_left_out(calls: Calls) -> N
     planned = preview(
         calls,
         {"op": "replace_match", "pattern": "v1.0.0", "replacement": "v2.0.0", "matchSelection": "all"},
+        verbosity="full",
     )
 
     done(planned)
@@ -390,6 +391,7 @@ def test_each_edit_has_its_result(calls: Calls) -> None:
         calls,
         {"op": "replace_match", "pattern": "foo", "replacement": "bar", "matchSelection": "all"},
         {"op": "replace_section", "sectionId": section_id(calls, "old title"), "markdown": "All of it."},
+        verbosity="full",
     )
 
     done(applied)
@@ -416,7 +418,8 @@ def test_plan_is_applied_by_its_id(calls: Calls, root: Path) -> None:
     applied = calls.call("md_apply", {"planId": planned["planId"], "baseSha256": base})
 
     done(applied)
-    assert applied.data["diff"] == planned["diff"]
+    assert applied.data["applied"]
+    assert "diff" not in applied.data  # It was shown with the preview.
     assert (root / NAME).read_text() == README.replace("Use foo", "Use bar")
     again = calls.call("md_apply", {"planId": planned["planId"], "baseSha256": base})
     done(again)

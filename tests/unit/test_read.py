@@ -241,7 +241,7 @@ def test_parts_of_any_document_are_the_document(document: str, budget: int) -> N
         ({"file": "a", "until": "x"}, "until goes with startLine"),
         ({"file": "a", "subsections": False}, "subsections goes with a section"),
         ({"file": "a", "occurrence": 2}, "occurrence goes with heading"),
-        ({"file": "a", "codeBlock": {}}, "give either index or language"),
+        ({"file": "a", "codeBlock": {}}, "give index, language or both"),
         ({"file": "a", "headng": "A"}, "unknown field `headng`"),
         ({"targets": []}, "`targets` is empty"),
         ({"targets": [{"file": "a"}, {"fil": "b"}]}, "targets[1] has an unknown field `fil`"),

@@ -61,7 +61,7 @@ def read(
     target = fields if isinstance(fields, Diagnostic) else _target(session.named(file), fields)
     if isinstance(target, Diagnostic):
         return session.refuse(target)
-    limits = {"max_characters": max_characters} if max_characters is not None else {}
+    limits: dict[str, Any] = {"max_characters": max_characters} if max_characters is not None else {}
     request = ReadRequest(targets=(target,), cursor=cursor, **limits)
     report = read_files(session.open_files(), request)
     if report.ok and not session.console.as_json:

@@ -36,9 +36,7 @@ def _read_all(files: OutlinedFiles, request: ReadRequest) -> ReadReport:
     results: list[ReadResult] = []
     left = request.max_characters
     for target in request.targets:
-        result = files.with_timeout(
-            target.file, partial(_read, files, target, outlines, left, request.cursor)
-        )
+        result = files.with_timeout(target.file, partial(_read, files, target, outlines, left, request))
         if isinstance(result, Diagnostic):
             result = ReadResult(file=result.file or target.file, problem=result)
         left -= len(result.content or "")
@@ -53,12 +51,12 @@ def _read_all(files: OutlinedFiles, request: ReadRequest) -> ReadReport:
 
 
 def _read(
-    files: OutlinedFiles, target: ReadTarget, known: _Outlines, left: int, cursor: str | None
+    files: OutlinedFiles, target: ReadTarget, known: _Outlines, left: int, request: ReadRequest
 ) -> ReadResult | Diagnostic:
     file, outline = _opened(files, target, known)
     if isinstance(outline, Diagnostic):
         return outline.at(file=file)
-    result = read_target(file, outline, target, left, cursor)
+    result = read_target(file, outline, target, left, request.cursor, addresses=request.addresses)
     return result.at(file=file) if isinstance(result, Diagnostic) else result
 
 

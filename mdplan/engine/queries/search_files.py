@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.documents.files import OutlinedFiles
+from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reading.search import Window, search_document
@@ -16,6 +17,7 @@ from mdplan.requests.search import SearchRequest
 from mdplan.storage.fs.file_name import FileName
 from mdplan.text.line_end_view import LineEndView
 from mdplan.text.search.pattern import PatternProblem
+from mdplan.text.source import Source
 from mdplan.text.span import Span
 
 _PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE})
@@ -78,6 +80,14 @@ def _search_file(files: OutlinedFiles, name: FileName, search: "_Search") -> Sea
     source = files.decode(name, found.data, search.request.encoding)
     if isinstance(source, Diagnostic):
         return source
+    if search.request.asks_front_matter:
+        return _search_chosen(str(name), files.outline(name, source, search.request.format), search)
+    return _search_source(files, name, source, search)
+
+
+def _search_source(
+    files: OutlinedFiles, name: FileName, source: Source, search: "_Search"
+) -> SearchedFile | Diagnostic | None:
     view = LineEndView(source.text, source.lines)
     matches = search.pattern.find(view.text, Span(0, len(view.text)), files.limits.pattern_seconds)
     if isinstance(matches, PatternProblem):
@@ -86,6 +96,21 @@ def _search_file(files: OutlinedFiles, name: FileName, search: "_Search") -> Sea
         return None
     outline = files.outline(name, source, search.request.format)
     return search_document(str(name), outline, search.pattern, search.request, search.window)
+
+
+def _search_chosen(file: str, outline: Outline, search: "_Search") -> SearchedFile | Diagnostic | None:
+    """The same where the front matter is to be as the request says; without a pattern the file itself."""
+    # Most searches ask nothing of the kind.
+    from mdplan.reading.front_matter_conditions import asked_values
+
+    values = asked_values(outline, search.request)
+    if values is None:
+        return None
+    if not search.request.pattern:
+        sha256 = outline.source.sha256
+        return SearchedFile(file=file, base_sha256=sha256, matches=0, groups=(), front_matter=values)
+    found = search_document(file, outline, search.pattern, search.request, search.window)
+    return replace(found, front_matter=values) if isinstance(found, SearchedFile) else found
 
 
 class _Search:
@@ -115,22 +140,23 @@ class _Search:
         self.searched += 1
         if isinstance(found, Diagnostic):
             self._warnings.append(replace(found, severity=Severity.WARNING))
-        elif found is not None and found.matches:
+        elif found is not None and (found.matches or not self.request.pattern):
             self._matches += found.matches
             self._listed += sum(len(group.hits) for group in found.groups)
-            self._files.append(found)
+            self._files.append(replace(found, groups=()) if self.request.files_only else found)
 
     def report(self) -> SearchReport:
         """What was found; of files only those of which matches are listed."""
         end = min(self._skipped, self._matches) + self._listed
-        is_cut = end < self._matches
+        names_files = self.request.files_only or not self.request.pattern
+        is_cut = not names_files and end < self._matches
         return SearchReport(
             ok=True,
             pattern=self.request.pattern,
             total_matches=self._matches,
             total_files=len(self._files),
             searched_files=self.searched,
-            files=tuple(found for found in self._files if found.groups),
+            files=tuple(found for found in self._files if found.groups or names_files),
             truncated=True if is_cut else None,
             next_cursor=str(end) if is_cut else None,
             warnings=tuple(self._warnings[:_MOST_WARNINGS]),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mdplan.markdown.outline.region import Regions
     from mdplan.text.edit import EditList
     from mdplan.text.line_end_view import LineEndView
+    from mdplan.text.line_hashes import LineHashes
     from mdplan.text.search.folded_text import FoldedText
     from mdplan.text.search.similar_names import NameIndex
 
@@ -159,6 +160,13 @@ class Outline:
         from mdplan.markdown.front_matter.values import content_of
 
         return content_of(self.source.text, self.front_matter, self.limits.front_matter_characters)
+
+    @cached_property
+    def line_hashes(self) -> "LineHashes":
+        """Short hashes of the lines, by which addresses such as ``12:a3f`` prove themselves."""
+        from mdplan.text.line_hashes import LineHashes
+
+        return LineHashes(self.source.lines)
 
     @cached_property
     def view(self) -> "LineEndView":

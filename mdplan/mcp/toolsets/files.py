@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.mcp.arguments import catch_errors
-from mdplan.mcp.fitting import bounded, read_within, with_fewer_hits
+from mdplan.mcp.fitting import bounded, either_size, read_within, with_fewer_hits
 from mdplan.mcp.flat_schema import flat_report_schema
 from mdplan.mcp.progress import report_progress
 from mdplan.mcp.requests import Request, hint_of, read_arguments, request_schema
@@ -157,7 +157,9 @@ def _read_files(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
         return _refused(refusal(ReadReport, too_large))
     targets = tuple(file.to_target() for file in request.files)
     most = engine.settings.report_characters
-    report = read_within(engine, ReadRequest(targets=targets, max_characters=most), most, _laid_out)
+    report = read_within(
+        engine, ReadRequest(targets=targets, max_characters=most), most, either_size(_laid_out)
+    )
     if not any(result.content is not None for result in report.results):
         return _refused(report)
     answer = ToolResult(text=_laid_out(report), structured=to_wire(report), is_refusal=False)
@@ -218,7 +220,7 @@ def _grep_content(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
     if not report.ok:
         return _refused(report)
     most = engine.settings.report_characters
-    report = with_fewer_hits(report, most, _matches)
+    report = with_fewer_hits(report, most, either_size(_matches))
     answer = ToolResult(text=visible(_matches(report)), structured=to_wire(report), is_refusal=False)
     return bounded(answer, SearchReport, most, _refused)
 

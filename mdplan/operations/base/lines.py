@@ -1,5 +1,7 @@
 """What operations on whole lines share: finding the lines, and their guard."""
 
+from typing import Any, Final
+
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -7,7 +9,9 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.expected_text import with_nearest_lines
 from mdplan.operations.base.operation import LinesField, Operation
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
-from mdplan.text.span import Span
+from mdplan.text.span import Position, Span
+
+_MOST_LISTED: Final = 5
 
 
 class LineOperation(Operation):
@@ -16,6 +20,22 @@ class LineOperation(Operation):
     expected_text: str | None = Field(
         default=None, description="What these lines hold now; the last line end may be left out."
     )
+
+    def with_lines(self, outline: Outline, lines: LinesField, name: str) -> "LineOperation | Diagnostic":
+        """The same edit with the numbers of `lines`, which its field `name` is for; proven lines as guard.
+
+        Errors: those of `located_lines`.
+        """
+        found = located_lines(outline, lines)
+        if isinstance(found, Diagnostic):
+            return found
+        numbers, is_proven = found
+        update: dict[str, Any] = {name: numbers if name == "lines" else numbers.start}
+        if is_proven and self.expected_text is None:
+            table = outline.source.lines
+            text = outline.text_of(Span(table.start(numbers.start), table.content_end(numbers.end)))
+            update["expected_text"] = to_lf(text)
+        return self.model_copy(update=update)
 
     def guarded(self, outline: Outline, lines: LinesField) -> Span | Diagnostic:
         """Span of `lines`, with their line ends. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
@@ -38,6 +58,32 @@ class LineOperation(Operation):
             )
             return with_nearest_lines(outline, problem, self.expected_text, span)
         return span
+
+
+def located_lines(outline: Outline, lines: LinesField) -> tuple[LinesField, bool] | Diagnostic:
+    """`lines` by their numbers alone, where their hashes say, and whether the hashes prove that place.
+
+    What moved is found again. They prove it where no other lines have them. Errors: TEXT_MISMATCH.
+    """
+    start, end = lines.start_hash or "", lines.end_hash or ""
+    places = outline.line_hashes.places(start, end, lines.end - lines.start)
+    is_proven = bool(start and end) and len(places) == 1
+    if lines.start in places:
+        return LinesField(start=lines.start, end=lines.end), is_proven
+    if is_proven:
+        return LinesField(start=places[0], end=places[0] + lines.end - lines.start), True
+    named = (
+        f"{lines.start}:{start}" if lines.start == lines.end else f"{lines.start}:{start}-{lines.end}:{end}"
+    )
+    listed = ", ".join(map(str, places[:_MOST_LISTED]))
+    return Diagnostic(
+        code=Code.TEXT_MISMATCH,
+        message=f"`{named}` is another text now"
+        if not places
+        else f"`{named}` is another text now, and {len(places)} places have those hashes (lines {listed})",
+        hint="read the lines again",
+        place=Position(line=min(lines.start, max(outline.source.lines.count, 1)), col=1),
+    )
 
 
 def as_lines(outline: Outline, offset: int, text: str) -> str:

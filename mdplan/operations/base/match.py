@@ -203,7 +203,7 @@ class MatchOperation(SectionTargeted):
             self.match_selection is None and self.min_matches is None and self.max_matches is None
         )
         literal = self.match_type is MatchType.LITERAL and self.case_sensitive
-        return literal and exact_count and self.lines is None
+        return literal and exact_count
 
     def _count_mismatch(self, outline: Outline, scope: Span, matches: Matches) -> Diagnostic:
         found = len(matches.eligible)

@@ -17,6 +17,7 @@ from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, fin
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.file_state import FileState
+from mdplan.operations.base.line_text import lines_of_text, with_line_hash
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Position, Span
 
@@ -39,11 +40,20 @@ Count = Annotated[int, Field(strict=True, ge=0)]
 SectionHash = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
 
 
+LineHash = Annotated[str, Field(pattern=r"^[0-9a-f]{3,64}$")]
+
+
 class PositionField(WireModel):
-    """A place in a file: 1-based line and column; columns count code points."""
+    """A place in a file: 1-based line, or ``"12:a3f"``, and column, in code points."""
 
     line: Ordinal
     col: Ordinal
+    line_hash: LineHash | None = Field(default=None, repr=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_line(cls, given: object) -> object:
+        return with_line_hash(given)
 
     def to_position(self) -> Position:
         """The same place as a value of the core."""
@@ -58,24 +68,31 @@ class RangeField(WireModel):
 
 
 class CodeBlockField(WireModel):
-    """A fenced code block, by its 0-based index or by its language."""
+    """A fenced code block, by its 0-based index, its language, or its index among those of a language."""
 
     index: Count | None = None
     language: str | None = None
 
     @model_validator(mode="after")
     def _check_one(self) -> "CodeBlockField":
-        if (self.index is None) == (self.language is None):
-            msg = "give either index or language"
+        if self.index is None and self.language is None:
+            msg = "give index, language or both"
             raise ValueError(msg)
         return self
 
 
 class LinesField(WireModel):
-    """Whole lines `start` to `end`, 1-based and inclusive."""
+    """Whole lines `start` to `end`, 1-based and inclusive; as text ``"12-14"`` or ``"12:a3f-14:b07"``."""
 
     start: Ordinal
     end: Ordinal
+    start_hash: LineHash | None = Field(default=None, repr=False)
+    end_hash: LineHash | None = Field(default=None, repr=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_text(cls, given: object) -> object:
+        return lines_of_text(given) if isinstance(given, str) else given
 
     @model_validator(mode="after")
     def _check_order(self) -> "LinesField":
@@ -240,6 +257,11 @@ class Operation(WireModel, ABC):
     def other_base_sha256(self) -> str | None:
         """SHA-256 of that file as the caller saw it, or the first digits of it."""
         return None
+
+    def located(self, outline: Outline) -> "Operation | Diagnostic":
+        """The same edit with line numbers in place of hashes of lines. Errors: TEXT_MISMATCH."""
+        del outline
+        return self
 
     @classmethod
     def file_already_satisfied(cls, edit: Mapping[str, Any], file: FileState) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.elements.tables import TableRow, TableSource
@@ -23,9 +23,17 @@ _MAKE_ONE: Final = "append_to_section with the lines of a table makes one"
 
 
 class TableField(WireModel):
-    """A table, by its 0-based index."""
+    """A table, by its 0-based index, or by one of its header cells."""
 
-    index: Count
+    index: Count | None = None
+    header: str | None = None
+
+    @model_validator(mode="after")
+    def _check_one(self) -> "TableField":
+        if (self.index is None) == (self.header is None):
+            msg = "give either index or header"
+            raise ValueError(msg)
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +57,8 @@ class TableOperation(SectionTargeted):
 
     table: TableField | None = Field(
         default=None,
-        description="{index} of the table, 0-based: in the section with its subsections, else in the "
-        "file. Not needed where there is one table.",
+        description="{index} of the table, 0-based, or {header} of a column: in the section with its "
+        "subsections, else in the file. Not needed where one table has the key column.",
     )
     key_column: str = Field(
         description="Header of the column that holds the keys, or its number, from 1, as text."
@@ -102,6 +110,10 @@ class TableOperation(SectionTargeted):
     def _table(self, outline: Outline, section: Section | None) -> TableSource | Diagnostic:
         tables = outline.tables if section is None else outline.tables_in(section.span)
         wanted = self.table.index if self.table is not None else None
+        if wanted is None and len(tables) > 1:
+            # Of several the column of the keys may say which.
+            header = self.table.header if self.table is not None and self.table.header else self.key_column
+            tables = tuple(table for table in tables if table.columns_named(header)) or tables
         if wanted is None and len(tables) == 1:
             return tables[0]
         if wanted is not None and wanted < len(tables):

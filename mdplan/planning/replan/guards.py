@@ -25,8 +25,8 @@ def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
                     code=Code.PRECONDITION_REQUIRED,
                     message=f"`{built.file.path}` could have changed since you read it: "
                     f"nothing guards {unguarded}",
-                    hint=f'add `"{field}": "{built.base.source.sha256}"` if you saw this file, '
-                    "or plan the batch first (`mdplan plan`, or `dryRun: true`) and apply its planId",
+                    hint=f"look at the file, and send its hash as `{field}`, or the text that the edit "
+                    "replaces as `expectedText`; or plan the batch first, and apply its planId",
                     file=built.file.path,
                     edit_index=loose[0],
                 )

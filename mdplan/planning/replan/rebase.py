@@ -50,10 +50,19 @@ def numeric_addresses(plan: Plan) -> Problems:
 
 
 def _numbers_in(edit: Mapping[str, Any]) -> Iterator[str]:
-    yield from (name for name in _NUMERIC if name in edit)
+    yield from (name for name in _NUMERIC if name in edit and not _has_hashes(name, edit))
     if edit.get("matchSelection", "all") != "all":
         yield "matchSelection"
     yield from (name for name in _COUNTED if "index" in (edit.get(name) or {}))
+
+
+def _has_hashes(name: str, edit: Mapping[str, Any]) -> bool:
+    """Whether lines are named by their hashes as well, so that they are found again."""
+    if name == "line":
+        return "lineHash" in edit
+    place = edit[name]
+    ends = (place.get("startHash"), place.get("endHash"))
+    return all(ends) or (name == "range" and all(place[end].get("lineHash") for end in ("start", "end")))
 
 
 def other_bases(whole: Plan, part: Plan) -> Problems:

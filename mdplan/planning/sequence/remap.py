@@ -31,6 +31,10 @@ def remap_operation(operation: Operation, to: SequentialState) -> Operation | Pr
     Errors: those of its guards and numeric addresses on the base; CONFLICTING_EDITS for lines or a range that
     an earlier edit deleted or cut.
     """
+    located = operation.located(to.base)
+    if isinstance(located, Diagnostic):
+        return (located,)
+    operation = located
     if not to.edits:
         return operation
     changed = _ids_now(operation, to)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.mcp.fitting import first_hits, fitted, hit_count, read_within
+from mdplan.mcp.fitting import either_size, first_hits, fitted, hit_count, read_within
 from mdplan.mcp.short_report import size_of
 from mdplan.mcp.tool import ToolResult
 from mdplan.mcp.toolsets.text_tools.requests import InspectRequest, TextReadRequest, target_of
@@ -238,7 +238,7 @@ def read(engine: Engine, request: TextReadRequest) -> ToolResult:
         return place
     target = request.target.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
     most = engine.settings.report_characters
-    (result,) = read_within(engine, EngineRequest(targets=(place,)), most, read_text).results
+    (result,) = read_within(engine, EngineRequest(targets=(place,)), most, either_size(read_text)).results
     if result.problem is not None:
         return refusal_result((result.problem,), source, target_text(given[0], target[given[0]]))
     first, last = result.start_line or 0, result.end_line or 0

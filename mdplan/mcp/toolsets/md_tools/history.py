@@ -9,11 +9,16 @@ from pydantic import Field, model_validator
 from mdplan.engine.engine import Engine
 from mdplan.field_names import fold_names
 from mdplan.mcp.arguments import catch_errors
-from mdplan.mcp.flat_schema import flat_report_schema, object_schema, request_properties
-from mdplan.mcp.report_text import diff_uri
+from mdplan.mcp.compact.past import history_wire
+from mdplan.mcp.compact.plans import compact_plan_answer
+from mdplan.mcp.flat_schema import object_schema, request_properties
+from mdplan.mcp.report_text import diff_uri, refusal_text
 from mdplan.mcp.requests import read_arguments
 from mdplan.mcp.result import answer, plan_answer, with_short_diff
+from mdplan.mcp.short_report import within
 from mdplan.mcp.tool import ToolDefinition, ToolResult
+from mdplan.mcp.toolsets.md_tools.session import note_written
+from mdplan.mcp.toolsets.md_tools.verbosity import VERBOSITY, VERBOSITY_SCHEMA, output_schema, with_verbosity
 from mdplan.operations.base.operation import WireModel
 from mdplan.reference.schema import Schema
 from mdplan.reports.base import refusal
@@ -22,7 +27,7 @@ from mdplan.reports.plan import ApplyReport
 from mdplan.text.source import visible
 
 NAME: Final = "md_history"
-_LIST: Final = "Past commits, newest first (file: of one file); with transaction the diff of that one."
+_LIST: Final = "Past commits, newest first; with transaction the diff of that one."
 _NOTHING: Final = "the history has no commit here"
 # Files that one line of the text names.
 _MOST_FILES: Final = 10
@@ -31,7 +36,7 @@ _UNDO: Final = """\
 since; undo the undo to redo."""
 
 
-_FIELDS: Final = {"transaction": "ID, or its beginning.", "onStale": "rebase: go on if other lines changed."}
+_FIELDS: Final = {"transaction": "ID, or its beginning."}
 
 
 class HistoryRequest(WireModel):
@@ -62,42 +67,46 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
     fields = request_properties(HistoryRequest, _FIELDS)
     if read_only:
         fields = {name: fields[name] for name in ("transaction", "file", "limit")}
+    call = with_verbosity(HistoryReport, _caller(engine, fields))
     return ToolDefinition(
         name=NAME,
         title="Past commits" if read_only else "Past commits, undo",
         description=_LIST if read_only else _LIST + _UNDO,
-        input_schema=object_schema(fields),
-        output_schema=flat_report_schema(HistoryReport) if read_only else _output_schema(),
+        input_schema=object_schema({**fields, VERBOSITY: VERBOSITY_SCHEMA}),
+        output_schema=output_schema(
+            (HistoryReport,) if read_only else (ApplyReport, HistoryReport), ("listing", "transaction")
+        ),
         writes=not read_only,
         may_be_repeated=read_only,  # The undo of an undo is a redo.
-        call=catch_errors(HistoryReport, _caller(engine, fields)),
+        call=catch_errors(HistoryReport, call),
     )
 
 
-def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[[dict[str, Any]], ToolResult]:
+def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[..., ToolResult]:
     most = engine.settings.report_characters
 
-    def call(arguments: dict[str, Any]) -> ToolResult:
-        given = fold_names(arguments, {})
-        request = read_arguments(HistoryRequest, given)
+    def call(arguments: Mapping[str, Any], *, full: bool) -> ToolResult:
+        request = read_arguments(HistoryRequest, fold_names(arguments, {}))
         if isinstance(request, tuple):
-            return answer(refusal(HistoryReport, request), str)
+            return _answer(refusal(HistoryReport, request), most, full=full)
         if request.action == "undo" and "action" in fields:
             rebases = request.on_stale == "rebase"
             report = engine.undo(request.transaction, dry_run=request.dry_run, rebases=rebases)
-            return plan_answer(report, most)
+            note_written(engine, report)
+            return plan_answer(report, most) if full else compact_plan_answer(report, most)
         if request.transaction is not None:
-            return answer(with_short_diff(engine.transaction(request.transaction), most), _text, most)
-        return answer(engine.history(request.limit, request.file), _text, most)
+            return _answer(with_short_diff(engine.transaction(request.transaction), most), most, full=full)
+        return _answer(engine.history(request.limit, request.file), most, full=full)
 
     return call
 
 
-def _output_schema() -> Schema:
-    """Of both reports: which one it is, the action says."""
-    listed, undone = flat_report_schema(HistoryReport), flat_report_schema(ApplyReport)
-    required = [name for name in listed["required"] if name in undone["required"]]
-    return object_schema({**undone["properties"], **listed["properties"]}, required)
+def _answer(report: HistoryReport, most: int, *, full: bool) -> ToolResult:
+    if full:
+        return answer(report, _text, most)
+    text = _text(report) if report.ok else refusal_text(report)
+    structured = within(history_wire(report, _line), most)
+    return ToolResult(text=text, structured=structured, is_refusal=not report.ok)
 
 
 def _text(report: HistoryReport) -> str:

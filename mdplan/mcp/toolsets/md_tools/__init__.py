@@ -1,0 +1,1 @@
+"""The tools of the toolset `md`: what they are called and take, and what a call does."""

@@ -1,0 +1,33 @@
+"""Lines as callers write them in one text: ``12:a3f-14:b07``, numbers and the beginnings of hashes."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+_LINES: Final = re.compile(
+    r"(?P<start>[1-9][0-9]{0,8})(?::(?P<startHash>[0-9a-fA-F]{3,64}))?"
+    r"(?:-(?P<end>[1-9][0-9]{0,8})(?::(?P<endHash>[0-9a-fA-F]{3,64}))?)?"
+)
+
+
+def lines_of_text(given: str) -> dict[str, Any]:
+    """``12:a3f-14:b07`` as the fields of `LinesField`. Raises ValueError for anything else."""
+    found = _LINES.fullmatch(given.strip())
+    if found is None:
+        raise ValueError('lines are {"start": 12, "end": 14}, "12-14", "12:a3f" or "12:a3f-14:b07"')
+    start = int(found["start"])
+    end_hash = found["startHash"] if found["end"] is None else found["endHash"]
+    fields = {"start": start, "end": int(found["end"] or start)}
+    hashes = {"startHash": found["startHash"], "endHash": end_hash}
+    return {**fields, **{name: digits.lower() for name, digits in hashes.items() if digits}}
+
+
+def with_line_hash(given: object) -> object:
+    """`given`, an object whose `line` may be ``"12:a3f"``, with number and hash apart. Raises ValueError."""
+    if not isinstance(given, Mapping) or not isinstance(given.get("line"), str):
+        return given
+    found = lines_of_text(given["line"])
+    if found["start"] != found["end"] or "-" in given["line"]:
+        raise ValueError('a line is 12 or "12:a3f"')
+    hashes = {"lineHash": found["startHash"]} if "startHash" in found else {}
+    return {**given, "line": found["start"], **hashes}

@@ -1,0 +1,51 @@
+"""Short hashes of lines, which make of a line number an address that proves itself: ``12:a3f``."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cached_property
+from hashlib import sha256
+from typing import Final
+
+from mdplan.text.lines import LineIndex
+
+LEAST_DIGITS: Final = 3
+# One address, as a pattern: line number and hash.
+ADDRESS: Final = r"[1-9][0-9]{0,8}:[0-9a-f]{3,64}"
+
+
+class LineHashes:
+    """Hashes of the lines of one text, without their line ends. Lines are 1-based."""
+
+    def __init__(self, lines: LineIndex) -> None:
+        """Hash all of `lines`."""
+        self._digests = [_digest(lines.content(number)) for number in range(1, lines.count + 1)]
+
+    def address(self, line: int) -> str:
+        """``12:a3f``: three digits of the hash, or more where lines of another text begin with the same."""
+        digest = self._digests[line - 1]
+        distinct = self._distinct
+        place = bisect_left(distinct, digest)
+        near = distinct[max(place - 1, 0) : place] + distinct[place + 1 : place + 2]
+        length = max([LEAST_DIGITS, *(_shared(digest, other) + 1 for other in near)])
+        return f"{line}:{digest[:length]}"
+
+    def places(self, start: str, end: str, distance: int) -> Sequence[int]:
+        """The lines of the hash `start` that have a line of the hash `end` so many lines behind them."""
+        digests = self._digests
+        return [
+            number
+            for number, digest in enumerate(digests[: len(digests) - distance], start=1)
+            if digest.startswith(start) and digests[number - 1 + distance].startswith(end)
+        ]
+
+    @cached_property
+    def _distinct(self) -> list[str]:
+        return sorted(set(self._digests))
+
+
+def _digest(content: str) -> str:
+    return sha256(content.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _shared(one: str, other: str) -> int:
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=True)) if a != b), len(one))

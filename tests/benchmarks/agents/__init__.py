@@ -1,0 +1,1 @@
+"""What an agent sends and receives for the same thirty tasks, with mdplan and with other tools."""

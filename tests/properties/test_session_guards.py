@@ -1,0 +1,123 @@
+"""No write lands on a version of a file that its client was not shown.
+
+Two clients and a writer that nobody knows of work on two files at once. The model remembers which bytes each
+client was shown, or made itself of what it was shown.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mdplan.engine.engine import Engine
+from mdplan.mcp.server import build_server
+from mdplan.settings import Settings
+from mdplan.storage.durability import Durability
+from tests.surfaces.mcp_calls import Calls, calls_to
+
+FILES = ("a.md", "b.md")
+LOOKS = ("stat", "read", "hits")
+BLIND = ("count", "folder", "preview")
+WRITES = ("append", "all", "lines", "heading", "both")
+# Who (a client, or the foreign writer), what, and of which file.
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from((0, 0, 1, 1, 2)), st.sampled_from((*LOOKS, *BLIND, *WRITES)), st.sampled_from(FILES)
+    ),
+    min_size=4,
+    max_size=14,
+)
+
+
+@contextmanager
+def two_clients(root: Path) -> Iterator[tuple[Calls, Calls]]:
+    """Two clients of one server, each with a session."""
+    server = build_server(Engine.open([root], settings=Settings(durability=Durability.PROCESS)))
+    with ExitStack() as stack:
+        first, second = (stack.enter_context(calls_to(server, "legacy")) for _ in range(2))
+        yield first, second
+
+
+def look(calls: Calls, kind: str, file: str) -> None:
+    tool, arguments = {
+        "stat": ("md_stat", {"file": file}),
+        "read": ("md_read", {"file": file}),
+        "hits": ("md_search", {"pattern": "word", "file": file}),
+        # These show no text and no outline.
+        "count": ("md_search", {"pattern": "word", "file": file, "filesOnly": True}),
+        "folder": ("md_stat", {"file": "."}),
+        "preview": ("md_validate", {"file": file, "edits": [{"op": "append_to_file", "markdown": "x"}]}),
+    }[kind]
+    assert not calls.call(tool, arguments).is_error
+
+
+def write(calls: Calls, kind: str, file: str, number: int) -> bool:
+    """An edit without hash or evidence; whether it was made."""
+    edit = {
+        "append": {"op": "append_to_file", "markdown": f"word {number}"},
+        "all": {
+            "op": "replace_match",
+            "pattern": "word",
+            "replacement": f"word {number} of",
+            "matchSelection": "all",
+        },
+        "lines": {"op": "insert_lines", "line": 1, "position": "after", "markdown": f"\nword {number}\n"},
+        "heading": {"op": "rename_heading", "heading": "Title", "newTitle": "Title"}
+        if number % 2
+        else {"op": "append_to_section", "heading": "Title", "markdown": f"word {number}"},
+        "both": {"op": "append_to_file", "markdown": f"both {number}"},
+    }[kind]
+    request = {"files": list(FILES), "edits": [edit]} if kind == "both" else {"file": file, "edits": [edit]}
+    result = calls.call("md_apply", request)
+    codes = {"STALE_BASE", "PRECONDITION_REQUIRED"}
+    assert not result.is_error or result.data["error"]["code"] in codes, result.text
+    return bool(result.data["applied"])
+
+
+@settings(deadline=None, max_examples=12)
+@given(STEPS)
+def test_no_write_lands_on_a_version_that_its_client_was_not_shown(steps: list[tuple[int, str, str]]) -> None:
+    with TemporaryDirectory() as name:
+        root = Path(name)
+        for file in FILES:
+            (root / file).write_text("# Title\n\nword one\n")
+        shown: list[dict[str, bytes]] = [{}, {}]
+        with two_clients(root) as clients:
+            for number, (who, what, file) in enumerate(steps):
+                if who == 2:
+                    (root / file).write_bytes(
+                        (root / file).read_bytes() + f"\nforeign word {number}\n".encode()
+                    )
+                    continue
+                before = {each: (root / each).read_bytes() for each in FILES}
+                if what in LOOKS:
+                    look(clients[who], what, file)
+                    shown[who][file] = before[file]
+                elif what in BLIND:
+                    look(clients[who], what, file)
+                else:
+                    is_made = write(clients[who], what, file, number)
+                    touched = FILES if what == "both" else (file,)
+                    knows_all = all(shown[who].get(each) == before[each] for each in touched)
+                    assert is_made == knows_all
+                    for each in touched if is_made else ():
+                        shown[who][each] = (root / each).read_bytes()
+                    assert is_made or all((root / each).read_bytes() == text for each, text in before.items())
+
+
+def test_a_stale_write_names_the_section_that_changed() -> None:
+    with TemporaryDirectory() as name:
+        root = Path(name)
+        (root / "a.md").write_text("# Title\n\none\n\n## Use\n\ntwo\n")
+        with two_clients(root) as (client, _):
+            look(client, "stat", "a.md")
+            (root / "a.md").write_text("# Title\n\none\n\n## Use\n\nTWO\n")
+            result = client.call(
+                "md_apply", {"file": "a.md", "edits": [{"op": "append_to_file", "markdown": "x"}]}
+            )
+
+    assert result.data["error"]["code"] == "STALE_BASE"
+    assert [row for row in result.data["error"]["candidates"] if row.endswith("Use")]
