@@ -26,10 +26,6 @@ def calls(root: Path) -> Iterator[Calls]:
         yield connected
 
 
-def batch(*edits: dict[str, Any], **fields: object) -> dict[str, Any]:
-    return {"file": "bar.md", "edits": list(edits), **fields}
-
-
 LINES = {"start": 5, "end": 5}
 # Text that was shown with an escape, sent back by each way there is to write it.
 SHOWN_TEXT = {
@@ -119,3 +115,67 @@ def test_text_replace_takes_the_encoding_that_its_hint_asks_for(calls: Calls, ro
     assert not done.is_error, done.text
     assert done.data["preview"]["after"] == "Né café."
     assert (root / "bar.md").read_bytes() == LATIN.replace(b"One", b"N\xe9")
+
+
+def test_other_matches_are_named_by_their_lines_after_the_write(calls: Calls, root: Path) -> None:
+    (root / "a.md").write_text("foo\n\nfoo\n\nfoo\n")
+    request = {"filePath": "a.md", "oldText": "foo", "newText": "1\n2\n3\n4", "occurrence": 2}
+
+    done = calls.call("TextReplace", request).data
+
+    assert done["note"].startswith("2 other occurrences found at lines 1, 8")
+    assert (root / "a.md").read_text().splitlines()[7] == "foo"
+
+
+def test_text_read_says_that_the_file_ends_early(calls: Calls) -> None:
+    def note(end: int) -> str | None:
+        request = {"filePath": "bar.md", "encoding": "latin-1", "target": {"lines": {"start": 8, "end": end}}}
+        return calls.call("TextRead", request).data.get("note")
+
+    assert note(99) == "The file ends at line 9"
+    assert note(9) is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "hint"), [((4, 99), True), ((50, 60), True), ((4, 9), False), ((4, None), False)]
+)
+def test_editor_says_that_the_file_ends_early(
+    calls: Calls, lines: tuple[int, int | None], hint: bool
+) -> None:
+    ranges = [{"start": lines[0], "end": lines[1]}]
+    request = {"files": [{"file_path": "bar.md", "ranges": ranges, "encoding": "latin-1"}]}
+
+    (found,) = calls.call("get_text_file_contents", request).data["bar.md"]["ranges"]
+
+    assert found.get("hint") == ("The file has 9 lines" if hint else None)
+
+
+def test_editor_refuses_bytes_of_another_encoding_as_documented(calls: Calls, root: Path) -> None:
+    (root / "j.txt").write_bytes("漢字\n".encode("shift_jis"))
+
+    refused = calls.call("get_text_file_contents", {"files": [{"file_path": "j.txt"}]})
+
+    assert refused.data == {
+        "j.txt": {
+            "result": "error",
+            "reason": "Failed to decode file with utf-8 encoding",
+            "hint": "Try specifying the correct encoding for this file",
+        }
+    }
+    read = calls.call("get_text_file_contents", {"files": [{"file_path": "j.txt", "encoding": "shift_jis"}]})
+    assert read.data["j.txt"]["ranges"][0]["content"] == "漢字\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "fields"),
+    [
+        ("TextPatch", {"operation": "delete", "target": {"lines": LINES}}),
+        ("TextReplace", {"oldText": "One", "newText": "Two"}),
+    ],
+)
+def test_backup_keeps_the_old_file(calls: Calls, root: Path, tool: str, fields: dict[str, Any]) -> None:
+    done = calls.call(tool, {"filePath": "bar.md", "backup": True, **fields})
+
+    assert not done.is_error, done.text
+    assert (root / "bar.md.bak").read_bytes() == LATIN
+    assert (root / "bar.md").read_bytes() != LATIN

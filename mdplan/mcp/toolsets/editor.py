@@ -58,7 +58,9 @@ _OUTCOME: Final[Schema] = object_schema(
 # Of a call about several files the fields are their paths, which no schema can know before; any name may be
 # one of them, so none is given a type here.
 _BY_FILE: Final[Schema] = {"type": "object"}
-_RANGES: Final = "By file path: {ranges: [{content, start, end, total_lines, content_size}]}, or why not: "
+_RANGES: Final = (
+    "By file path: {ranges: [{content, start, end, total_lines, content_size, hint}]}, or why not: "
+)
 _OUTCOMES: Final = "By file path: "
 _OF_A_FILE: Final = "{result: ok or error, reason, suggestion, hint}."
 _OUTPUTS: Final[Mapping[type[Request], Schema]] = {

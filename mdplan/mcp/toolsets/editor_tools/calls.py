@@ -1,6 +1,6 @@
 """What the tools of the toolset `editor` do with a request that was read: answers of requirement 04."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic, Problems
@@ -13,6 +13,7 @@ from mdplan.mcp.toolsets.editor_tools.line_editor import (
     Failure,
     failures_by_file,
     failures_of,
+    not_decoded,
     replacement,
     write,
 )
@@ -35,12 +36,19 @@ def get(engine: Engine, request: GetRequest) -> dict[str, Any]:
     answers: dict[str, Any] = {}
     for file in request.files:
         document = EditorDocument.read(engine, file.file_path, file.encoding)
-        if isinstance(document, Failure):
-            answers[file.file_path] = document.to_json()
+        ranges = document if isinstance(document, Failure) else _contents(document, file.ranges)
+        if isinstance(ranges, Failure):
+            answers[file.file_path] = ranges.to_json()
         else:
-            ranges = answers.setdefault(file.file_path, {}).setdefault("ranges", [])
-            ranges += (_content(document, lines) for lines in file.ranges)
+            answers.setdefault(file.file_path, {}).setdefault("ranges", []).extend(ranges)
     return answers
+
+
+def _contents(document: EditorDocument, ranges: Sequence[EditedRange]) -> list[dict[str, Any]] | Failure:
+    """Lines of `ranges`; bytes that are no text are refused where one of them has some."""
+    contents = [_content(document, lines) for lines in ranges]
+    is_text = all(visible(each["content"]) == each["content"] for each in contents)
+    return contents if is_text else not_decoded(document.encoding)
 
 
 def _content(document: EditorDocument, lines: EditedRange) -> dict[str, Any]:
@@ -48,15 +56,14 @@ def _content(document: EditorDocument, lines: EditedRange) -> dict[str, Any]:
     last = document.line_count if lines.end is None else min(lines.end, document.line_count)
     table = document.source.lines
     text = document.source.text[table.start(lines.start) : table.end(last)] if lines.start <= last else ""
-    shown = visible(text)
+    is_whole = lines.start <= max(last, 1) and lines.end in {None, last}
     return {
-        "content": shown,
+        "content": text,
         "start": lines.start,
         "end": max(last, lines.start - 1),
         "total_lines": document.line_count,
-        "content_size": len(shown.encode()),
-        # Bytes that are no text are shown escaped, and cannot be given back as old_string.
-        **({} if document.source.is_exact or shown == text else {"content_exact": False}),
+        "content_size": len(visible(text).encode()),
+        **({} if is_whole else {"hint": f"The file has {document.line_count} lines"}),
     }
 
 

@@ -155,11 +155,16 @@ def failures_of(problem: Diagnostic, encoding: str | None = None) -> Failure:
     if problem.code is Code.PATH_OUTSIDE_ROOT and ".." in (problem.file or "").split("/"):
         return Failure("Path traversal not allowed", hint="File paths must not contain '..' patterns")
     if problem.code in {Code.ENCODING_UNKNOWN, Code.NOT_A_TEXT_FILE}:
-        reason = f"Failed to decode file with {encoding or 'utf-8'} encoding"
-        return Failure(reason, hint="Try specifying the correct encoding for this file")
+        return not_decoded(encoding)
     if problem.code is Code.CONFLICTING_EDITS:
         return Failure("Overlapping ranges in one file", hint="The ranges of one file must not overlap")
     return Failure(f"{problem.code}: {problem.message}", hint=hint_of(problem) or None)
+
+
+def not_decoded(encoding: str | None = None) -> Failure:
+    """Refusal of bytes that are no text of `encoding`, which is UTF-8 when absent."""
+    reason = f"Failed to decode file with {encoding or 'utf-8'} encoding"
+    return Failure(reason, hint="Try specifying the correct encoding for this file")
 
 
 def failures_by_file(problems: Problems, files: Mapping[str, str]) -> Iterator[tuple[str, Failure]]:

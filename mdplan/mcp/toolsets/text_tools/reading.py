@@ -256,9 +256,18 @@ def read(engine: Engine, request: TextReadRequest) -> ToolResult:
             "truncated": bool(result.truncated),
             **(rest if result.truncated else {}),
             "fileHash": (result.base_sha256 or "")[:HASH_DIGITS],
-            **escape_notice(source, result.content or ""),
+            **_notes(request, source, result.content or ""),
         }
     )
+
+
+def _notes(request: TextReadRequest, source: Source, shown: str) -> dict[str, Any]:
+    """What a reader must know of the text that is `shown`: it ends early, or has bytes as escapes."""
+    fields, lines = escape_notice(source, shown), request.target.lines
+    if lines is not None and lines.end > source.lines.count:
+        early = f"The file ends at line {source.lines.count}"
+        fields["note"] = f"{early}. {fields['note']}" if fields else early
+    return fields
 
 
 def _end(engine: Engine, place: ReadTarget) -> int:

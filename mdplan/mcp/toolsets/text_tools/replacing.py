@@ -52,7 +52,13 @@ def replace(engine: Engine, request: ReplaceRequest) -> ToolResult:
     )
     if done.report.applied:
         facts["linesChanged"] = sum(last - first + 1 for first, last in touched)
-    others = [source.lines.line_at(span.start) for span in found if span not in set(replaced)]
+    # Where there are others, only one was replaced: those behind it moved with the lines that it brought.
+    grown = to_lf(request.new_text).count("\n") - to_lf(request.old_text).count("\n")
+    others = [
+        source.lines.line_at(span.start) + (grown if span.start > replaced[0].start else 0)
+        for span in found
+        if span not in set(replaced)
+    ]
     if others:
         facts["note"] = ". ".join([_note(others), *([facts["note"]] if "note" in facts else [])])
     return success(

@@ -17,6 +17,7 @@ _HASH: Final = Field(
 _ENCODING: Final = Field(
     default=None, min_length=1, description="Encoding of a file that is not UTF-8: latin-1, shift_jis."
 )
+_BACKUP: Final = Field(default=False, description="Keep the old file as FILE.bak.")
 # What requirement 02 took out of TextPatch, and what does the same now.
 SUCCESSORS: Final = {
     "afterHeading": "appendToSection, which inserts at the end of the section",
@@ -119,6 +120,7 @@ class TextPatchRequest(_TextRequest):
     content: str | None = Field(default=None, description="New text; not for delete.")
     preserve_indent: bool = Field(default=True, description="lines: indent content as the first line is.")
     expected_hash: str | None = _HASH
+    backup: bool = _BACKUP
     encoding: str | None = _ENCODING
 
 
@@ -139,6 +141,7 @@ class ReplaceRequest(_TextRequest):
         description='first, last, all, or a number such as "2".',
     )
     expected_hash: str | None = _HASH
+    backup: bool = _BACKUP
     encoding: str | None = _ENCODING
 
 

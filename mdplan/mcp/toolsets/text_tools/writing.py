@@ -71,7 +71,7 @@ def write(
     """
     encoding = {} if request.encoding is None else {"encoding": request.encoding}
     pin = {"file": request.file_path, "baseSha256": before.sha256, **encoding}
-    batch = {**pin, "sequential": True, "edits": list(edits)}
+    batch = {**pin, "sequential": True, "backup": request.backup, "edits": list(edits)}
     report = engine.write(batch)
     errors = [problem for problem in report.diagnostics if problem.severity is Severity.ERROR]
     if not report.ok and not keeps_outline and {problem.code for problem in errors} <= _OUTLINE:
