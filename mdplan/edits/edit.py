@@ -37,6 +37,10 @@ PARTS: Final[Mapping[str, type[WireModel]]] = {
 _NO_LIMITS: Final = Limits(files=sys.maxsize, edits=sys.maxsize, payload_characters=sys.maxsize)
 # Arguments that take a `Section`, and what begins the names of the fields that it stands for.
 _SECTIONS: Final = {"section": "", "to": "to"}
+_ADDRESS_NAMES: Final = {
+    "": frozenset({"heading", "heading_path", "section_id", "anchor", "occurrence", "section_sha256"}),
+    "to": frozenset({"to_heading_path", "to_section_id"}),
+}
 
 
 class Value(dict[str, Any]):
@@ -175,7 +179,11 @@ def _fields(kind: type[Value], given: Mapping[str, object]) -> dict[str, Any]:
             continue
         if name in sections:
             section = value if isinstance(value, Section) else Section(str(value))
-            fields |= section.fields(sections[name])
+            address = section.fields(sections[name])
+            twice = sorted(_ADDRESS_NAMES[sections[name]] & {key for key in given if given[key] is not None})
+            if twice:
+                raise TypeError(f"{kind.__name__}() takes {name!r} or {twice[0]!r}, and not both")
+            fields |= address
         else:
             fields[camel_case(name)] = _json(value)
     found = _read(kind, fields)

@@ -11,6 +11,7 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.memory.front_matter import FrontMatter
+from mdplan.memory.hints import for_python
 from mdplan.memory.planning import RequestedFile, plan_in_memory
 from mdplan.memory.section import DocumentSection
 from mdplan.planning.replan.plan_result import PlannedBatch
@@ -80,6 +81,8 @@ class Document:
         `name` is what the document is called in diffs and diagnostics. Raises `Refused` (NOT_A_TEXT_FILE)
         for text with NUL or with lone surrogates.
         """
+        if not isinstance(text, str):
+            raise TypeError(f"from_text() takes str, and got {type(text).__name__}: bytes go to from_bytes()")
         try:
             data = text.encode()
         except UnicodeEncodeError as error:
@@ -101,10 +104,17 @@ class Document:
 
         Raises `Refused`: NOT_A_TEXT_FILE, INVALID_ARGUMENT (unknown encoding), ENCODING_UNKNOWN.
         """
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(
+                f"from_bytes() takes bytes, and got {type(data).__name__}: str goes to from_text()"
+            )
+        if format is not None and format not in _NAMES:
+            raise ValueError(f"format is one of {', '.join(_NAMES)}, and not {format!r}")
+        data = bytes(data)
         called = name or _NAMES[format or "markdown"]
         source = decode_document(called, data, encoding, _NO_LINE_LIMIT)
         if isinstance(source, Diagnostic):
-            raise Refused((source,))
+            raise Refused(for_python((source,)))
         return cls(source, called, format, encoding)
 
     @property
@@ -153,24 +163,27 @@ class Document:
         else:
             found = find_by_path(self._outline, headings, occurrence)
         if isinstance(found, Diagnostic):
-            raise Refused((found.at(file=self.name),))
+            raise Refused(for_python((found.at(file=self.name),)))
         return self._section(found)
 
     @cached_property
     def front_matter(self) -> FrontMatter:
         """Its front matter as a mapping; setting or deleting a key collects an edit."""
-        return FrontMatter(self._outline, self._collected)
+        return FrontMatter(self._outline, self._collected, self.name)
 
     @property
     def edits(self) -> tuple[Edit, ...]:
         """The edits that were collected so far, by `section` and `front_matter`."""
+        # Whoever never looked at the front matter has changed nothing there, and it may be unreadable.
+        if "front_matter" in self.__dict__:
+            self.front_matter.collect_changes()
         return tuple(self._collected)
 
     def stat(self, **request: Any) -> StatReport:  # noqa: ANN401 (fields of a request)
         """Structure, as `Engine.stat` gives it; arguments are the fields of its request, without `file`."""
         asked = read_stat_request({"file": self.name, **request})
         return (
-            refusal(StatReport, asked)
+            refusal(StatReport, for_python(asked))
             if isinstance(asked, tuple)
             else stat_report(self.name, self._outline, asked)
         )
@@ -179,14 +192,14 @@ class Document:
         """Content of one place, as `Engine.read` gives it; arguments are the fields of its request."""
         asked = read_read_request({"file": self.name, **request})
         if isinstance(asked, tuple):
-            return refusal(ReadReport, asked)
+            return refusal(ReadReport, for_python(asked))
         results = [
             read_target(self.name, self._outline, target, asked.max_characters, asked.cursor)
             for target in asked.targets
         ]
         problems = tuple(each.at(file=self.name) for each in results if isinstance(each, Diagnostic))
         if problems:
-            return refusal(ReadReport, problems)
+            return refusal(ReadReport, for_python(problems))
         return ReadReport(
             ok=True, results=tuple(each for each in results if not isinstance(each, Diagnostic))
         )
@@ -195,10 +208,10 @@ class Document:
         """Matches of `pattern`, as `Engine.search` gives them; arguments are the fields of its request."""
         asked = read_search_request({"file": self.name, "pattern": pattern, **request})
         if isinstance(asked, tuple):
-            return refusal(SearchReport, asked)
+            return refusal(SearchReport, for_python(asked))
         found = search_document(self.name, self._outline, asked.to_pattern(), asked, Window(0, asked.limit))
         if isinstance(found, Diagnostic):
-            return refusal(SearchReport, (found,))
+            return refusal(SearchReport, for_python((found,)))
         listed = sum(len(group.hits) for group in found.groups)
         return SearchReport(
             ok=True,
@@ -210,8 +223,8 @@ class Document:
             truncated=True if listed < found.matches else None,
         )
 
-    def plan(self, edits: Sequence[AnyEdit] = (), **options: Any) -> "DocumentReport":  # noqa: ANN401
-        """The plan of the collected edits and of `edits`; nothing changes.
+    def plan(self, edits: AnyEdit | Sequence[AnyEdit] = (), **options: Any) -> "DocumentReport":  # noqa: ANN401
+        """The plan of the collected edits and of `edits`, one or many; nothing changes.
 
         `options` are those of a batch: `sequential`, `update_references`, `allow_outline_change`,
         `allow_duplicate_headings`, `accept`. Errors: those of `Engine.plan`; INVALID_ARGUMENT for an
@@ -222,8 +235,13 @@ class Document:
             return refusal(DocumentReport, planned)
         return DocumentReport(ok=True, **planned.report_fields())
 
-    def apply(self, edits: Sequence[AnyEdit] = (), **options: Any) -> "DocumentReport":  # noqa: ANN401
-        """The same, with the result: `report.text`, and `report.document` to go on with."""
+    def apply(self, edits: AnyEdit | Sequence[AnyEdit] = (), **options: Any) -> "DocumentReport":  # noqa: ANN401
+        """The same, with the result: `report.text`, and `report.document` to go on with.
+
+        Without any edit the result is this document.
+        """
+        if not edits and not options and not self.edits:
+            return DocumentReport(ok=True, applied=True, result=self)
         planned = self._plan(edits, options)
         if not isinstance(planned, PlannedBatch):
             return refusal(DocumentReport, planned)
@@ -234,24 +252,25 @@ class Document:
 
     def diff(self) -> str:
         """The unified diff of the collected edits; empty without any. Raises `Refused`."""
-        return self.plan().unwrap().diff or "" if self._collected else ""
+        return self.plan().unwrap().diff or "" if self.edits else ""
 
     def __repr__(self) -> str:
         count = len(self._outline.headings)
         return f"<Document: {self.name}, {len(self.data)} bytes, {count} section{'s' if count != 1 else ''}>"
 
     def _plan(
-        self, edits: Sequence[AnyEdit], options: Mapping[str, Any]
+        self, edits: AnyEdit | Sequence[AnyEdit], options: Mapping[str, Any]
     ) -> PlannedBatch | tuple[Diagnostic, ...]:
         # Whoever has the document has seen it: the edits are of this very text.
         given = {
             **self._requested.fields(),
             "baseSha256": self.sha256,
-            "edits": [*self._collected, *edits],
+            "edits": [*self.edits, *([edits] if isinstance(edits, Mapping) else edits)],
             **options,
         }
         batch = read_batch(given)
-        return batch if isinstance(batch, tuple) else plan_in_memory(batch, self._outline)
+        planned = batch if isinstance(batch, tuple) else plan_in_memory(batch, self._outline)
+        return for_python(planned) if isinstance(planned, tuple) else planned
 
     def _section(self, section: Any) -> DocumentSection:  # noqa: ANN401
         return DocumentSection(self._outline, section, self._collected)

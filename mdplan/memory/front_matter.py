@@ -1,6 +1,7 @@
 """The front matter of a document in memory, as a mapping."""
 
 from collections.abc import Iterator, MutableMapping
+from copy import deepcopy
 from typing import Any
 
 from mdplan import edits
@@ -14,6 +15,8 @@ from mdplan.markdown.outline.outline import Outline
 class FrontMatter(MutableMapping[str, Any]):
     r"""Keys and values; dates are strings. Values that are set count at once, and each is one edit.
 
+    Lists and maps in it may be changed too: `Document.edits` has what became of them.
+
     >>> document = Document.from_text("---\\nstatus: draft\\n---\\n# A\\n")
     >>> document.front_matter["status"]
     'draft'
@@ -22,30 +25,41 @@ class FrontMatter(MutableMapping[str, Any]):
     ('final', (SetFrontMatter(key=['status'], value='final', create_if_missing=True),))
     """
 
-    def __init__(self, outline: Outline, collected: list[Edit]) -> None:
-        """Read what `outline` has; edits go to `collected`. Raises `Refused`: FRONT_MATTER_INVALID."""
+    def __init__(self, outline: Outline, collected: list[Edit], name: str) -> None:
+        """Read what `outline`, called `name`, has; edits go to `collected`.
+
+        Raises `Refused`: FRONT_MATTER_INVALID.
+        """
         content = outline.front_matter_content
         if isinstance(content, Unreadable):
-            raise Refused((unreadable(outline, content),))
+            raise Refused((unreadable(outline, content).at(file=name),))
         values: Any = {} if content is None else as_json(content.values)
         self._base: dict[str, Any] = values
-        self._values = dict(self._base)
+        self._values = deepcopy(values)
+        # As the document and the edits have them; callers may change lists and maps of `_values`.
+        self._seen = deepcopy(values)
         self._collected = collected
+        self._by_key: dict[str, Edit] = {}
 
     def __getitem__(self, key: str) -> Any:  # noqa: ANN401 (any JSON)
         return self._values[key]
 
     def __setitem__(self, key: str, value: Any) -> None:  # noqa: ANN401
-        edit = edits.SetFrontMatter(key=[key], value=value, create_if_missing=True)
+        if not isinstance(key, str):
+            raise TypeError(f"keys of front matter are strings, and {key!r} is none")
+        edit = _setting(key, value)
         self._drop(key)
         self._collected.append(edit)
+        self._by_key[key] = edit
         self._values[key] = value
+        self._seen[key] = deepcopy(value)
 
     def __delitem__(self, key: str) -> None:
         del self._values[key]
         self._drop(key)
         if key in self._base:
-            self._collected.append(edits.DeleteFrontMatter(key=[key]))
+            self._by_key[key] = edits.DeleteFrontMatter(key=[key])
+            self._collected.append(self._by_key[key])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -56,9 +70,23 @@ class FrontMatter(MutableMapping[str, Any]):
     def __repr__(self) -> str:
         return f"FrontMatter({self._values!r})"
 
+    def collect_changes(self) -> None:
+        """Collect edits for lists and maps that were changed in place."""
+        for key, value in self._values.items():
+            # `repr` differs for 1 and True, which are equal.
+            if repr(value) != repr(self._seen[key]):
+                self[key] = value
+
     def _drop(self, key: str) -> None:
         """Forget what was collected for `key`: two edits of one key would contradict each other."""
-        of_key = (edits.SetFrontMatter, edits.DeleteFrontMatter)
-        self._collected[:] = [
-            each for each in self._collected if not (isinstance(each, of_key) and each.get("key") == [key])
-        ]
+        earlier = self._by_key.pop(key, None)
+        self._collected[:] = [each for each in self._collected if each is not earlier]
+
+
+def _setting(key: str, value: object) -> Edit:
+    """The edit that sets `key`. Raises `Refused` for a value that no JSON has."""
+    if value is not None:
+        return edits.SetFrontMatter(key=[key], value=value, create_if_missing=True)
+    if "." in key:
+        raise TypeError(f"null cannot be the value of {key!r}, a key with a dot: use replace_lines")
+    return edits.SetFrontMatter(values={key: None}, create_if_missing=True)

@@ -151,6 +151,11 @@ def test_refusal_cannot_be_overlooked(tmp_path: Path) -> None:
         (lambda: edits.SetHeadingLevel(heading="A", level="two"), Refused, "level"),
         (lambda: edits.Lines(4, 3), Refused, "end is before start"),
         (edits.Section, TypeError, "one address"),
+        (
+            lambda: edits.DeleteSection(section="A", heading="B"),
+            TypeError,
+            "'section' or 'heading', and not both",
+        ),
         (lambda: edits.FileEdits("a.md", []), Refused, "`edits` is empty"),
         (lambda: edits.Frobnicate, AttributeError, "has no attribute"),
     ],
@@ -233,3 +238,59 @@ def test_document_needs_nothing_of_the_shell() -> None:
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
 
     assert run.returncode == 0, run.stderr
+
+
+def test_front_matter_changed_in_place_is_an_edit() -> None:
+    document = Document.from_text("---\ntags: [a]\nn: {x: {y: 1}}\nlast: 2026-01-01\n---\n# A\n")
+    document.front_matter["tags"].append("b")
+    document.front_matter["n"]["x"]["y"] = True
+    document.front_matter["last"] = None
+
+    assert len(document.edits) == 3
+    assert document.apply().text == "---\ntags: [a, b]\nn: {x: {y: true}}\nlast: null\n---\n# A\n"
+    assert pickle.loads(pickle.dumps(document)).apply().text == document.apply().text
+
+    document.front_matter["tags"].remove("b")
+    del document.front_matter["last"]
+    assert document.apply().text == "---\ntags: [a]\nn: {x: {y: true}}\n---\n# A\n"
+
+
+def test_document_without_edits_is_its_own_result() -> None:
+    document = Document.from_text(GUIDE)
+
+    assert document.apply().text == GUIDE
+    assert document.front_matter["tags"] == ["a"]
+    assert document.apply([]).document is document
+
+
+def test_one_edit_needs_no_list() -> None:
+    document = Document.from_text("# A\n")
+
+    assert document.apply(edits.RenameHeading(heading="A", new_title="B")).text == "# B\n"
+    assert document.plan({"op": "rename_heading", "heading": "A", "newTitle": "B"}).ok
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Document.from_text(b"# A"), TypeError, "from_bytes"),  # type: ignore[arg-type]
+        (lambda: Document.from_bytes("# A"), TypeError, "from_text"),  # type: ignore[arg-type]
+        (lambda: Document.from_text("# A", "html"), ValueError, "markdown, ini, text"),  # type: ignore[arg-type]
+        (lambda: Document.from_text("a\0"), Refused, "Document.from_bytes"),
+    ],
+)
+def test_wrong_text_is_refused_with_what_to_call(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_hints_name_methods_of_the_document() -> None:
+    document = Document.from_text("# A\n", name="a.md")
+    with pytest.raises(Refused, match=r"document\.stat\(\)"):
+        document.section("B")
+    refused = document.plan([edits.DeleteSection(heading="B")])
+
+    assert refused.error is not None
+    assert refused.error.hint == "see `document.stat()` for the headings of this file"
+    with pytest.raises(Refused, match=r"a\.md"):
+        Document.from_text("---\na: [\n---\n", name="a.md").front_matter["a"]
