@@ -9,6 +9,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
 from mdplan.markdown.blocks.blocks import Block, is_left_open
 from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
+from mdplan.markdown.outline.enclosures import find_enclosures
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
 from mdplan.text.document_format import DocumentFormat
@@ -41,6 +42,7 @@ def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
     open_blocks = _newly_open_blocks(old, new)
     yield from map(_unclosed, open_blocks)
     yield from _unpaired_regions(old, new)
+    yield from _unpaired_tags(old, new)
     # What an unclosed block contains has one cause, which was said.
     swallowed = frozenset(
         line for block in open_blocks for line in range(block.first_line, block.last_line + 1)
@@ -168,6 +170,21 @@ def _unpaired_regions(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
             f"`<!-- {short_name(marker.name)}:{here} -->` at line {place.line} has no `:{other}` marker",
             f"put back `<!-- {short_name(marker.name)}:{other} -->`, or delete this marker",
             place=place,
+        )
+
+
+def _unpaired_tags(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
+    known = Counter(tag.name for tag in (find_enclosures(old).unbalanced if old is not None else ()))
+    for tag in find_enclosures(new).unbalanced:
+        if known[tag.name]:
+            known[tag.name] -= 1
+            continue
+        half = "closing" if tag.opens else "opening"
+        yield Diagnostic.warning(
+            Code.UNBALANCED_TAG,
+            f"the tag at line {tag.line} has no {half} tag",
+            f"write the {half} tag, or delete this one",
+            place=new.source.lines.position(tag.start),
         )
 
 

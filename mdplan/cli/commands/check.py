@@ -45,8 +45,8 @@ def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: 
     mdplan check old.md new.md        two versions of one document
 
     It reports changed line ends and encodings, headings that are text now, unclosed code and comments, torn
-    tables, front matter that cannot be read, unbalanced regions, and links that lead to nothing or to another
-    place. Exits with 1 where it finds something.
+    tables, front matter that cannot be read, unbalanced regions and tags, and links that lead to nothing or
+    to another place. Exits with 1 where it finds something.
     """
     if hook:
         return _check_for_hook(session)
