@@ -184,7 +184,7 @@ def _outlines(context: click.Context) -> "Iterator[Outline]":
     from mdplan.documents.files import OutlinedFiles
     from mdplan.settings import Settings
 
-    names = context.params.get("files") or context.params.get("file") or ()
+    names = next((given for name in ("files", "file", "words") if (given := context.params.get(name))), ())
     opened = _opened(context) if names else None
     if opened is None:
         return
