@@ -1,5 +1,6 @@
 """Findings about the requirement documents: each one a call as its author would make it, and its answer."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -179,3 +180,46 @@ def test_backup_keeps_the_old_file(calls: Calls, root: Path, tool: str, fields: 
     assert not done.is_error, done.text
     assert (root / "bar.md.bak").read_bytes() == LATIN
     assert (root / "bar.md").read_bytes() != LATIN
+
+
+def test_example_of_read_files_is_json(calls: Calls, root: Path) -> None:
+    (root / "WORK.md").write_text("[LOG-1]\n" * 130)
+    description = next(tool for tool in calls.tools() if tool["name"] == "read_files")["description"]
+    example = json.loads(description.partition("Example: ")[2])
+
+    read = calls.call("read_files", example)
+
+    assert read.text.startswith("File: WORK.md, Lines: 120-120 of 130")
+
+
+def test_cut_file_is_read_to_its_end_by_cursors(calls: Calls, root: Path) -> None:
+    text = json.dumps([{"number": number} for number in range(9_000)])
+    (root / "a.json").write_text(text)
+    request: dict[str, Any] = {"files": [{"path": "a.json"}], "large_file_passthrough": True}
+    parts: list[str] = []
+    while not parts or "cursor" in request:
+        read = calls.call("read_files", request)
+        assert not read.is_error, read.text
+        (result,) = read.data["results"]
+        parts.append(result["content"])
+        request.pop("cursor", None)
+        if "nextCursor" in result:
+            assert f"cursor {result['nextCursor']}" in read.text
+            request["cursor"] = result["nextCursor"]
+
+    assert "".join(parts) == text
+    assert len(parts) > 2
+
+
+def test_file_that_no_room_is_left_for_says_so(calls: Calls, root: Path) -> None:
+    (root / "long.txt").write_text("word " * 20_000)
+    (root / "short.txt").write_text("short\n")
+
+    read = calls.call("read_files", {"files": [{"path": "long.txt"}, {"path": "short.txt"}]})
+
+    assert not read.is_error
+    first, second = read.data["results"]
+    assert first["content"]
+    assert second["problem"]["code"] == "BATCH_TOO_LARGE"
+    assert "content" not in second
+    assert "Error: BATCH_TOO_LARGE: the files before `short.txt` fill the answer" in read.text

@@ -4,6 +4,7 @@ Names, rules and layouts are those of requirement 03. Both tools only read.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from pydantic import Field, model_validator
@@ -37,10 +38,10 @@ Read several files, or parts of them; each comes with its path, between lines of
 Second step of grep -> read: grep_content gives a line, read_files reads from it. With read_to_next_pattern \
 (needs start_line) the text ends before the next line that begins with a match of it, or at the end of \
 the file; you need not work out end_line. Common boundaries: any heading "^#+ ", level 2 "^## ", log entry \
-"^\\[LOG-", closing tag "</section>", blank line "^$". Leave it out when you know end_line, for a whole \
+"^\\\\[LOG-", closing tag "</section>", blank line "^$". Leave it out when you know end_line, for a whole \
 small file, and with head or tail.
 
-Example: {"files": [{"path": "WORK.md", "start_line": 120, "read_to_next_pattern": "^\\[LOG-"}]}"""
+Example: {"files": [{"path": "WORK.md", "start_line": 120, "read_to_next_pattern": "^\\\\[LOG-"}]}"""
 
 _GREP_CONTENT: Final = """\
 Lines of files that match a regex, with their numbers. First step of grep -> read: give the number to \
@@ -104,8 +105,20 @@ class ReadFilesRequest(Request):
         min_length=1, max_length=MOST_TARGETS, description="What to read."
     )
     large_file_passthrough: bool = Field(
-        default=False, description="Read JSON and YAML files of more than 100,000 bytes whole all the same."
+        default=False,
+        description="Read JSON and YAML files of more than 100,000 bytes too; long answers are cut, as of "
+        "all files.",
     )
+    cursor: str | None = Field(
+        default=None, min_length=1, description="nextCursor of a cut answer: go on there; with that one file."
+    )
+
+    @model_validator(mode="after")
+    def _check_cursor(self) -> "ReadFilesRequest":
+        if self.cursor is not None and len(self.files) > 1:
+            msg = "cursor goes with one file, the one whose result has it as nextCursor"
+            raise ValueError(msg)
+        return self
 
 
 class GrepContentRequest(Request):
@@ -157,13 +170,32 @@ def _read_files(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
         return _refused(refusal(ReadReport, too_large))
     targets = tuple(file.to_target() for file in request.files)
     most = engine.settings.report_characters
-    report = read_within(
-        engine, ReadRequest(targets=targets, max_characters=most), most, either_size(_laid_out)
-    )
+    wanted = ReadRequest(targets=targets, max_characters=most, cursor=request.cursor)
+    report = _without_empty_results(read_within(engine, wanted, most, either_size(_laid_out)))
     if not any(result.content is not None for result in report.results):
         return _refused(report)
     answer = ToolResult(text=_laid_out(report), structured=to_wire(report), is_refusal=False)
     return bounded(answer, ReadReport, most, _refused)
+
+
+def _without_empty_results(report: ReadReport) -> ReadReport:
+    """`report`, where a file for whose text no room was left says so."""
+    results = tuple(
+        ReadResult(file=result.file, problem=_no_room(result.file))
+        if result.truncated and not result.content
+        else result
+        for result in report.results
+    )
+    return replace(report, results=results)
+
+
+def _no_room(file: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.BATCH_TOO_LARGE,
+        message=f"the files before `{file}` fill the answer",
+        hint="read it in a call of its own",
+        file=file,
+    )
 
 
 def _too_large(engine: Engine, request: ReadFilesRequest) -> Iterator[Diagnostic]:
@@ -197,8 +229,8 @@ def _layout(result: ReadResult) -> str:
 def _cut(result: ReadResult) -> str:
     last = result.end_line or 0
     if result.content and not result.content.endswith(("\n", "\r")):
-        return f"\n(cut inside of line {last}, which is too long)"
-    return f"\n(cut here: read on with start_line {last + 1})"
+        return f"\n(cut inside of line {last}, which is too long: read on with cursor {result.next_cursor})"
+    return f"\n(cut here: read on with start_line {last + 1}, or with cursor {result.next_cursor})"
 
 
 def _grep_content(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
