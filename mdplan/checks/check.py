@@ -50,6 +50,7 @@ def check_changes(
             found = (*document_problems(document.old, document.new), *links.problems_in(document))
             warnings += (each.at(file=document.path) for each in found)
     warnings += (each.at(file=path) for path, each in links.problems_elsewhere(changed))
+    warnings += (each.at(file=path) for path, each in links.retargeted_elsewhere(changed))
     return CheckReport(ok=True, checked=len(changed), warnings=tuple(warnings))
 
 

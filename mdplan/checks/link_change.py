@@ -8,7 +8,8 @@ from mdplan.documents.files import OutlinedFiles
 from mdplan.documents.links import LinkIndex
 from mdplan.field_names import short_name
 from mdplan.markdown.links.destinations import destinations
-from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, page_key
+from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, folder_of, page_key
+from mdplan.markdown.links.link_target import find_target
 from mdplan.markdown.links.links import local_links
 from mdplan.markdown.links.targets import resolvable_targets, target_key
 from mdplan.markdown.outline.outline import Outline
@@ -66,6 +67,32 @@ class LinkCheck:
             same = ChangedDocument(found.relative, found.relative, found.outline, found.outline)
             yield from ((found.relative, problem) for problem in self._newly_broken(same))
 
+    def retargeted_elsewhere(self, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
+        """Links from one file to a heading of another that name another heading there now, with their files.
+
+        A link that is new in its file means what it names now.
+        """
+        documents = {each.path: each for each in changed}
+        shifted = {
+            path: anchors
+            for path, each in documents.items()
+            if each.old is not None and each.new is not None
+            if (anchors := _shifted_anchors(each.old, each.new))
+        }
+        names = frozenset(page_key(name) for path in shifted for name in (path, folder_of(path)) if name)
+        for found in self._new.linking_to(names) if names else ():
+            if isinstance(found, Diagnostic):
+                continue
+            source, outline = documents.get(found.relative), found.outline
+            written = None if source is None else _targets(source.old) if source.old else frozenset[str]()
+            for link in destinations(outline, [_whole(outline)]):
+                target = find_target(self._new, found.relative, link) if link.path and link.fragment else None
+                pair = shifted.get(target.path, {}).get(target_key(link.fragment or "")) if target else None
+                shown = escape_for_message(outline.text_of(link.span))
+                if pair is not None and (written is None or shown in written):
+                    line = outline.source.lines.line_at(link.span.start)
+                    yield found.relative, _retargeted_link(shown, line, *pair)
+
     def _newly_broken(self, document: ChangedDocument) -> Iterator[Diagnostic]:
         assert document.new is not None
         known: frozenset[str] = frozenset()
@@ -96,21 +123,39 @@ def retargeted(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
     if old is None:
         return
     before = {link.target for link in local_links(old) if link.target.startswith("#")}
-    for link in local_links(new) if before else ():
-        key = target_key(link.target[1:])
+    shifted = _shifted_anchors(old, new) if before else {}
+    for link in local_links(new) if shifted else ():
+        pair = shifted.get(target_key(link.target[1:])) if link.target in before else None
+        if pair is not None:
+            yield _retargeted_link(link.target, link.line, *pair)
+
+
+def _shifted_anchors(old: Outline, new: Outline) -> dict[str, tuple[Section, Section]]:
+    """Anchors that name another heading in `new`: the section they named, as it is there, and that one.
+
+    What has no section of the same path in `new` was renamed, and its anchor with it: that is no shift.
+    """
+    found: dict[str, tuple[Section, Section]] = {}
+    for heading in old.headings:
+        if not heading.anchor:
+            continue
+        key = target_key(heading.anchor)
         was, now = old.with_anchor(key), new.with_anchor(key)
-        if link.target not in before or was is None or now is None or was.path == now.path:
-            continue
-        moved = _same_place(was, new)
-        if moved is None:
-            continue
-        yield Diagnostic.warning(
-            Code.LINK_RETARGETED,
-            f"the link to `{short_name(link.target)}` at line {link.line} named "
-            f"{_shown(moved)}, and now names {_shown(now)}",
-            f"link to `#{moved.anchor}` if that is meant",
-            place=Position(link.line, 1),
-        )
+        if was is not None and now is not None and was.path != now.path:
+            moved = _same_place(was, new)
+            if moved is not None:
+                found[key] = moved, now
+    return found
+
+
+def _retargeted_link(target: str, line: int, moved: Section, now: Section) -> Diagnostic:
+    return Diagnostic.warning(
+        Code.LINK_RETARGETED,
+        f"the link to `{short_name(target)}` at line {line} named "
+        f"{_shown(moved)}, and now names {_shown(now)}",
+        f"link to `#{moved.anchor}` if that is meant",
+        place=Position(line, 1),
+    )
 
 
 def _same_place(was: Section, new: Outline) -> Section | None:

@@ -55,6 +55,13 @@ def test_links_break_in_files_that_did_not_change(repository: Path) -> None:
     assert codes("--since", "HEAD", "docs") == []
 
 
+def test_link_from_another_file_is_reported_when_its_anchor_moves_on(repository: Path) -> None:
+    (repository / "b.md").write_text("# B\n\n## X\n\n### Two\n\n## Two\n", encoding="utf-8")
+    (repository / "new.md").write_text("[b](b.md#two)\n", encoding="utf-8")
+
+    assert codes("--since", "HEAD") == [("LINK_RETARGETED", "a.md")]
+
+
 def test_new_and_renamed_files_are_checked(repository: Path) -> None:
     (repository / "new.md").write_text("# N\n\n[x](nowhere.md)\n\n```\n", encoding="utf-8")
     git(repository, "mv", "b.md", "docs/b.md")
