@@ -62,6 +62,15 @@ def test_link_from_another_file_is_reported_when_its_anchor_moves_on(repository:
     assert codes("--since", "HEAD") == [("LINK_RETARGETED", "a.md")]
 
 
+def test_path_that_neither_version_has_is_refused(repository: Path) -> None:
+    (repository / "gone.md").unlink()
+
+    assert mdplan("check", "--since", "HEAD", "gone.md").code == 1
+    run = mdplan("check", "--since", "HEAD", "dcos")
+    assert run.code == 2
+    assert "`dcos` is no path" in run.err
+
+
 def test_new_and_renamed_files_are_checked(repository: Path) -> None:
     (repository / "new.md").write_text("# N\n\n[x](nowhere.md)\n\n```\n", encoding="utf-8")
     git(repository, "mv", "b.md", "docs/b.md")

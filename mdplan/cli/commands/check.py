@@ -1,6 +1,7 @@
 """`mdplan check`: what a change, made by whatever tool, did to documents."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -72,7 +73,17 @@ def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckRep
             return name
         named.append("" if isinstance(name, Diagnostic) else name.path)
     settings = Settings().limited(session.limits)
-    return check_since(files, settings, reference, [] if "" in named else named)
+    report = check_since(files, settings, reference, [] if "" in named else named)
+    root = Path(files.workspace.roots[0].path)
+    missing = next((name for name in named if not os.path.lexists(root / name)), None)
+    # What is gone since the commit is a change; this path was in neither version.
+    if missing is not None and not report.checked:
+        return Diagnostic.invalid(
+            f"`{shown(missing)}` is no path of this root, nor of `{shown(reference)}`",
+            "correct the path, or give none to check all documents",
+            file=missing,
+        )
+    return report
 
 
 def _compared(old: str, new: str) -> CheckReport | Diagnostic:
