@@ -6,8 +6,8 @@ from typing import Final
 from mdplan.bot.bot_report import BotReport
 from mdplan.cli.console import shown
 from mdplan.cli.plan_view import print_warnings
-from mdplan.cli.report_view import file_list, plan_size
 from mdplan.cli.session import Session
+from mdplan.cli.views.report import file_list, plan_size
 
 _SHORT: Final = 12
 _BRANCHES: Final = "refs/heads/"

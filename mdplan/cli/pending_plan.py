@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mdplan.cli.console import Style, shown
-from mdplan.cli.report_view import counted
+from mdplan.cli.views.report import counted
 from mdplan.diagnostics import Code, Diagnostic
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import click
 
 from mdplan.cli.console import shown
-from mdplan.cli.diff_view import diff_for_people
 from mdplan.cli.pending_plan import short_id
-from mdplan.cli.report_view import counted, file_list, plan_size, problem_texts
 from mdplan.cli.session import Session
+from mdplan.cli.views.diff import diff_for_people
+from mdplan.cli.views.report import counted, file_list, plan_size, problem_texts
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.reports.plan import ApplyReport, PlanReport
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from mdplan.cli.console import Style, shown
-from mdplan.cli.report_view import counted, problem_text
+from mdplan.cli.views.report import counted, problem_text
 from mdplan.review.plan_review import (
     ChangeKind,
     FileReview,

@@ -100,8 +100,8 @@ class Session:
         return base_folder(self.roots)
 
     def _tell_problems(self, problems: Problems, edits: EditNumbers | None, excerpt: str) -> None:
-        from mdplan.cli.report_view import problem_texts
         from mdplan.cli.shell_words import in_shell
+        from mdplan.cli.views.report import problem_texts
 
         root, why = self._root()
         listed = [in_shell(problem, root, edits.data if edits is not None else None) for problem in problems]

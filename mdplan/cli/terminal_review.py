@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from mdplan.cli.console import Style, shown
-from mdplan.cli.report_view import counted, problem_text
 from mdplan.cli.review_text import edit_text, file_title, hunk_text, warnings_text
+from mdplan.cli.views.report import counted, problem_text
 from mdplan.review.plan_review import FileReview, PlanReview, ReviewedEdit
 
 if TYPE_CHECKING:

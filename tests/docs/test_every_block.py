@@ -22,6 +22,7 @@ BY_THEIR_TEST = {
     ("README.md", "json batches/stable.json"): "tests/surfaces/test_cli_readme.py",
     ("docs/how-to/keep-links-right.md", "toml mdplan.toml"): "tests/properties/test_site_rules.py",
     ("docs/how-to/check-a-change.md", "yaml .pre-commit-config.yaml"): "tests/surfaces/test_cli_check.py",
+    ("docs/contributing/index.md", "text"): "tests/docs/test_commit_messages.py",
     ("docs/contributing/testing.md", "md"): "tests/test_cases.py",
     ("docs/explanation/architecture.md", "text"): "tests/docs/test_architecture.py",
     ("docs/explanation/security-model.md", "sh"): "tests/docs/test_security_model.py",

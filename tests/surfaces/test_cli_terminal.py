@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from mdplan.cli.console import Console, Style
-from mdplan.cli.diff_view import diff_for_people
+from mdplan.cli.views.diff import diff_for_people
 from mdplan.text.visible_text import escaped, escaped_json
 from tests.surfaces.command_line import DIFF
 

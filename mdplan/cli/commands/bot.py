@@ -21,9 +21,9 @@ from mdplan.cli.plan_view import (
     write_document,
 )
 from mdplan.cli.progress import CHOICES, progress_listener
-from mdplan.cli.report_view import counted, file_list, plan_size
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.misuse import Misuse
+from mdplan.cli.views.report import counted, file_list, plan_size
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 

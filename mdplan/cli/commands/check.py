@@ -10,8 +10,8 @@ import click
 
 from mdplan.checks.check import CheckReport, check_documents, check_since
 from mdplan.cli.console import shown
-from mdplan.cli.report_view import counted, problem_texts
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.views.report import counted, problem_texts
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import FILES
 from mdplan.markdown.format_detection import document_format

@@ -3,9 +3,9 @@
 from typing import Final
 
 from mdplan.cli.console import Style, shown
-from mdplan.cli.report_view import counted
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
+from mdplan.cli.views.report import counted
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import HISTORY
 from mdplan.reports.history import Check, DoctorReport

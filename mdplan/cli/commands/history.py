@@ -3,10 +3,10 @@
 import click
 
 from mdplan.cli.completion import transactions
-from mdplan.cli.history_view import history_text, transaction_text
 from mdplan.cli.plan_view import print_warnings, write_diff
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
+from mdplan.cli.views.history import history_text, transaction_text
 from mdplan.diagnostics import Exit
 from mdplan.reports.history import HistoryReport
 

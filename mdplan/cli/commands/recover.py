@@ -7,9 +7,9 @@ import click
 
 from mdplan.cli.console import shown
 from mdplan.cli.plan_view import print_warnings
-from mdplan.cli.report_view import counted
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
+from mdplan.cli.views.report import counted
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import COMMITS
 from mdplan.reports.history import ForeignTransaction, RecoverReport

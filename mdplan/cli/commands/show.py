@@ -72,7 +72,7 @@ def _write_text(session: Session, engine: "Engine", plan_id: str, no_pager: bool
 
 
 def _write_markdown(session: Session, engine: "Engine", plan_id: str, no_pager: bool) -> Problems:  # noqa: FBT001
-    from mdplan.cli.markdown_comment import markdown_comment
+    from mdplan.cli.views.markdown_comment import markdown_comment
 
     del no_pager
     opened = _open(engine, plan_id)

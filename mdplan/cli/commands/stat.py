@@ -41,7 +41,7 @@ def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], 
     FILE is relative to the folder that --root names, else to the current folder; without FILE it is that
     folder. With several roots NAME:PATH names a file too.
     """
-    from mdplan.cli.outline_view import outline_text
+    from mdplan.cli.views.outline import outline_text
     from mdplan.engine.queries.stat_files import stat_files
     from mdplan.reading.stat_text import stat_text
 

@@ -7,9 +7,9 @@ from mdplan.cli.batches.bad_input import BadInput
 from mdplan.cli.batches.edit_numbers import EditNumbers
 from mdplan.cli.batches.reading import read_input
 from mdplan.cli.plan_view import print_sarif, print_warnings
-from mdplan.cli.report_view import plan_size
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
+from mdplan.cli.views.report import plan_size
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, FILES, PATTERNS
 from mdplan.reports.plan import PlanReport

@@ -14,9 +14,9 @@ from mdplan.cli.edits.content import edit_text
 from mdplan.cli.options import approval_option
 from mdplan.cli.pending_plan import ask, has_terminal
 from mdplan.cli.plan_view import print_applied, print_recovered, print_summary, print_warnings, write_diff
-from mdplan.cli.report_view import counted, file_list, plan_size
 from mdplan.cli.session import Session
 from mdplan.cli.usage.misuse import Misuse
+from mdplan.cli.views.report import counted, file_list, plan_size
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.reports.plan import PlanReport, as_apply_report
 

@@ -80,7 +80,7 @@ def _extra(message: str, context: click.Context) -> tuple[str, str]:
 def _of_value(problem: click.BadParameter, context: click.Context | None) -> tuple[str, str]:
     message, parameter = _sentence(problem.message), problem.param
     if parameter is None or context is None:
-        return message, ""
+        return f"`{problem.param_hint}`: {message}" if isinstance(problem.param_hint, str) else message, ""
     if isinstance(parameter.type, click.Choice):
         names = [str(each) for each in parameter.type.choices]
         given = problem.message.partition("'")[2].partition("' is not one of")[0]

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from mdplan.cli.console import Style, shown
-from mdplan.cli.report_view import counted
+from mdplan.cli.views.report import counted
 from mdplan.reports.history import HistoryReport, TransactionEntry
 
 _FILES_NAMED = 2

@@ -1,0 +1,1 @@
+"""Text that commands print for people, of diffs, reports, outlines and past transactions."""
