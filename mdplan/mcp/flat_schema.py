@@ -21,6 +21,8 @@ from mdplan.reference.schema import (
 )
 from mdplan.reports.base import Report
 
+# Mark of a field that callers may give as null because the document that names it does so.
+NULLABLE: Final = "x-nullable"
 _LONG_LIST: Final = 4
 _OF_INPUT: Final = frozenset({"type", "enum", "items", "properties", "required", "description"})
 _OF_OUTPUT: Final = frozenset({"type", "items", "properties", "required"})
@@ -192,5 +194,9 @@ def _flat(schema: Schema, kept: frozenset[str]) -> Schema:
         flat["items"] = _flat(flat["items"], kept)
     if "properties" in flat:
         flat["properties"] = {name: _flat(field, kept) for name, field in flat["properties"].items()}
+    if NULLABLE in schema:
+        # Not every client takes a list of types, and each checks the null against a single one.
+        flat.pop("type", None)
+        return flat
     # What may be any JSON, or a string or a list, is mostly a string, and the strict models take the rest.
     return {"type": "string", **flat}

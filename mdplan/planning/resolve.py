@@ -1,7 +1,7 @@
 """Every edit against the base: its text edits, or what is wrong with it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
@@ -43,7 +43,10 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
                 ResolvedEdit(index=index, operation=operation, resolution=outcome, outline=file.outline)
             )
         else:
-            problems += (problem.at(file=file.path, edit_index=index) for problem in outcome)
+            problems += (
+                _with_order(problem, operation, resolved).at(file=file.path, edit_index=index)
+                for problem in outcome
+            )
         if len(problems) > MOST_PROBLEMS:
             problems[MOST_PROBLEMS:] = [AND_MORE]
         if has_run_long(problems) or problems[-1:] == [AND_MORE]:
@@ -55,6 +58,21 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
             problems.append(problem.at(edit_index=index))
             break
     return tuple(resolved), tuple(problems)
+
+
+def _with_order(problem: Diagnostic, operation: Operation, before: Iterable[ResolvedEdit]) -> Diagnostic:
+    """`problem`, with a hint to `sequential` where an edit `before` writes the heading that is missing."""
+    if problem.code is not Code.SECTION_NOT_FOUND or not isinstance(operation, SectionTargeted):
+        return problem
+    path = operation.heading_path or (operation.heading or "",)
+    title = path[-1].lstrip("# \t")
+    for earlier in before:
+        done = earlier.resolution
+        written = (*(edit.new_text for edit in done.edits), *(each.payload.text for each in done.insertions))
+        if title and any(title in text for text in written):
+            hint = f"edit {earlier.index} writes it: with sequential: true each edit sees those before it"
+            return replace(problem, hint=hint)
+    return problem
 
 
 _COSTLY: Final = frozenset({Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE, Code.FILE_TOO_LARGE})

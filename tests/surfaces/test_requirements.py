@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from tests.surfaces.mcp_calls import Calls
 from tests.surfaces.tool_case import lay_out, served
@@ -223,3 +224,51 @@ def test_file_that_no_room_is_left_for_says_so(calls: Calls, root: Path) -> None
     assert second["problem"]["code"] == "BATCH_TOO_LARGE"
     assert "content" not in second
     assert "Error: BATCH_TOO_LARGE: the files before `short.txt` fill the answer" in read.text
+
+
+NULLS = {
+    "04": (
+        "get_text_file_contents",
+        {"files": [{"file_path": "n.md", "ranges": [{"start": 1, "end": None}]}]},
+    ),
+    "03": (
+        "read_files",
+        {
+            "files": [
+                {
+                    "path": "n.md",
+                    "head": None,
+                    "tail": None,
+                    "start_line": 1,
+                    "end_line": None,
+                    "read_to_next_pattern": None,
+                }
+            ]
+        },
+    ),
+    "02": ("TextReplace", {"filePath": "n.md", "oldText": "b", "newText": "c", "expectedHash": None}),
+}
+
+
+@pytest.mark.parametrize("document", NULLS)
+def test_null_of_a_document_passes_the_published_schema(calls: Calls, root: Path, document: str) -> None:
+    (root / "n.md").write_text("a b\n")
+    tool, request = NULLS[document]
+    published = next(each for each in calls.tools() if each["name"] == tool)["inputSchema"]
+
+    Draft202012Validator(published).validate(request)
+    assert not calls.call(tool, request).is_error
+
+
+def test_hint_about_edits_that_build_on_each_other_names_sequential(calls: Calls) -> None:
+    edits = [
+        {"op": "append_to_section", "headingPath": ["Menu"], "markdown": "### Drinks"},
+        {"op": "append_to_section", "headingPath": ["Drinks"], "markdown": "Tea."},
+    ]
+    overlapping = [
+        {"op": "replace_match", "pattern": word, "replacement": "x"} for word in ("One", "One caf")
+    ]
+
+    for batch in (edits, overlapping):
+        refused = calls.call("md_validate", {"file": "bar.md", "edits": batch})
+        assert "sequential: true" in refused.text

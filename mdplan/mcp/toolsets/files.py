@@ -13,7 +13,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.mcp.arguments import catch_errors
 from mdplan.mcp.fitting import bounded, either_size, read_within, with_fewer_hits
-from mdplan.mcp.flat_schema import flat_report_schema
+from mdplan.mcp.flat_schema import NULLABLE, flat_report_schema
 from mdplan.mcp.progress import report_progress
 from mdplan.mcp.requests import Request, hint_of, read_arguments, request_schema
 from mdplan.mcp.tool import ToolDefinition, ToolResult
@@ -53,12 +53,23 @@ class FileReadRequest(Request):
     """One file, or a part of it."""
 
     path: str = Field(min_length=1, description="Path inside the root.")
-    head: Ordinal | None = Field(default=None, description="First N lines.")
-    tail: Ordinal | None = Field(default=None, description="Last N lines.")
-    start_line: Ordinal | None = Field(default=None, description="First line, 1-based.")
-    end_line: Ordinal | None = Field(default=None, description="Last line, inclusive.")
+    head: Ordinal | None = Field(
+        default=None, description="Number. First N lines.", json_schema_extra={NULLABLE: True}
+    )
+    tail: Ordinal | None = Field(
+        default=None, description="Number. Last N lines.", json_schema_extra={NULLABLE: True}
+    )
+    start_line: Ordinal | None = Field(
+        default=None, description="Number. First line, 1-based.", json_schema_extra={NULLABLE: True}
+    )
+    end_line: Ordinal | None = Field(
+        default=None, description="Number. Last line, inclusive.", json_schema_extra={NULLABLE: True}
+    )
     read_to_next_pattern: str | None = Field(
-        default=None, min_length=1, description="Regex: read until a line begins with a match of it."
+        default=None,
+        min_length=1,
+        description="Regex: read until a line begins with a match of it.",
+        json_schema_extra={NULLABLE: True},
     )
 
     @model_validator(mode="after")

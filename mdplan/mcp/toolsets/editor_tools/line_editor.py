@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
+from mdplan.mcp.flat_schema import NULLABLE
 from mdplan.mcp.requests import Request, hint_of
 from mdplan.operations.base.operation import Ordinal
 from mdplan.text.line_end_view import to_lf
@@ -27,7 +28,11 @@ class EditedRange(Request):
     """Whole lines, 1-based and inclusive."""
 
     start: Ordinal = Field(default=1, description="First line, 1-based.")
-    end: Ordinal | None = Field(default=None, description="Last line, inclusive; absent for the end of file.")
+    end: Ordinal | None = Field(
+        default=None,
+        description="Last line, inclusive; null or absent: the end of the file.",
+        json_schema_extra={NULLABLE: True},
+    )
 
     @model_validator(mode="after")
     def _check_order(self) -> "EditedRange":

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
+from mdplan.mcp.flat_schema import NULLABLE
 from mdplan.mcp.requests import MOST_PATH, Request
 from mdplan.operations.base.operation import Count, LinesField
 
@@ -13,6 +14,7 @@ _HASH: Final = Field(
     default=None,
     pattern=r"^[0-9a-fA-F]{16,64}$",
     description="fileHash of an answer before: refuse if the file has changed since.",
+    json_schema_extra={NULLABLE: True},
 )
 _ENCODING: Final = Field(
     default=None, min_length=1, description="Encoding of a file that is not UTF-8: latin-1, shift_jis."
