@@ -24,6 +24,8 @@ KEYWORDS = {"type", "enum", "items", "properties", "required", "description"}
 TYPES = ("string", "integer", "number", "boolean", "array", "object")
 # What has several forms is published without a type, which every client takes.
 UNTYPED = {"value", "expectedValue", "lines", "line", "matchSelection", "expectedMatchCount", "files"}
+# What the requirements write as null where it is absent.
+UNTYPED |= {"end", "head", "tail", "start_line", "end_line", "read_to_next_pattern", "expectedHash"}
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 # OpenAI refuses a longer description, and other clients cut it.
 MOST_OF_A_DESCRIPTION = 1_024

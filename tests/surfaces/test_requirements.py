@@ -272,3 +272,21 @@ def test_hint_about_edits_that_build_on_each_other_names_sequential(calls: Calls
     for batch in (edits, overlapping):
         refused = calls.call("md_validate", {"file": "bar.md", "edits": batch})
         assert "sequential: true" in refused.text
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        {"section": "[database]", "key": "host"},
+        {"pattern": "TODO:\\s*(.+)", "flags": "i"},
+        {"anchor": "next"},
+    ],
+)
+def test_hint_names_tools_that_are_served(root: Path, target: dict[str, str]) -> None:
+    request = {"filePath": "bar.md", "operation": "replace", "target": target, "content": "x"}
+    with served(root, "text") as calls:
+        refused = calls.call("TextPatch", request)
+
+    assert refused.is_error
+    assert "md_" not in refused.text
+    assert "TextRe" in refused.text

@@ -24,9 +24,9 @@ _BACKUP: Final = Field(default=False, description="Keep the old file as FILE.bak
 SUCCESSORS: Final = {
     "afterHeading": "appendToSection, which inserts at the end of the section",
     "text": "TextReplace with oldText and newText",
-    "pattern": "md_apply with replace_match and matchType regex",
-    "section": "md_apply with set_ini_key, delete_ini_key or replace_ini_section",
-    "anchor": "md_apply, whose section operations take an anchor",
+    "pattern": "TextInspect with mode search and regex, then TextReplace with the text that it finds",
+    "section": "TextRead with target section for the lines, then TextReplace with the line of the key",
+    "anchor": "TextRead with target anchor for the lines, then target lines",
 }
 
 
