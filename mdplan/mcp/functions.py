@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Optional
 from mdplan.engine.engine import Engine
 from mdplan.field_names import snake_case
 from mdplan.mcp.tool import ToolDefinition
-from mdplan.mcp.toolsets import chosen_tools
+from mdplan.mcp.toolsets import TOOLSETS, chosen_tools
 
 _TYPES: Final[Mapping[str, type]] = {"string": str, "integer": int, "number": float, "boolean": bool}
 
@@ -25,15 +25,23 @@ def tools(
     Each has the name and description of its tool, takes its arguments by their names in snake_case, and
     returns the text that a model reads; a refusal is such a text too. `toolsets`, `names` and `read_only`
     choose as `mdplan serve` does. Frameworks that read signatures and docstrings take them as they are.
-    Raises `StorageRefused` for a folder that cannot be opened, `KeyError` for an unknown toolset.
+    Raises `StorageRefused` for a folder that cannot be opened, `ValueError` for an unknown toolset or name.
 
     >>> from mdplan import tools
     >>> by_name = {tool.__name__: tool for tool in tools(".")}
     >>> "md_apply" in by_name, "Kettle guide" in by_name["md_stat"](file="guide.md")
     (True, True)
     """
+    unknown = [each for each in toolsets if each not in TOOLSETS]
+    if unknown:
+        raise ValueError(f"there is no toolset {unknown[0]!r}; there are {', '.join(TOOLSETS)}")
     engine = root if isinstance(root, Engine) else Engine.open([root])
-    return [_function(tool) for tool in chosen_tools(engine, toolsets, names, read_only=read_only)]
+    found = chosen_tools(engine, toolsets, (), read_only=read_only)
+    missing = set(names) - {tool.name for tool in found}
+    if missing:
+        known = ", ".join(tool.name for tool in found)
+        raise ValueError(f"there is no tool {min(missing)!r} in these toolsets; there are {known}")
+    return [_function(tool) for tool in found if not names or tool.name in names]
 
 
 def _function(tool: ToolDefinition) -> Callable[..., str]:
