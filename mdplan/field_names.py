@@ -108,7 +108,9 @@ def _unknown(name: str, known: Sequence[str], where: str) -> Diagnostic:
 
     meant = next((each for each in _MEANT.get(camel_case(name), ()) if each in known), None)
     near = [meant] if meant else difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    if near:
+    if camel_case(name) == "previewOnly":
+        hint = 'op "preview_match" lists matches and replaces nothing'
+    elif near:
         hint = f"did you mean `{near[0]}`{_FORMS.get(near[0], '')}?"
     else:
         more = ", …" if len(known) > _MOST_LISTED else ""

@@ -290,3 +290,11 @@ def test_hint_names_tools_that_are_served(root: Path, target: dict[str, str]) ->
     assert refused.is_error
     assert "md_" not in refused.text
     assert "TextRe" in refused.text
+
+
+def test_preview_only_leads_to_the_operation_that_previews(calls: Calls) -> None:
+    edit = {"op": "replace_match", "pattern": "One", "replacement": "Two", "previewOnly": True}
+
+    refused = calls.call("md_validate", {"file": "bar.md", "edits": [edit]})
+
+    assert 'op "preview_match" lists matches' in refused.text
