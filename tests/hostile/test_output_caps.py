@@ -119,7 +119,8 @@ def test_search_that_was_cut_goes_on_where_it_ends(tools: dict[str, ToolDefiniti
     lines: list[int] = []
     cursor: dict[str, str] = {}
     for _ in range(100):
-        arguments = {"file": "wide.md", "pattern": "ab", "limit": 1000, "context": LINES_AROUND, **cursor}
+        asked = {"file": "wide.md", "pattern": "ab", "limit": 1000, "context": LINES_AROUND}
+        arguments = {**asked, "verbosity": "full", **cursor}
         report = check_short(record, tools["md_search"], arguments).structured
         lines += [
             hit["line"] for found in report["files"] for group in found["groups"] for hit in group["hits"]
@@ -208,7 +209,9 @@ def test_no_report_of_a_huge_batch_is_longer_than_the_limit(
 
 
 def test_what_was_left_out_of_a_report_is_counted(writing: dict[str, ToolDefinition], record: Record) -> None:
-    report = check_short(record, writing["md_validate"], huge_batches()["an edit a section"]).structured
+    report = check_short(
+        record, writing["md_validate"], {**huge_batches()["an edit a section"], "verbosity": "full"}
+    ).structured
 
     assert len(report["editResults"]) + report["leftOut"]["editResults"] == 2_000
     assert report["diffTruncated"]
