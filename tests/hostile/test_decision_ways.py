@@ -466,7 +466,7 @@ def test_client_that_receives_the_elicited_link_cannot_approve(root: Path, stric
 
     engine = Engine(Workspace.open([root]), Settings(require_approval=True), caller=mcp_caller())
     with calls_to(build_server(engine), mode, elicitation_callback=client) as calls:
-        plan_id = calls.call("md_validate", BATCH).data["planId"]
+        plan_id = calls.call("md_validate", {**BATCH, "verbosity": "full"}).data["planId"]
         refused = calls.call("md_apply", {"planId": plan_id})
         everything = json.dumps(refused.data) + refused.text
     assert refused.data["error"]["code"] == "APPROVAL_REQUIRED"

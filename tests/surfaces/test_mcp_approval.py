@@ -77,7 +77,8 @@ def view_url(plan_id: str) -> str:
 
 
 def planned(calls: Calls, *edits: object) -> str:
-    return calls.call("md_validate", {"file": "a.md", "edits": list(edits) or [EDIT]}).data["planId"]
+    arguments = {"file": "a.md", "edits": list(edits) or [EDIT], "verbosity": "full"}
+    return calls.call("md_validate", arguments).data["planId"]
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)

@@ -36,7 +36,7 @@ def test_look_preview_and_apply(root: Path, mode: str) -> None:
             "md_apply",
             {"file": "guide.md", "baseSha256": stat["baseSha256"], "edits": [EDIT], "dryRun": True},
         ).data
-        applied = calls.call("md_apply", {**preview, "dryRun": False})
+        applied = calls.call("md_apply", {**preview, "dryRun": False, "verbosity": "full"})
         refused = calls.call(
             "md_apply", {"file": "guide.md", "baseSha256": stat["baseSha256"], "edits": [EDIT]}
         )
