@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -165,10 +166,25 @@ def test_text_goes_through_the_pager_on_a_terminal(
     out = Terminal(io.BytesIO(), encoding="utf-8")
     monkeypatch.setattr(sys, "stdout", out)
 
-    Console.plain().paged("shown\n")
+    text = "shown\n" * shutil.get_terminal_size().lines
+    Console.plain().paged(text)
 
-    assert out.buffer.getvalue() == (b"" if pager.startswith("tee") else b"shown\n")
-    assert not pager.startswith("tee") or (project / "seen").read_text() == "shown\n"
+    assert out.buffer.getvalue() == (b"" if pager.startswith("tee") else text.encode())
+    assert not pager.startswith("tee") or (project / "seen").read_text() == text
+
+
+def test_text_that_fits_on_the_terminal_is_not_paged(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mdplan.cli.console import Console
+
+    monkeypatch.setenv("MDPLAN_PAGER", "tee seen")
+    out = Terminal(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdout", out)
+
+    text = "shown\n" * (shutil.get_terminal_size().lines - 1)
+    Console.plain().paged(text)
+
+    assert out.buffer.getvalue() == text.encode()
+    assert not (project / "seen").exists()
 
 
 def test_nothing_is_paged_into_a_pipe(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

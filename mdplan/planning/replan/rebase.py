@@ -9,6 +9,8 @@ from mdplan.planning.build import BuiltFile
 from mdplan.planning.results.fingerprints import effects_of
 
 _NUMERIC: Final = ("lines", "line", "range", "occurrence", "table", "list", "itemOccurrence")
+# Of these, the ones that have hashes of their first and last lines.
+_HASHED: Final = frozenset({"lines", "range"})
 # Targets that name the n-th block of a kind.
 _COUNTED: Final = ("codeBlock",)
 
@@ -60,6 +62,8 @@ def _has_hashes(name: str, edit: Mapping[str, Any]) -> bool:
     """Whether lines are named by their hashes as well, so that they are found again."""
     if name == "line":
         return "lineHash" in edit
+    if name not in _HASHED:
+        return False
     place = edit[name]
     ends = (place.get("startHash"), place.get("endHash"))
     return all(ends) or (name == "range" and all(place[end].get("lineHash") for end in ("start", "end")))
