@@ -1,6 +1,7 @@
 """Text that site generators and browsers read as code, and Markdown as text: templates, math, MDX."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
@@ -32,14 +33,25 @@ _LEAVES: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TA
 
 
 def site_markup(outline: Outline, span: Span, kinds: frozenset[NodeKind]) -> Iterator[tuple[NodeKind, Span]]:
-    """Pieces of such markup of `kinds` in the blocks that `span` touches, with their delimiters."""
-    text = outline.source.text
+    """Pieces of such markup of `kinds` that touch `span`, with their delimiters."""
     for block in outline.tree.leaves_in(span):
         if block.kind not in _LEAVES:
             continue
         for kind in kinds & SITE_KINDS:
-            if _SIGNS[kind].search(text, block.span.start, block.span.end):
-                yield from ((kind, piece) for piece in _PIECES[kind](outline, block))
+            pieces = _pieces_of(outline, block, kind)
+            at = bisect_left(pieces, span.start, key=lambda piece: piece.end)
+            while at < len(pieces) and pieces[at].start <= span.end:
+                yield kind, pieces[at]
+                at += 1
+
+
+def _pieces_of(outline: Outline, block: Block, kind: NodeKind) -> tuple[Span, ...]:
+    """Pieces of `kind` in `block`, in order and apart from each other; found once for all matches."""
+    key = (block.span.start, kind)
+    if key not in outline.site_markup:
+        has_sign = _SIGNS[kind].search(outline.source.text, *_bounds(block))
+        outline.site_markup[key] = tuple(_PIECES[kind](outline, block)) if has_sign else ()
+    return outline.site_markup[key]
 
 
 def _templates(outline: Outline, block: Block) -> Iterator[Span]:

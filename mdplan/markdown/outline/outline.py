@@ -24,6 +24,7 @@ from mdplan.text.span import Span
 # What is derived on demand is loaded on demand: a stat of a short file needs little of it.
 if TYPE_CHECKING:
     from mdplan.markdown.elements.lists import Lists
+    from mdplan.markdown.elements.node_kind import NodeKind
     from mdplan.markdown.elements.tables import TableSource
     from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
     from mdplan.markdown.inline.inline_nodes import InlineMap
@@ -79,9 +80,11 @@ class Outline:
         self.named_sections: dict[tuple[str, ...], tuple[Section, ...]] = {}
         # Its regions, which `find_regions` notes for the same reason.
         self.regions: Regions | None = None
-        # Anchors that HTML names and where, which `targets` notes.
         # Its enclosures, which `find_enclosures` notes.
         self.enclosures: Enclosures | None = None
+        # Templates, math and MDX by where their block starts, which `site_markup` notes.
+        self.site_markup: dict[tuple[int, NodeKind], tuple[Span, ...]] = {}
+        # Anchors that HTML names and where, which `targets` notes.
         self.explicit_anchors: tuple[tuple[str, Span], ...] | None = None
         body = Span(self.body_start, max(self.content_end, self.body_start))
         self.in_order = read_sections(self.tree.headings, source, body)
