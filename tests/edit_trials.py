@@ -221,16 +221,28 @@ def check_renamed(
 def check_warnings(
     trials: Trials, document: Document, built: BuiltFile, page: Page, section: Section
 ) -> None:
-    """The links that resolve worse are those that the plan warns of: no fewer and no other ones."""
-    worse = Counter(page.unresolved) - Counter(document.page.unresolved)
-    fragments = {f"#{readable(fragment)}" for fragment in worse}
-    lines = [warning.place.line for warning in link_warnings(built) if warning.place]
-    warned = [readable(built.result.source.lines.content(line)) for line in lines]
-    unnamed = [fragment for fragment in fragments if not any(fragment in line for line in warned)]
-    # The page leaves raw HTML out, and the links in it.
-    wrong = [line for line in warned if "<a" not in line and not any(found in line for found in fragments)]
-    trials.expect(not unnamed, document, "rename", section.path, f"no warning of {unnamed}")
-    trials.expect(not wrong, document, "rename", section.path, f"warnings of {wrong}")
+    """The plan warns of the links that break or name another heading, and of no other ones."""
+    before, after = document.page.places, page.places
+    folded = {html.unescape(fragment).lower() for fragment in page.fragments}
+    taken = {each for each in folded if each in before and each in after and before[each] != after[each]}
+    expected = {
+        Code.BROKEN_LINK: Counter(page.unresolved) - Counter(document.page.unresolved),
+        Code.LINK_RETARGETED: taken,
+    }
+    warnings = link_warnings(built)
+    codes = {warning.code for warning in warnings}
+    trials.expect(codes <= expected.keys(), document, "rename", section.path, f"warnings of kinds {codes}")
+    for code, worse in expected.items():
+        fragments = {f"#{readable(fragment)}" for fragment in worse}
+        lines = [each.place.line for each in warnings if each.code is code and each.place]
+        warned = [readable(built.result.source.lines.content(line)) for line in lines]
+        unnamed = [fragment for fragment in fragments if not any(fragment in line for line in warned)]
+        # The page leaves raw HTML out, and the links in it.
+        wrong = [
+            line for line in warned if "<a" not in line and not any(found in line for found in fragments)
+        ]
+        trials.expect(not unnamed, document, "rename", section.path, f"no {code} of {unnamed}")
+        trials.expect(not wrong, document, "rename", section.path, f"{code} of {wrong}")
 
 
 def link_warnings(built: BuiltFile) -> Problems:
