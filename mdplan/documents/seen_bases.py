@@ -1,6 +1,6 @@
 """Versions of files that a client was shown, as guards of what it writes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from mdplan.operations.base.operation import Operation
 from mdplan.requests.batch import Batch, FileEdits
@@ -11,12 +11,17 @@ from mdplan.storage.workspace import Workspace
 Seen = Callable[[str], str | None]
 
 
-def with_seen_bases(batch: Batch, workspace: Workspace, seen: Seen) -> Batch:
-    """`batch`, in which each file without a base hash has that of the version that was `seen`, if one was."""
+def with_seen_bases(
+    batch: Batch, workspace: Workspace, seen: Seen, unguarded: Collection[str | None] = ()
+) -> Batch:
+    """`batch`, in which each file without a base hash has that of the version that was `seen`, if one was.
+
+    Files at the paths `unguarded`, as reports write them, stay without one.
+    """
 
     def base_of(path: str) -> str | None:
         name = workspace.locate(path)
-        return seen(str(name)) if isinstance(name, FileName) else None
+        return seen(str(name)) if isinstance(name, FileName) and str(name) not in unguarded else None
 
     def guarded_edit(edit: Operation) -> Operation:
         if edit.other_file is None or edit.other_base_sha256 is not None:

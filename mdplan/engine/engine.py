@@ -38,7 +38,7 @@ from mdplan.engine.undo import PlannedUndo, UndoService
 from mdplan.plan import Plan
 from mdplan.planning.document import write_document
 from mdplan.planning.replan.plan_result import PlannedBatch, PlanResult, PlanSelection
-from mdplan.planning.replan.replanning import plan_on_new_base, replan_with_preconditions
+from mdplan.planning.replan.replanning import plan_on_new_base, replan_with_guards, replan_with_preconditions
 from mdplan.planning.replan.undo import undone_transaction
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reports.base import refusal
@@ -239,7 +239,6 @@ class Engine:
         """Commit a plan (``{planId}``, or its document) or a batch that is guarded; decoded JSON, or read.
 
         `tick` is called for the planning of a batch; `seen` guards the files that it gives no hash for.
-        `tick` is called for the planning of a batch; `seen` guards the files that it gives no hash for.
         Besides a plan `baseSha256`, `dryRun`, `accept` and
         storage.
         """
@@ -338,10 +337,16 @@ class Engine:
         if batch.dry_run:
             return as_apply_report(self._draft(batch, tick).report)
         plan = partial(self.planner.plan, tick=tick)
-        guarded = batch if seen is None else with_seen_bases(batch, self.workspace, seen)
-        return self._commit_batch(
-            lambda: self.stored.repeated(batch) or replan_with_preconditions(plan, guarded)
-        )
+
+        def plan_it() -> PlannedBatch | Plan | Problems:
+            repeated = self.stored.repeated(batch)
+            if repeated or seen is None:
+                return repeated or replan_with_preconditions(plan, batch)
+            return replan_with_guards(
+                plan, batch, lambda batch, free: with_seen_bases(batch, self.workspace, seen, free)
+            )
+
+        return self._commit_batch(plan_it)
 
     def _commit_batch(self, plan_it: Callable[[], PlannedBatch | Plan | Problems]) -> ApplyReport:
         """Commit what `plan_it` plans, before the lock so that a refusal leaves no trace.

@@ -147,7 +147,7 @@ def by_mdplan(client: Client, path: Path, trial: Trial, meanwhile: Callable[[], 
 
 
 def by_mdplan_without_hash(client: Client, path: Path, trial: Trial, meanwhile: Callable[[], None]) -> bool:
-    """The same without that hash: the old text pins each edit, or the hash of the section."""
+    """The same without that hash: the old text guards the edit, or the version that `md_stat` showed."""
     seen = answer_of(client, "md_stat", {"file": path.name})["structuredContent"]
     meanwhile()
     batch = {"file": path.name, "edits": _edits(trial, seen)}
@@ -160,8 +160,7 @@ def _edits(trial: Trial, seen: Mapping[str, Any]) -> list[dict[str, Any]]:
         how = {"op": "replace_match", "expectedMatchCount": 1}
         return [{**how, "pattern": old, "replacement": new} for old, new in pairs]
     (section,) = [each for each in seen["sections"] if each["headingPath"][-1] == trial.heading]
-    pin = {"sectionId": section["sectionId"], "sectionSha256": section["sectionSha256"]}
-    return [{"op": "prepend_to_section", **pin, "markdown": "First read it."}]
+    return [{"op": "prepend_to_section", "sectionId": section["sectionId"], "markdown": "First read it."}]
 
 
 def by_filesystem(client: Client, path: Path, trial: Trial, meanwhile: Callable[[], None]) -> bool:

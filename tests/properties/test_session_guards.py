@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,8 +55,8 @@ def look(calls: Calls, kind: str, file: str) -> None:
     assert not calls.call(tool, arguments).is_error
 
 
-def write(calls: Calls, kind: str, file: str, number: int) -> bool:
-    """An edit without hash or evidence; whether it was made."""
+def write(calls: Calls, kind: str, file: str, title: str, number: int) -> bool:
+    """An edit without hash or evidence, of a file whose heading is `title` now; whether it was made."""
     edit = {
         "append": {"op": "append_to_file", "markdown": f"word {number}"},
         "all": {
@@ -65,9 +66,9 @@ def write(calls: Calls, kind: str, file: str, number: int) -> bool:
             "matchSelection": "all",
         },
         "lines": {"op": "insert_lines", "line": 1, "position": "after", "markdown": f"\nword {number}\n"},
-        "heading": {"op": "rename_heading", "heading": "Title", "newTitle": "Title"}
+        "heading": {"op": "rename_heading", "heading": title, "newTitle": f"Title {number}"}
         if number % 2
-        else {"op": "append_to_section", "heading": "Title", "markdown": f"word {number}"},
+        else {"op": "append_to_section", "heading": title, "markdown": f"word {number}"},
         "both": {"op": "append_to_file", "markdown": f"both {number}"},
     }[kind]
     request = {"files": list(FILES), "edits": [edit]} if kind == "both" else {"file": file, "edits": [edit]}
@@ -99,7 +100,8 @@ def test_no_write_lands_on_a_version_that_its_client_was_not_shown(steps: list[t
                 elif what in BLIND:
                     look(clients[who], what, file)
                 else:
-                    is_made = write(clients[who], what, file, number)
+                    title = before[file].decode().splitlines()[0].removeprefix("# ")
+                    is_made = write(clients[who], what, file, title, number)
                     touched = FILES if what == "both" else (file,)
                     knows_all = all(shown[who].get(each) == before[each] for each in touched)
                     assert is_made == knows_all
@@ -121,3 +123,60 @@ def test_a_stale_write_names_the_section_that_changed() -> None:
 
     assert result.data["error"]["code"] == "STALE_BASE"
     assert [row for row in result.data["error"]["candidates"] if row.endswith("Use")]
+
+
+OLD = "# Title\n\none\n\n## Use\n\ntwo\n"
+NEW = OLD.replace("two", "TWO")
+ONE = {"op": "replace_match", "pattern": "one", "replacement": "1"}
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {**ONE, "expectedMatchCount": 1},
+        {**ONE, "heading": "Title"},
+        {**ONE, "lines": {"start": 3, "end": 3}},
+        {"op": "replace_lines", "lines": {"start": 3, "end": 3}, "expectedText": "one", "markdown": "1"},
+    ],
+    ids=["count", "section", "lines", "text"],
+)
+def test_an_edit_that_proves_its_place_is_made_though_another_section_changed(
+    edit: dict[str, object],
+) -> None:
+    loose = {"op": "append_to_file", "markdown": "x"}
+    with TemporaryDirectory() as name:
+        file = Path(name, "a.md")
+        file.write_text(OLD)
+        with two_clients(Path(name)) as (client, _):
+            look(client, "stat", "a.md")
+            file.write_text(NEW)
+            result = client.call("md_apply", {"file": "a.md", "edits": [edit]})
+            refused = [
+                client.call("md_apply", {"file": "a.md", "edits": edits})
+                for edits in ([loose], [edit, loose], [{**ONE, "pattern": "two"}])
+            ]
+
+        assert result.data["applied"]
+        assert file.read_text() == NEW.replace("one", "1")
+        assert {each.data["error"]["code"] for each in refused} == {"STALE_BASE"}
+
+
+def test_each_file_of_a_batch_needs_a_guard_of_its_own() -> None:
+    proven = {"file": "a.md", "edits": [{**ONE, "expectedMatchCount": 1}]}
+    loose = {"file": "b.md", "edits": [{"op": "append_to_file", "markdown": "x"}]}
+    with TemporaryDirectory() as name:
+        one, other = (Path(name, file) for file in FILES)
+        one.write_text(OLD)
+        other.write_text(OLD)
+        with two_clients(Path(name)) as (client, _):
+            look(client, "stat", "a.md")
+            look(client, "stat", "b.md")
+            one.write_text(NEW)
+            made = client.call("md_apply", {"files": [proven, loose]})
+            both = (one.read_text(), other.read_text())
+            other.write_text(OLD)
+            refused = client.call("md_apply", {"files": [loose]})
+
+    assert made.data["applied"]
+    assert both == (NEW.replace("one", "1"), OLD + "x\n")
+    assert refused.data["error"]["code"] == "STALE_BASE"

@@ -3,7 +3,7 @@
 `plan` is the engine's way from a batch to its plan; each function here asks it once or twice.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -17,6 +17,8 @@ from mdplan.requests.batch_reader import read_batch
 from mdplan.requests.limits import Limits
 
 Planner: TypeAlias = Callable[[Batch], PlannedBatch | Problems]
+# Adds guards to a batch, but for the files of some paths.
+AddGuards: TypeAlias = Callable[[Batch, Collection[str | None]], Batch]
 
 
 def replan_with_preconditions(plan: Planner, batch: Batch) -> PlannedBatch | Problems:
@@ -35,6 +37,23 @@ def replan_with_preconditions(plan: Planner, batch: Batch) -> PlannedBatch | Pro
         return (*planned, *rebased)
     loose = missing_preconditions(rebased.files)
     return (*planned, *loose) if loose else replace(rebased, rebased=True)
+
+
+def replan_with_guards(plan: Planner, batch: Batch, add_guards: AddGuards) -> PlannedBatch | Problems:
+    """Plan of a batch whose files `add_guards` gives base hashes that its caller did not send.
+
+    A file that is not at such a hash needs none where the edits themselves prove what they change: they were
+    made for a part of it, and another part may have changed. Errors: as `replan_with_preconditions`.
+    """
+    guarded = add_guards(batch, ())
+    planned = replan_with_preconditions(plan, guarded)
+    if isinstance(planned, PlannedBatch) or any(problem.code is not Code.STALE_BASE for problem in planned):
+        return planned
+    proven = add_guards(batch, {problem.file for problem in planned})
+    if proven == guarded:
+        return planned
+    replanned = replan_with_preconditions(plan, proven)
+    return replanned if isinstance(replanned, PlannedBatch) else planned
 
 
 def plan_part(plan: Planner, whole: Plan, accept: Sequence[int], limits: Limits) -> PlannedBatch | Problems:

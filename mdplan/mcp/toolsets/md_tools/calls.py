@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
+from mdplan.engine.apply_request import PlanRef, read_apply_request
 from mdplan.engine.engine import Engine
-from mdplan.field_names import fold_names
 from mdplan.mcp.compact.looks import read_wire, search_wire, stat_wire, told_once
 from mdplan.mcp.compact.plans import compact_plan_answer
 from mdplan.mcp.fitting import bounded, fitted, read_within, shrunk, with_fewer_hits
@@ -150,10 +150,12 @@ def call_validate(engine: Engine, arguments: Arguments, *, full: bool) -> ToolRe
 
 def call_apply(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
     """ToolResult of `md_apply`."""
-    request = fold_names(arguments, {})
+    request = read_apply_request(arguments, engine.settings.batch)
+    if isinstance(request, tuple):
+        return _plan_answer(engine, refusal(ApplyReport, request), full=full)
     report = engine.apply(request, report_progress, seen_bases())
     note_written(engine, report)
-    is_plan = request.get("planId") is not None and request.get("accept") is None
+    is_plan = isinstance(request, PlanRef) and request.accept is None
     return _plan_answer(engine, with_changes(engine, report), full=full, was_shown=is_plan)
 
 
