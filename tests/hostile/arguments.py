@@ -74,17 +74,41 @@ _NAMED: Final = {
     "sectionSha256": ["0" * 16, "0"],
     "matchSelection": ["all", "1", "2-3", "x"],
     "query": ["old", "1-3", "2,5-6", "("],
+    "line": ["6:a3f", "12:b07", "6", "x"],
+    "lines": ["6:a3f", "6:a3f-8:b07", "6-8", "x"],
+}
+_NUMBER: Final[Schema] = {"type": "integer"}
+_TEXT: Final[Schema] = {"type": "string"}
+_NULL: Final[Schema] = {"type": "null"}
+_LIST_OF_TEXTS: Final[Schema] = {"type": "array", "items": _TEXT}
+# Fields that take values of several forms are published without a type.
+_FORMS: Final[dict[str, list[Schema]]] = {
+    "line": [_NUMBER, _TEXT],
+    "lines": [{"type": "object", "properties": {"start": _NUMBER, "end": _NUMBER}}, _TEXT],
+    "matchSelection": [_TEXT, _NUMBER],
+    "expectedMatchCount": [_NUMBER, {"type": "object", "properties": {"min": _NUMBER, "max": _NUMBER}}],
+    "expectedHash": [_TEXT, _NULL],
+    "end": [_NUMBER, _NULL],
+    "head": [_NUMBER, _NULL],
+    "tail": [_NUMBER, _NULL],
+    "start_line": [_NUMBER, _NULL],
+    "end_line": [_NUMBER, _NULL],
+    "read_to_next_pattern": [_TEXT, _NULL],
 }
 # Of these fields an object has one.
 _TARGETS: Final = frozenset({"heading", "headingPath", "sectionId", "anchor", "lines", "range"})
-_OF_PATHS: Final = ("file", "path", "newfile", "tofile", "searchpath", "filepath")
+_OF_PATHS: Final = ("file", "files", "path", "newfile", "tofile", "searchpath", "filepath")
 
 
 def arguments_of(schema: Schema, edits: Schema) -> st.SearchStrategy[dict[str, Any]]:
     """Arguments for a tool with this input schema; `edits` is the full schema of a list of edits."""
-    if "edits" in schema["properties"]:
-        schema = {**schema, "properties": {**schema["properties"], "edits": edits}}
-    return _object(schema["properties"], frozenset(schema.get("required", ())))
+    properties = dict(schema["properties"])
+    if "edits" in properties:
+        properties["edits"] = edits
+    if "type" not in properties.get("files", _TEXT):
+        batch = {"type": "object", "properties": {"file": _TEXT, "edits": edits}}
+        properties["files"] = {"anyOf": [{"type": "array", "items": batch}, _TEXT, _LIST_OF_TEXTS]}
+    return _object(properties, frozenset(schema.get("required", ())))
 
 
 def _object(properties: Mapping[str, Schema], required: frozenset[str]) -> st.SearchStrategy[dict[str, Any]]:
@@ -110,6 +134,9 @@ def _object(properties: Mapping[str, Schema], required: frozenset[str]) -> st.Se
 def _value(name: str, schema: Schema) -> st.SearchStrategy[Any]:
     if name == "edits":
         return st.lists(_edit(schema), min_size=1, max_size=3)
+    if "type" not in schema:
+        forms = schema.get("anyOf") or _FORMS.get(name, [])
+        return st.one_of(*(_value(name, form) for form in forms)) if forms else _STRAY
     made: st.SearchStrategy[Any] = _TEXTS
     if name == "target":
         made = st.sampled_from(sorted(schema["properties"])).flatmap(
@@ -124,6 +151,8 @@ def _value(name: str, schema: Schema) -> st.SearchStrategy[Any]:
         made = _NUMBERS
     elif schema["type"] == "boolean":
         made = st.booleans()
+    elif schema["type"] == "null":
+        made = st.none()
     elif "enum" in schema:
         made = st.sampled_from(schema["enum"])
     elif name in _NAMED:
