@@ -2,10 +2,12 @@
 
 import gc
 import os
+import signal
 import sys
 from typing import Final, NoReturn
 
 from mdplan.cli.exit_codes import NAME, exit_code
+from mdplan.diagnostics import Exit
 
 _NEW_OBJECTS: Final = 100_000
 
@@ -24,7 +26,12 @@ def main() -> NoReturn:
     # 700 new objects, which is the default, makes whole commands 12 to 18 % slower.
     gc.set_threshold(_NEW_OBJECTS, 20, 20)
     try:
-        sys.exit(exit_code(_run))
+        code = exit_code(_run)
+        if code == Exit.INTERRUPTED:
+            # Where the interrupt left an `exec`, as that of a dataclass, Python keeps it for unhandled even
+            # though it was caught: `python -m` would kill itself by SIGINT and lose the code.
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        sys.exit(code)
     finally:
         gc.freeze()
 

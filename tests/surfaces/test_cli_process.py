@@ -147,6 +147,29 @@ def test_interrupt_ends_quietly(project: Path) -> None:
     assert err == b"\ninterrupted\n"
 
 
+INTERRUPTED_IMPORT = """
+from mdplan import __main__ as program
+
+def run():
+    exec("raise KeyboardInterrupt")
+
+program._run = run
+program.main()
+"""
+
+
+def test_interrupt_in_generated_code_keeps_the_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As while a dataclass is made, which takes much of the time that imports take."""
+    (tmp_path / "interrupted_import.py").write_text(INTERRUPTED_IMPORT)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{REPOSITORY}")
+    ended = run([sys.executable, "-m", "interrupted_import"])
+
+    assert ended.returncode == 130
+    assert ended.stderr.strip() == b"interrupted"
+
+
 def wait_until_it_reads(pid: int) -> None:
     """Until the process sleeps in a read of its standard input, as far as the system tells."""
     what = Path(f"/proc/{pid}/wchan")
