@@ -134,9 +134,19 @@ def _object(properties: Mapping[str, Schema], required: frozenset[str]) -> st.Se
 def _value(name: str, schema: Schema) -> st.SearchStrategy[Any]:
     if name == "edits":
         return st.lists(_edit(schema), min_size=1, max_size=3)
+    if schema.get("type") == "null":
+        return st.none()
     if "type" not in schema:
-        forms = schema.get("anyOf") or _FORMS.get(name, [])
-        return st.one_of(*(_value(name, form) for form in forms)) if forms else _STRAY
+        return _value_of_several_forms(name, schema)
+    return _typed_value(name, schema)
+
+
+def _value_of_several_forms(name: str, schema: Schema) -> st.SearchStrategy[Any]:
+    forms = schema.get("anyOf") or _FORMS.get(name, [])
+    return st.one_of(*(_value(name, form) for form in forms)) if forms else _STRAY
+
+
+def _typed_value(name: str, schema: Schema) -> st.SearchStrategy[Any]:
     made: st.SearchStrategy[Any] = _TEXTS
     if name == "target":
         made = st.sampled_from(sorted(schema["properties"])).flatmap(
@@ -151,8 +161,6 @@ def _value(name: str, schema: Schema) -> st.SearchStrategy[Any]:
         made = _NUMBERS
     elif schema["type"] == "boolean":
         made = st.booleans()
-    elif schema["type"] == "null":
-        made = st.none()
     elif "enum" in schema:
         made = st.sampled_from(schema["enum"])
     elif name in _NAMED:
