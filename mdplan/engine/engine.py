@@ -239,8 +239,8 @@ class Engine:
         """Commit a plan (``{planId}``, or its document) or a batch that is guarded; decoded JSON, or read.
 
         `tick` is called for the planning of a batch; `seen` guards the files that it gives no hash for.
-        Besides a plan `baseSha256`, `dryRun`, `accept` and
-        storage.
+        Besides a plan `baseSha256`, `dryRun`, `accept` and `onStale` count. Errors: those of planning, of
+        `ApprovalGate.check`, of loading a plan, and of storage.
         """
         try:
             match data if isinstance(data, ApplyRequest) else read_apply_request(data, self.settings.batch):
