@@ -11,7 +11,7 @@ import mdplan
 from mdplan import edits
 from mdplan.codegen.page import bullets, fenced, page, with_linked_codes
 from mdplan.edits.edit import PARTS, class_of, parameters
-from mdplan.operations import OPERATIONS
+from mdplan.operations import OPERATIONS, class_name
 
 _INTRODUCTION: Final = """\
 These are the public names of `mdplan`; all else may change with any version.
@@ -42,11 +42,7 @@ def _edit_blocks() -> Iterator[str]:
     yield "### Parts of edits"
     yield bullets(f"`edits.{name}{_constructor(class_of(name))}`" for name in sorted(PARTS))
     yield "### Edits"
-    yield bullets(f"[`edits.{_class_name(op)}`](operations/{op}.md)" for op in sorted(OPERATIONS))
-
-
-def _class_name(op: str) -> str:
-    return "".join(word.capitalize() for word in op.split("_"))
+    yield bullets(f"[`edits.{class_name(op)}`](operations/{op}.md)" for op in sorted(OPERATIONS))
 
 
 def _constructor(kind: type) -> str:

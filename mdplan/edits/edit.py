@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, NoReturn
 from mdplan.diagnostics import Refused
 from mdplan.edits.section import Section
 from mdplan.field_names import camel_case, snake_case
-from mdplan.operations import OPERATIONS
+from mdplan.operations import OPERATIONS, class_name
 from mdplan.operations.base.list import ListField
 from mdplan.operations.base.operation import (
     CodeBlockField,
@@ -101,7 +101,7 @@ class Batch(Value):
 @cache
 def class_names() -> tuple[str, ...]:
     """Names of the classes that `class_of` makes: one for each operation, and those of `PARTS`."""
-    return (*(_class_name(op) for op in OPERATIONS), *PARTS)
+    return (*(class_name(op) for op in OPERATIONS), *PARTS)
 
 
 @cache
@@ -211,10 +211,6 @@ def _json(value: object) -> object:
     if isinstance(value, list | tuple | set | frozenset):
         return [_json(item) for item in value]
     return value
-
-
-def _class_name(op: str) -> str:
-    return "".join(word.capitalize() for word in op.split("_"))
 
 
 def _restored(name: str, fields: Mapping[str, Any]) -> Value:

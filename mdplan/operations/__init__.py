@@ -71,9 +71,13 @@ class _Registry(Mapping[str, type[Operation]]):
 
 @cache
 def _load(op: str) -> type[Operation]:
-    class_name = "".join(word.capitalize() for word in op.split("_"))
-    model: type[Operation] = getattr(import_module(f"{__name__}.{op}"), class_name)
+    model: type[Operation] = getattr(import_module(f"{__name__}.{op}"), class_name(op))
     return model
+
+
+def class_name(op: str) -> str:
+    """The name of the class of the operation `op`: `RenameHeading` for ``rename_heading``."""
+    return "".join(word.capitalize() for word in op.split("_"))
 
 
 OPERATIONS: Final[Mapping[str, type[Operation]]] = _Registry()
