@@ -5,16 +5,14 @@ from dataclasses import dataclass
 
 from mdplan.checks.document_change import document_problems
 from mdplan.checks.git_changes import CommittedVersion
-from mdplan.checks.link_change import ChangedDocument, LinkCheck, retargeted
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.checks.link_change import ChangedDocument, LinkCheck, broken_link, retargeted
+from mdplan.diagnostics import Diagnostic
 from mdplan.documents.files import OutlinedFiles
-from mdplan.field_names import short_name
 from mdplan.markdown.links.links import local_links
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reports.base import Report
 from mdplan.settings import Settings
 from mdplan.text.document_format import DocumentFormat
-from mdplan.text.span import Position
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +82,4 @@ def _broken_inside(old: Outline, new: Outline) -> Iterator[Diagnostic]:
     known = {link.target for link in local_links(old) if not link.resolves}
     for link in local_links(new):
         if not link.resolves and link.target not in known:
-            yield Diagnostic.warning(
-                Code.BROKEN_LINK,
-                f"the link to `{short_name(link.target)}` at line {link.line} leads to nothing",
-                "correct its target, or restore what it named",
-                place=Position(link.line, 1),
-            )
+            yield broken_link(link.target, link.line)

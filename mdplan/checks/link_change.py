@@ -110,12 +110,7 @@ class LinkCheck:
                 continue
             if is_new and makes_anchors and "#" in link.target:
                 continue
-            yield Diagnostic.warning(
-                Code.BROKEN_LINK,
-                f"the link to `{short_name(link.target)}` at line {link.line} leads to nothing",
-                "correct its target, or restore what it named",
-                place=Position(link.line, 1),
-            )
+            yield broken_link(link.target, link.line)
 
 
 def retargeted(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
@@ -165,6 +160,16 @@ def _same_place(was: Section, new: Outline) -> Section | None:
 
 def _shown(section: Section) -> str:
     return f'"{short_name(" > ".join(section.path))}" (line {section.heading_line})'
+
+
+def broken_link(target: str, line: int) -> Diagnostic:
+    """BROKEN_LINK for a link to `target` that leads to nothing; `line` is 1-based."""
+    return Diagnostic.warning(
+        Code.BROKEN_LINK,
+        f"the link to `{short_name(target)}` at line {line} leads to nothing",
+        "correct its target, or restore what it named",
+        place=Position(line, 1),
+    )
 
 
 def _targets(outline: Outline) -> frozenset[str]:
