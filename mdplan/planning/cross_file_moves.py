@@ -1,15 +1,12 @@
-"""What edits of one file do in another one: sections that move there, with the definitions that they use."""
+"""What edits of one file do in another one: sections that move there."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.payload import Payload, read_payload
-from mdplan.markdown.links.destinations import is_external
-from mdplan.markdown.links.link_path import folder_of, followed
-from mdplan.markdown.links.links import Definition, definitions, reference_uses
+from mdplan.markdown.edits.payload import Payload
 from mdplan.operations.base.operation import Resolution, SectionTargeted
+from mdplan.planning.moved_text import MovedTexts
 from mdplan.planning.replan.stale import stale_base
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
@@ -33,7 +30,7 @@ def find_cross_file_moves(
     of `Operation.resolve_in_target`.
     """
     files = {file.path: file for file in snapshot}
-    known = _Known({})
+    texts = MovedTexts()
     by_file: dict[str, list[ResolvedEdit]] = {}
     problems: list[Diagnostic] = []
     for file in snapshot:
@@ -41,7 +38,7 @@ def find_cross_file_moves(
             there = files.get(file.other_paths.get(item.index, ""))
             if item.resolution.exported is None or there is None:
                 continue
-            outcome = _arrival(file, item, item.resolution.exported, there, known)
+            outcome = _arrival(file, item, item.resolution.exported, there, texts)
             if isinstance(outcome, ResolvedEdit):
                 by_file.setdefault(there.path, []).append(outcome)
             else:
@@ -62,37 +59,15 @@ def refuse_in_sequence(file: SnapshotFile) -> Problems:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The definitions of files, looked up once for each, by its path."""
-
-    by_file: dict[str, Mapping[str, Definition]]
-
-    def of(self, file: SnapshotFile) -> Mapping[str, Definition]:
-        """The definition of each label in `file`."""
-        if file.path not in self.by_file:
-            self.by_file[file.path] = definitions(file.outline)
-        return self.by_file[file.path]
-
-    def used(self, file: SnapshotFile, item: ResolvedEdit) -> dict[str, Definition]:
-        """By label, those that the text uses which `item` takes out of `file`, in the order of their use."""
-        spans = item.resolution.deletions
-        labels = [use.label for span in spans for use in reference_uses(file.outline, span)]
-        return {label: self.of(file)[label] for label in labels if label in self.of(file)}
-
-
 def _arrival(
-    file: SnapshotFile, item: ResolvedEdit, exported: Payload, there: SnapshotFile, known: _Known
+    file: SnapshotFile, item: ResolvedEdit, exported: Payload, there: SnapshotFile, texts: MovedTexts
 ) -> ResolvedEdit | Problems:
     """What `item` of `file` does in the file `there`."""
     refused = _refusal(file, item, there)
     if refused is not None:
         return (refused,)
-    used = known.used(file, item)
-    had = known.of(there) if used else {}
-    missing = [found for label, found in used.items() if label not in had and not _moves(found, item)]
-    text = "\n".join([exported.text, *([""] if missing else []), *(found.text for found in missing)])
-    outcome = item.operation.resolve_in_target(there.outline, read_payload(text) if missing else exported)
+    moved = texts.make(file, item.resolution.claims[0].span, exported, there)
+    outcome = item.operation.resolve_in_target(there.outline, moved.payload)
     if not isinstance(outcome, Resolution):
         return outcome
     has_precondition = there.requested.base_sha256 is not None or item.operation.other_base_sha256 is not None
@@ -108,13 +83,10 @@ def _arrival(
                 hint=f'add `"toBaseSha256": "{there.outline.source.sha256}"` if this is the file you saw',
             ),
         )
-    has_other_labels = any(
-        label in had and _target(file, found) != _target(there, had[label]) for label, found in used.items()
-    )
     return ResolvedEdit(
         index=item.index,
         operation=item.operation,
-        resolution=replace(outcome, warnings=(_OTHER_LABEL,)) if has_other_labels else outcome,
+        resolution=replace(outcome, warnings=(*outcome.warnings, *moved.warnings)),
         outline=there.outline,
         origin=file.relative,
     )
@@ -139,27 +111,3 @@ def _refusal(file: SnapshotFile, item: ResolvedEdit, there: SnapshotFile) -> Dia
         (Diagnostic.invalid(message, hint) for holds, message, hint in reasons if holds),
         None,
     )
-
-
-def _moves(found: Definition, item: ResolvedEdit) -> bool:
-    """Whether the definition `found` stands in the text that moves."""
-    return any(span.contains(found.span) for span in item.resolution.deletions)
-
-
-def _target(file: SnapshotFile, found: Definition) -> str:
-    """What a definition of `file` names: an address, or a path from the root with its fragment."""
-    if is_external(found.href):
-        return found.href
-    path, sign, fragment = found.href.partition("#")
-    return (
-        followed(folder_of(file.relative), path) + sign + fragment
-        if path
-        else file.relative + sign + fragment
-    )
-
-
-_OTHER_LABEL: Final = Diagnostic.warning(
-    Code.BROKEN_LINK,
-    "the section uses a label that toFile defines otherwise, so that its links name something else there",
-    "give the label another name in the section first",
-)

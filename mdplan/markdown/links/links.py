@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from itertools import groupby
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import INLINE_KINDS
+from mdplan.markdown.blocks.blocks import INLINE_KINDS, BlockKind
 from mdplan.markdown.inline.inline_node import InlineKind, InlineNode
 from mdplan.markdown.inline.link_parts import normalized_label
 from mdplan.markdown.links.targets import attributes_in, is_resolved, nodes_near, resolvable_targets, whole
@@ -24,7 +24,9 @@ __all__ = [
     "count_links",
     "definitions",
     "first_definitions",
+    "footnote_labels",
     "footnote_links",
+    "footnotes",
     "label_uses",
     "local_links",
     "reference_labels",
@@ -41,6 +43,7 @@ _LABEL_END: Final = re.compile(r"\]:")
 _BRACKET: Final = re.compile(r"\]")
 _LINE_BREAK: Final = re.compile(r"[\r\n]+[ \t>]*")
 _LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
+_FOOTNOTE_KINDS: Final = frozenset({InlineKind.FOOTNOTE_REFERENCE, InlineKind.FOOTNOTE_DEFINITION})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +128,12 @@ def reference_labels(outline: Outline) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A link reference definition. `text` is one line of Markdown, `href` the destination as understood."""
+    """A link reference definition. `text` is one line of Markdown, `href` the destination as understood.
 
+    `label` is as written.
+    """
+
+    label: str
     text: str
     href: str
     span: Span
@@ -141,9 +148,35 @@ def definitions(outline: Outline) -> dict[str, Definition]:
             label, destination = _one_line(outline, node.label), outline.text_of(node.destination)
             found.setdefault(
                 _normalized(outline, node.label),
-                Definition(text=f"[{label}]: {destination}{title}", href=node.href, span=node.span),
+                Definition(
+                    label=label,
+                    text=f"[{label}]: {destination}{title}",
+                    href=node.href,
+                    span=node.span,
+                ),
             )
     return found
+
+
+def footnotes(outline: Outline) -> dict[str, Span]:
+    """The whole lines of each footnote at top level, by its label, normalized; the first counts."""
+    line_at = outline.source.lines.line_at
+    blocks = {
+        block.first_line: block for block in outline.tree.of_kinds(BlockKind.FOOTNOTE) if not block.depth
+    }
+    found: dict[str, Span] = {}
+    for node in nodes_near(outline, whole(outline), _LABEL_END) if blocks else ():
+        block = blocks.get(line_at(node.span.start))
+        if node.kind is InlineKind.FOOTNOTE_DEFINITION and node.label is not None and block is not None:
+            found.setdefault(_normalized(outline, node.label), block.span)
+    return found
+
+
+def footnote_labels(outline: Outline, span: Span) -> Iterator[tuple[str, Span]]:
+    """Labels, normalized, of the footnotes that `span` refers to or defines, and their places, in order."""
+    for node in nodes_near(outline, span, _FOOTNOTE):
+        if node.kind in _FOOTNOTE_KINDS and node.label is not None:
+            yield _normalized(outline, node.label), node.label
 
 
 def _one_line(outline: Outline, span: Span) -> str:

@@ -53,7 +53,8 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
         places.setdefault(heading.heading_start, (anchor, AnchorPlace(path, anchor)))
     explicit = explicit_anchors(built.base) if _may_have_explicit(built, keys) else ()
     for (anchor, span), found in zip(explicit, _explicit_now(built, explicit), strict=True):
-        places[span.start] = (anchor, None if found is None else AnchorPlace(path, found))
+        if found is not None or span.start not in places:
+            places[span.start] = (anchor, None if found is None else AnchorPlace(path, found))
     changes: dict[str, AnchorPlace | None] = {}
     for start in sorted(places):
         anchor, place = places[start]
@@ -171,18 +172,22 @@ def _moved(built: BuiltFile, item: ResolvedEdit) -> Iterator[tuple[int, Section]
 def _departed(
     built: BuiltFile, arrived: Mapping[int, BuiltFile]
 ) -> Iterator[tuple[int, tuple[str, AnchorPlace | None]]]:
-    """The headings that went to another file."""
+    """The headings and explicit anchors that went to another file, by where they started."""
     for item in built.resolved:
         there, section = arrived.get(item.index), item.resolution.section
         if there is None or section is None:
             continue
+        path, written = there.file.result_path, there.written.get(item.index, ())
         old = built.base.headings_in(section.span)
-        written = there.written.get(item.index, ())
         new = [heading for span in written for heading in there.result.headings_in(span)]
         if len(old) == len(new):
             for before, after in zip(old, new, strict=True):
-                place = AnchorPlace(there.file.result_path, after.anchor or "", after.title)
+                place = AnchorPlace(path, after.anchor or "", after.title)
                 yield before.heading_start, (before.anchor or "", place)
+        now = {anchor for anchor, span in explicit_anchors(there.result) if any(map(span.overlaps, written))}
+        for anchor, span in explicit_anchors(built.base):
+            if section.span.contains(span) and anchor in now:
+                yield span.start, (anchor, AnchorPlace(path, anchor))
 
 
 def _reappeared(

@@ -132,7 +132,8 @@ def _labels(built: BuiltFile) -> Iterator[Diagnostic]:
             place = built.result.source.lines.position(start)
             yield Diagnostic.warning(
                 Code.BROKEN_LINK,
-                f"the link at line {place.line} uses the label of a definition that is gone",
+                f"the link at line {place.line} uses the label "
+                f"`{short_name(built.base.text_of(use.span))}`, whose definition is gone",
                 "keep the definition, or change the link too",
                 place=place,
             )
@@ -163,7 +164,7 @@ def _footnote_warning(built: BuiltFile, link: LocalLink) -> Diagnostic:
     place = built.result.source.lines.position(link.span.start)
     return Diagnostic.warning(
         Code.BROKEN_LINK,
-        f"the target of the link at line {place.line} does not exist",
-        "correct the link in the same batch",
+        f"the footnote `{short_name(link.target)}` at line {place.line} has no definition",
+        "write its definition in the same batch, or delete the reference",
         place=place,
     )

@@ -1,0 +1,192 @@
+"""The text of a section that moves to another file, with the definitions and footnotes that it uses."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.field_names import short_name
+from mdplan.markdown.blocks.heading_attributes import read_content
+from mdplan.markdown.edits.payload import Payload, read_payload
+from mdplan.markdown.links.destinations import is_external
+from mdplan.markdown.links.link_path import folder_of, followed
+from mdplan.markdown.links.links import (
+    Definition,
+    definitions,
+    footnote_labels,
+    footnotes,
+    reference_uses,
+)
+from mdplan.markdown.links.targets import explicit_anchors, resolvable_targets, target_key
+from mdplan.markdown.outline.outline import Outline
+from mdplan.planning.snapshot import SnapshotFile
+from mdplan.text.span import Span
+
+_MOST_NAMES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class MovedText:
+    """What is inserted into the other file, and warnings about names that mean something else there."""
+
+    payload: Payload
+    warnings: Problems = ()
+
+
+@dataclass(slots=True)
+class _Labels:
+    """What the labels of one file, with those that the batch moved there, define; labels are normalized.
+
+    `targets` are those of links. `notes` are the texts of footnotes, empty where the batch brought them.
+    """
+
+    targets: dict[str, str]
+    notes: dict[str, str]
+
+    @classmethod
+    def of(cls, file: SnapshotFile) -> "_Labels":
+        outline = file.outline
+        return cls(
+            {label: _target(file, found) for label, found in definitions(outline).items()},
+            {label: outline.text_of(span).strip() for label, span in footnotes(outline).items()},
+        )
+
+
+@dataclass(slots=True)
+class MovedTexts:
+    """Makes the texts of one batch, so that the footnotes of its sections keep apart in each file."""
+
+    _labels: dict[str, _Labels] = field(default_factory=dict)
+
+    def make(self, file: SnapshotFile, span: Span, exported: Payload, there: SnapshotFile) -> MovedText:
+        """The section at `span` of `file`, whose text is `exported`, as it goes to the file `there`.
+
+        Definitions of links that `there` lacks, and footnotes, are copied to the end of the text. A footnote
+        gets a new label where `there` has another one of that label.
+        """
+        outline = file.outline
+        labels = self._labels.setdefault(there.path, _Labels.of(there))
+        used = _used_definitions(outline, span)
+        is_same_folder = folder_of(file.relative) == folder_of(there.relative)
+        copied = {
+            label: note
+            for label, note in used.notes.items()
+            if not (is_same_folder and labels.notes.get(label) == outline.text_of(note).strip())
+        }
+        new_labels: dict[str, str] = {}
+        for label in dict.fromkeys([*used.own_notes, *copied]):
+            if label in labels.notes:
+                new_labels[label] = _free_label(label, {*labels.notes, *used.own_notes, *copied})
+            labels.notes[new_labels.get(label, label)] = ""
+        missing = [found for label, found in used.links.items() if label not in labels.targets]
+        targets = {label: _target(file, found) for label, found in used.links.items()}
+        other = [
+            used.links[label]
+            for label in targets
+            if labels.targets.get(label, targets[label]) != targets[label]
+        ]
+        labels.targets = targets | labels.targets
+        moving = [found for found in missing if not span.contains(found.span)]
+        pieces = [_relabelled(outline, span, new_labels) if new_labels else exported.text]
+        pieces += ["\n".join(found.text for found in moving)] if moving else []
+        pieces += (_relabelled(outline, note, new_labels) for note in copied.values())
+        return MovedText(
+            read_payload("\n\n".join(pieces)) if new_labels or len(pieces) > 1 else exported,
+            (*_other_labels(other), *_equal_anchors(outline, span, there.outline)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Used:
+    """What a text uses of its document: by their labels, definitions of links, and footnotes elsewhere.
+
+    `own_notes` are the labels of the footnotes that the text itself defines.
+    """
+
+    links: dict[str, Definition]
+    notes: dict[str, Span]
+    own_notes: Sequence[str]
+
+
+def _used_definitions(outline: Outline, text: Span) -> _Used:
+    """What `text` uses, also by way of the footnotes that it uses, in the order of use."""
+    defined, notes = definitions(outline), footnotes(outline)
+    links: dict[str, Definition] = {}
+    found: dict[str, Span] = {}
+    spans = [text]
+    for span in spans:
+        for use in reference_uses(outline, span):
+            if use.label in defined:
+                links.setdefault(use.label, defined[use.label])
+        for label, _ in footnote_labels(outline, span):
+            note = notes.get(label)
+            if note is not None and label not in found and not text.contains(note):
+                found[label] = note
+                spans.append(note)
+    own = [label for label, note in notes.items() if text.contains(note)]
+    return _Used(links, found, own)
+
+
+def _free_label(label: str, taken: set[str]) -> str:
+    """A label like `label` that is none of `taken`: the next number, or the same word with a number."""
+    if label.isdecimal():
+        numbers = (str(number) for number in range(int(label) + 1, int(label) + len(taken) + 2))
+    else:
+        numbers = (f"{label.lower()}-{number}" for number in range(2, len(taken) + 3))
+    return next(number for number in numbers if number.upper() not in taken)
+
+
+def _relabelled(outline: Outline, span: Span, new_labels: dict[str, str]) -> str:
+    """The text of `span` with other labels of some of its footnotes."""
+    pieces: list[str] = []
+    at = span.start
+    for label, place in footnote_labels(outline, span):
+        if label in new_labels:
+            pieces += (outline.source.text[at : place.start], new_labels[label])
+            at = place.end
+    return "".join([*pieces, outline.source.text[at : span.end]]).strip("\r\n")
+
+
+def _target(file: SnapshotFile, found: Definition) -> str:
+    """What a definition of `file` names: an address, or a path from the root with its fragment."""
+    if is_external(found.href):
+        return found.href
+    path, sign, fragment = found.href.partition("#")
+    return (
+        followed(folder_of(file.relative), path) + sign + fragment
+        if path
+        else file.relative + sign + fragment
+    )
+
+
+def _other_labels(found: Sequence[Definition]) -> Iterator[Diagnostic]:
+    if found:
+        named = _listed([each.label for each in found])
+        yield Diagnostic.warning(
+            Code.LINK_RETARGETED,
+            f"the section uses {named}, and toFile defines {'them' if len(found) > 1 else 'it'} with another "
+            "target",
+            "use another label in the section first",
+        )
+
+
+def _equal_anchors(outline: Outline, span: Span, there: Outline) -> Iterator[Diagnostic]:
+    """A warning about IDs of the section that something else has in the file to which it goes."""
+    explicit = [anchor for anchor, place in explicit_anchors(outline) if span.contains(place)]
+    explicit += (
+        read_content(section.heading.content).id for section in outline.headings_in(span) if section.heading
+    )
+    wanted = {target_key(anchor): anchor for anchor in explicit if anchor}
+    taken = resolvable_targets(there) if wanted else frozenset()
+    equal = [f"#{anchor}" for key, anchor in wanted.items() if key in taken]
+    if equal:
+        yield Diagnostic.warning(
+            Code.LINK_RETARGETED,
+            f"the section has {_listed(equal)}, which toFile has too: links name what comes first there",
+            "change the ID of the section first",
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(f"`{short_name(name)}`" for name in names[:_MOST_NAMES])
+    return shown if len(names) <= _MOST_NAMES else f"{shown} and {len(names) - _MOST_NAMES} more"
