@@ -23,6 +23,8 @@ from mdplan.storage.fs.root import Root
 from mdplan.text.source import Source, sha256_hex
 
 BACKUP_SUFFIX: Final = ".bak"
+# Git LFS specification, "The Pointer": the first line of a pointer file.
+_LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
 _Found = TypeVar("_Found")
 
 
@@ -199,7 +201,7 @@ class Documents(OutlinedFiles):
         expected = requested.base_sha256
         if expected is not None and not outline.source.sha256.startswith(expected.lower()):
             return stale_base(str(name), expected, outline)
-        refused = self.workspace.write_refusal(name)
+        refused = self.workspace.write_refusal(name) or _lfs_refusal(name, outline.source.data)
         if refused is not None:
             return refused
         file = SnapshotFile(
@@ -290,6 +292,18 @@ class Documents(OutlinedFiles):
         name = self.workspace.locate(path)
         assert isinstance(name, FileName), "the files of a plan were located before"
         return name.path
+
+
+def _lfs_refusal(name: FileName, data: bytes) -> Diagnostic | None:
+    """READ_ONLY for a pointer of Git LFS: an edit of it would lose the content it points to."""
+    if not data.startswith(_LFS_POINTER):
+        return None
+    return Diagnostic(
+        code=Code.READ_ONLY,
+        message=f"`{name}` is a pointer of Git LFS, not the document itself",
+        hint="edit it in a work tree in which `git lfs pull` has fetched the content",
+        file=str(name),
+    )
 
 
 def _named_twice(name: str) -> Diagnostic:

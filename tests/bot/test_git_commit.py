@@ -14,7 +14,7 @@ from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.diagnostics import Code
 from mdplan.storage.fs.errors import StorageRefused
-from tests.bot.golden import CASES, HERE, BotCase, load
+from tests.bot.golden import CASES, HERE, BotCase, applied, load
 from tests.bot.repository import MANIFEST, Repository, codes
 from tests.golden_case import read_tree
 from tests.patch_tools import needs_git
@@ -253,6 +253,25 @@ def test_pointers_of_lfs_are_never_written(work: Repository, tmp_path: Path, man
 
     assert codes(report) == ["READ_ONLY"]
     assert bare.files("main")["docs/big.md"] == POINTER
+
+
+def test_pointers_of_lfs_in_a_work_tree_are_never_written(work: Repository, manifest: Path) -> None:
+    work.write({"docs/big.md": POINTER})
+    report = applied(work.engine(), str(manifest))
+
+    assert codes(report) == ["READ_ONLY"]
+    assert (work.path / "docs/big.md").read_bytes() == POINTER
+
+
+def test_globs_in_a_work_tree_enter_no_submodule(work: Repository, tmp_path: Path, manifest: Path) -> None:
+    inner = Repository.make(tmp_path / "inner")
+    inner.commit({"a.md": b"nightly\n"})
+    work.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner.path), "docs/inner")
+    report = applied(work.engine(), str(manifest))
+
+    assert report.applied
+    assert "docs/inner/a.md" not in [file.file for file in report.files]
+    assert (work.path / "docs/inner/a.md").read_bytes() == b"nightly\n"
 
 
 def test_hostile_names_in_a_tree_are_no_files(tmp_path: Path, bare: Repository, manifest: Path) -> None:

@@ -18,7 +18,6 @@ from dulwich.objects import Blob, Commit, ObjectID, Tree
 
 from mdplan.bot.git.objects import read_object
 from mdplan.bot.git.repository import RepositoryLocation
-from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.errors import storage_errors
 from mdplan.storage.fs.file_name import visible
 from mdplan.storage.fs.filesystem import DirectoryEntry, FileSystem, Step
@@ -33,8 +32,6 @@ _DAMAGED: Final = (ApplyDeltaError, ChecksumMismatch, FileFormatException)
 _FOLDER_MODE: Final = stat.S_IFDIR | 0o755
 _SUBMODULE: Final = 0o160000
 Kind = TypeVar("Kind", Blob, Tree, Commit)
-_POINTER: Final = b"version https://git-lfs.github.com/spec/"
-_MOST_POINTER_BYTES: Final = 1024
 
 
 class _TreeEntry(NamedTuple):
@@ -69,25 +66,7 @@ class CommitTree:
         path = self.place.path
         with storage_errors(visible(self.place.below or path), "opening in the commit the folder"):
             descriptor = filesystem.open_root(path)
-        return Workspace((CommitRoot("", path, path, descriptor, scope, filesystem),))
-
-
-class CommitRoot(Root):
-    """A root whose files are those of a commit."""
-
-    __slots__ = ()
-
-    def write_refusal(self, path: str) -> Diagnostic | None:
-        """Why the file `path` could not be replaced: as on a disk, and READ_ONLY for a pointer of Git LFS."""
-        found = self.read(path, _MOST_POINTER_BYTES)
-        if not isinstance(found, Diagnostic) and found.data.startswith(_POINTER):
-            return Diagnostic(
-                code=Code.READ_ONLY,
-                message=f"the content of `{self.show(path)}` is kept by Git LFS; here stands a pointer to it",
-                hint="edit it in a work tree",
-                file=self.show(path),
-            )
-        return super().write_refusal(path)
+        return Workspace((Root("", path, path, descriptor, scope, filesystem),))
 
 
 class CommitFileSystem(FileSystem):

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 _IGNORE_FILE: Final = ".gitignore"
+# A folder in a repository; a file in a submodule or a linked work tree.
+_REPOSITORY: Final = ".git"
 _MOST_IGNORE_BYTES: Final = 1 << 20
 
 # The rules in force in a folder, those of the innermost one first, each with the path they are relative to.
@@ -23,7 +25,8 @@ def files_below(root: Root, folder: str, *, respect_gitignore: bool = False) -> 
 
     Left out are links, `.git` and `.mdplan`, names that no caller could give, what the scope of `root`
     excludes, what a killed commit left, and folders that cannot be opened; with `respect_gitignore` also what
-    the `.gitignore` files of the root ignore, whether or not git tracks it.
+    the `.gitignore` files of the root ignore, whether or not git tracks it, and submodules and other
+    repositories below `folder`, which git does not list either.
     """
     start = f"{folder}/" if folder else ""
     # Folders wait under their name with the slash, so that paths come out sorted before all are known.
@@ -34,7 +37,10 @@ def files_below(root: Root, folder: str, *, respect_gitignore: bool = False) -> 
             if root.scope.refusal(path, path) is None:
                 yield path
             continue
-        entries = _entries(root, path)
+        listed = _entries(root, path)
+        if respect_gitignore and path != start and any(entry.name == _REPOSITORY for entry in listed):
+            continue
+        entries = [entry for entry in listed if _is_named(entry.name)]
         if respect_gitignore and any(entry.name == _IGNORE_FILE and entry.is_file for entry in entries):
             rules = _with_rules(root, path, rules)
         names = [path + (f"{entry.name}/" if entry.is_directory else entry.name) for entry in entries]
@@ -51,7 +57,7 @@ def _entries(root: Root, path: str) -> list[DirectoryEntry]:
         return []
     finally:
         root.filesystem.release(folder)
-    return [entry for entry in found if (entry.is_directory or entry.is_file) and _is_named(entry.name)]
+    return [entry for entry in found if entry.is_directory or entry.is_file]
 
 
 def _is_named(name: str) -> bool:
