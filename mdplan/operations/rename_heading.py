@@ -66,10 +66,14 @@ class RenameHeading(SectionTargeted):
         )
 
     def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
-        """Whether the heading has its new title: a section has the same path with that title at its end."""
-        if problem.code is not Code.SECTION_NOT_FOUND:
+        """Whether the heading has its new title: a section has the same path with that title at its end.
+
+        Of a heading that was named by an anchor or an ID, which change with the title, the path is unknown:
+        then one section anywhere with the new title is enough.
+        """
+        if problem.code not in (Code.SECTION_NOT_FOUND, Code.ANCHOR_NOT_FOUND):
             return False
-        path = self.heading_path or (self.heading or "",)
+        path = self.heading_path or ("",)
         return isinstance(find_by_path(outline, [*path[:-1], self.new_title]), Section)
 
 
