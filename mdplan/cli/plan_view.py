@@ -89,11 +89,14 @@ def print_stored(session: Session, report: PlanReport) -> None:
         print_summary(session, report)
 
 
-def print_sarif(session: Session, report: PlanReport) -> None:
-    """Write the warnings of a plan, or all that is wrong with it, to standard output as SARIF."""
+def print_sarif(session: Session, report: PlanReport, source: str) -> None:
+    """Write the warnings of a plan, or all that is wrong with it, to standard output as SARIF.
+
+    `source` is the path of the batch, for what is wrong with no other file.
+    """
     from mdplan.review.sarif import sarif_log
 
-    session.console.json(sarif_log(report.warnings if report.ok else report.diagnostics))
+    session.console.json(sarif_log(report.warnings if report.ok else report.diagnostics, source))
 
 
 def print_applied(session: Session, report: ApplyReport) -> None:

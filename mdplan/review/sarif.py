@@ -1,6 +1,7 @@
 """Diagnostics as SARIF 2.1.0 (OASIS), which code scanning shows next to the lines of a pull request.
 
-What is in a file of the root has its place there; a problem of the batch itself has none.
+Code scanning rejects a log with a result that has no place, so a problem of no file has that of the batch or
+manifest, its first line.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,8 +18,11 @@ _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 _ROOT: Final = "ROOT"
 
 
-def sarif_log(problems: Iterable[Diagnostic]) -> dict[str, Any]:
-    """`problems`, errors and warnings, as a SARIF log of one run; decoded JSON, all of it valid Unicode."""
+def sarif_log(problems: Iterable[Diagnostic], source: str) -> dict[str, Any]:
+    """`problems`, errors and warnings, as a SARIF log of one run; decoded JSON, all of it valid Unicode.
+
+    `source` is the path of the batch or manifest, for problems of no other file.
+    """
     listed = list(dict.fromkeys(problems))
     codes = sorted({problem.code for problem in listed})
     return {
@@ -35,22 +39,21 @@ def sarif_log(problems: Iterable[Diagnostic]) -> dict[str, Any]:
                 },
                 "columnKind": "unicodeCodePoints",
                 "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the plan."}}},
-                "results": [_result(problem, codes) for problem in listed],
+                "results": [_result(problem, codes, source) for problem in listed],
             }
         ],
     }
 
 
-def _result(problem: Diagnostic, codes: Sequence[Code]) -> dict[str, Any]:
+def _result(problem: Diagnostic, codes: Sequence[Code], source: str) -> dict[str, Any]:
     text = f"{problem.message}. {problem.hint}" if problem.hint else problem.message
     result: dict[str, Any] = {
         "ruleId": str(problem.code),
         "ruleIndex": codes.index(problem.code),
         "level": _LEVELS[problem.severity],
         "message": {"text": visible(text)},
+        "locations": [{"physicalLocation": _location(problem, problem.file or source)}],
     }
-    if problem.file is not None:
-        result["locations"] = [{"physicalLocation": _location(problem, problem.file)}]
     if problem.edit_index is not None:
         result["properties"] = {"editIndex": problem.edit_index}
     return result
@@ -60,6 +63,8 @@ def _location(problem: Diagnostic, file: str) -> dict[str, Any]:
     location: dict[str, Any] = {"artifactLocation": {"uri": quote(visible(file)), "uriBaseId": _ROOT}}
     if problem.place is not None:
         location["region"] = {"startLine": problem.place.line, "startColumn": problem.place.col}
+    elif problem.file is None:
+        location["region"] = {"startLine": 1}
     return location
 
 

@@ -19,10 +19,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from mdplan.cli.shell_words import for_shell
 from mdplan.diagnostics import Code, Diagnostic, Exit, Severity
 from mdplan.review.sarif import sarif_log
 from mdplan.text.span import Position
@@ -78,11 +79,14 @@ def main() -> int:
         return Exit.INVALID
     folder = Path(tempfile.mkdtemp(prefix="mdplan-", dir=os.environ.get("RUNNER_TEMP")))
     plan_file = folder / "plan.json"
-    planning = ["plan", *words, "--output", str(plan_file)]
-    run = run_bot(planning if command == "plan" else [command, *words], manifest)
-    if command == "check" and run.code == Exit.WOULD_CHANGE:
-        # A check saves nothing that could be shown.
-        run_bot(planning, manifest)
+    if command == "apply":
+        run = run_bot(["apply", *words], manifest)
+    else:
+        # A check saves nothing that could be shown, so both make a plan. Files that cannot be planned do not
+        # hide what would become of the others.
+        run = run_bot(["plan", *words, "--keep-going", "--output", str(plan_file)], manifest)
+        if command == "check" and run.code == Exit.DONE and run.changes:
+            run = replace(run, code=Exit.WOULD_CHANGE)
     log(run.err)
     sys.stdout.write("".join(f"{line}\n" for line in annotations(run)))
     sys.stdout.flush()
@@ -92,7 +96,7 @@ def main() -> int:
     # The comment of a manifest is found again by this, and has no character that means something to jq.
     marker = f"<!-- mdplan-bot {hashlib.sha256(manifest.encode()).hexdigest()[:16]} -->"
     comment.write_text(f"{marker}\n{text}", encoding="utf-8")
-    sarif_file.write_text(json.dumps(sarif_log(run.problems)), encoding="utf-8")
+    sarif_file.write_text(json.dumps(sarif_log(run.problems, manifest)), encoding="utf-8")
     append("GITHUB_STEP_SUMMARY", text)
     outputs = {
         "changed": "true" if run.changes else "false",
@@ -207,8 +211,8 @@ def _diagnostic(wire: Mapping[str, Any]) -> Diagnostic:
     place = wire.get("place")
     return Diagnostic(
         code=Code(wire["code"]),
-        message=wire["message"],
-        hint=wire.get("hint", ""),
+        message=for_shell(wire["message"]),
+        hint=for_shell(wire.get("hint", "")),
         severity=Severity(wire["severity"]),
         file=wire.get("file"),
         place=None if place is None else Position(place["line"], place["col"]),

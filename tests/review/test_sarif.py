@@ -21,7 +21,7 @@ PROBLEMS = [
 
 
 def test_each_problem_is_a_result_at_its_place() -> None:
-    (run,) = sarif_log(PROBLEMS)["runs"]
+    (run,) = sarif_log(PROBLEMS, "bot.yml")["runs"]
 
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == [
         "BATCH_TOO_LARGE",
@@ -44,17 +44,20 @@ def test_each_problem_is_a_result_at_its_place() -> None:
     assert run["results"][0]["properties"] == {"editIndex": 2}
     assert run["results"][0]["message"]["text"] == "the link resolves to nothing. mend it"
     assert run["results"][1]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "name%3Ab.md"
-    assert "locations" not in run["results"][2]
+    assert run["results"][2]["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "bot.yml", "uriBaseId": "ROOT"},
+        "region": {"startLine": 1},
+    }
 
 
 def test_log_is_json_that_everybody_reads() -> None:
-    text = json.dumps(sarif_log(PROBLEMS), ensure_ascii=False)
+    text = json.dumps(sarif_log(PROBLEMS, "bot.yml"), ensure_ascii=False)
 
     assert json.loads(text.encode("utf-8"))["version"] == "2.1.0"
 
 
 def test_nothing_wrong_is_an_empty_run() -> None:
-    assert sarif_log([])["runs"][0]["results"] == []
+    assert sarif_log([], "bot.yml")["runs"][0]["results"] == []
 
 
 @pytest.mark.parametrize("problems", [PROBLEMS, []])
@@ -62,4 +65,4 @@ def test_log_obeys_the_official_schema(problems: list[Diagnostic]) -> None:
     path = os.environ.get("MDPLAN_SARIF_SCHEMA")
     if not path:
         pytest.skip("MDPLAN_SARIF_SCHEMA names no copy of the SARIF 2.1.0 schema: it is not validated")
-    Draft7Validator(json.loads(Path(path).read_bytes())).validate(sarif_log(problems))
+    Draft7Validator(json.loads(Path(path).read_bytes())).validate(sarif_log(problems, "bot.yml"))

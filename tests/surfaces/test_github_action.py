@@ -185,6 +185,38 @@ def test_refusal_is_an_annotation_and_a_result_of_sarif(job: Job) -> None:
     assert (ended.outputs["changed"], ended.outputs["plan-id"], job.verdict(ended)) == ("false", "", 3)
 
 
+def test_missing_manifest_is_a_result_with_a_place(job: Job) -> None:
+    (job.checkout / "bot.yml").unlink(missing_ok=True)
+    ended = job.bot("check", "")
+
+    log = json.loads(Path(ended.outputs["sarif-file"]).read_text(encoding="utf-8"))
+    (result,) = log["runs"][0]["results"]
+    (place,) = result["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "bot.yml"
+    assert job.verdict(ended) == 2
+
+
+@pytest.mark.parametrize("command", ["plan", "check"])
+def test_plan_of_the_other_files_is_kept_where_one_is_refused(job: Job, command: str) -> None:
+    job.manifest(
+        MANIFEST
+        + "  - {file: notes/ideas.md, edits: [{op: append_to_section, heading: Serve, markdown: Hot.}]}\n"
+    )
+    ended = job.bot(command)
+
+    assert "SECTION_NOT_FOUND notes/ideas.md" in ended.summary
+    assert "\n+The stable firmware is fine" in ended.summary
+    assert Path(ended.outputs["plan-file"]).is_file()
+    assert (ended.outputs["changed"], job.verdict(ended)) == ("true", 3)
+
+
+def test_annotations_name_commands_and_no_tools(job: Job) -> None:
+    job.manifest("files: [{file: guide.md, edits: [{op: delete_section, anchor: xyzzy-quux}]}]")
+    ended = job.bot("plan", "")
+
+    assert "md_" not in "".join(ended.commands())
+
+
 def test_problem_of_the_manifest_has_its_line(job: Job) -> None:
     job.manifest("files:\n  - file: guide.md\n    edits:\n      - {op: delete_sektion, heading: Brew}\n")
     ended = job.bot("check", "")

@@ -116,7 +116,7 @@ def _finish(session: Session, report: CheckReport, form: str) -> Exit:
     if form == "sarif":
         from mdplan.review.sarif import sarif_log
 
-        console.json(sarif_log(report.warnings))
+        console.json(sarif_log(report.warnings, "."))
     elif form == "github":
         console.text("".join(map(_annotation, report.warnings)))
     else:

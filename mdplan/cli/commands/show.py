@@ -45,7 +45,7 @@ def show(session: Session, *, plan_id: str | None, form: str, no_pager: bool) ->
     plan_id = found
     report = engine.show(plan_id)
     if form == "sarif":
-        print_sarif(session, report)
+        print_sarif(session, report, plan_id)
         return report.error.code.exit if report.error is not None else Exit.DONE
     if not report.ok:
         return session.finish(report)

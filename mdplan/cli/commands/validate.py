@@ -1,5 +1,7 @@
 """`mdplan validate`: all that is wrong with a batch."""
 
+from pathlib import Path
+
 import click
 
 from mdplan.cli.batches.argument import batch_argument, override_options
@@ -38,7 +40,7 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool) -> E
         return session.refuse_input(data)
     report = session.open_engine().draft(data, overrides=overrides).report
     if form == "sarif":
-        print_sarif(session, report)
+        print_sarif(session, report, batch if Path(batch).is_file() else "batch")
         return report.error.code.exit if report.error is not None else Exit.DONE
     code = session.finish(report, EditNumbers.of(data))
     if report.ok:
