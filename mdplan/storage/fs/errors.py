@@ -2,7 +2,8 @@
 
 import errno
 import os
-from types import TracebackType
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -54,23 +55,10 @@ def of_error(error: OSError, shown: str, doing: str) -> Diagnostic:
     return Diagnostic(code=code, message=f"{doing} `{shown}` failed: {reason}", hint=hint, file=shown)
 
 
-class storage_errors:  # noqa: N801 - It is read as the word before a block.
-    """Turn an `OSError` of the block into a `StorageRefused` about the file `shown`.
-
-    A class and no generator: there is one around nearly every disk operation, and it costs a third.
-    """
-
-    __slots__ = ("_doing", "_shown")
-
-    def __init__(self, shown: str, doing: str) -> None:
-        self._shown = shown
-        self._doing = doing
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if isinstance(error, OSError):
-            raise StorageRefused((of_error(error, self._shown, self._doing),)) from error
+@contextmanager
+def storage_errors(shown: str, doing: str) -> Iterator[None]:
+    """Turn an `OSError` of the block into a `StorageRefused` about the file `shown`."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageRefused((of_error(error, shown, doing),)) from error
