@@ -9,7 +9,7 @@ from mdplan.bot.near_misses import SkippedNearMiss, near_miss
 from mdplan.bot.read_once_workspace import ReadOnceWorkspace
 from mdplan.bot.selector import SelectedEdits, Selector
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.cache import OutlineCache
+from mdplan.documents.files import OutlineCache
 from mdplan.documents.links import LinkIndex
 from mdplan.documents.snapshot import Documents
 from mdplan.engine.planner import Planner

@@ -1,11 +1,22 @@
-"""The files that a glob of a batch or of a manifest stands for."""
+"""The files that a glob of a batch or of a manifest matches."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
 
-from mdplan.diagnostics import Diagnostic
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.operations.base.operation import Operation
+from mdplan.operations.replace_match import ReplaceMatch
+from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits
+from mdplan.requests.batch_reader import too_large
+from mdplan.requests.limits import Limits
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.scope import compiled, cost_problem, glob_problem
 from mdplan.storage.workspace import Workspace
+from mdplan.text.search.pattern import MatchType
+
+_MOST_LISTED: Final = 20
+_MOST_BYTES: Final = 1 << 30
 
 
 def files_of(
@@ -34,3 +45,90 @@ def _the_file(workspace: Workspace, path: str) -> Iterator[FileName] | Diagnosti
     if isinstance(name, Diagnostic):
         return name
     return iter(() if isinstance(workspace.look_at(name), Diagnostic) else (name,))
+
+
+def expand_globs(batch: Batch, workspace: Workspace, limits: Limits) -> Batch | Problems:
+    """`batch` with each glob replaced by the files of `workspace` that match, and that git does not ignore.
+
+    Errors: those of `files_of`; FILE_NOT_FOUND for a glob that no file matches, BATCH_TOO_LARGE for one that
+    more files match than `limits` allow.
+    """
+    if not any(isinstance(entry, GlobEdits) for entry in batch.files):
+        return _other_count(batch) or batch
+    files: list[FileEdits] = []
+    problems: list[Diagnostic] = []
+    for entry in batch.files:
+        found = _matching(entry, workspace, limits) if isinstance(entry, GlobEdits) else [entry]
+        if isinstance(found, Diagnostic):
+            problems.append(found)
+        else:
+            files += found
+    problem = too_large(len(files), sum(len(file.edits) for file in files), limits)
+    if problem is not None:
+        problems.append(problem)
+    expanded = batch.model_copy(update={"files": tuple(files)})
+    return tuple(problems) or _other_count(expanded) or expanded
+
+
+def _other_count(batch: Batch) -> Problems:
+    """MATCH_COUNT_MISMATCH where `batch` is for more or less files than it says itself."""
+    if batch.expected_files in {None, len(batch.files)}:
+        return ()
+    named = ", ".join(file.file for file in batch.files[:_MOST_LISTED])
+    more = ", …" if len(batch.files) > _MOST_LISTED else ""
+    return (
+        Diagnostic(
+            code=Code.MATCH_COUNT_MISMATCH,
+            message=f"the batch is for {len(batch.files)} files, and expectedFiles is "
+            f"{batch.expected_files}: {named}{more}",
+            hint=f'look at what they are; `"expectedFiles": {len(batch.files)}` is for all of them',
+        ),
+    )
+
+
+def _matching(entry: GlobEdits, workspace: Workspace, limits: Limits) -> list[FileEdits] | Diagnostic:
+    glob = entry.file
+    names = files_of(workspace, glob)
+    if isinstance(names, Diagnostic):
+        return names
+    texts = _needed_texts(entry.edits) if isinstance(entry, MatchingEdits) else ()
+    wanted = (name for name in names if _has_one(workspace, name, texts))
+    paths = [str(name) for name in islice(wanted, limits.glob_files + 1)]
+    if not paths:
+        return Diagnostic(
+            code=Code.FILE_NOT_FOUND,
+            message=f"no file matches `{glob}`"
+            + (" and has the text that the edits look for" if texts else ""),
+            hint="a glob is relative to the root, and leaves out what git ignores",
+        )
+    if len(paths) > limits.glob_files:
+        return Diagnostic(
+            code=Code.BATCH_TOO_LARGE,
+            message=f"`{glob}` matches more than {limits.glob_files} files",
+            hint="narrow it, or raise the limit (`--max-glob-files`); a manifest has no such limit",
+        )
+    return [entry.of_file(path) for path in paths]
+
+
+def _needed_texts(edits: Sequence[Operation]) -> tuple[bytes, ...]:
+    """Texts of which a file must have one so that an edit finds its own; none where that is not known.
+
+    A line end in a text stands for any, so only its longest line counts.
+    """
+    texts: list[bytes] = []
+    for edit in edits:
+        is_plain = (
+            isinstance(edit, ReplaceMatch) and edit.match_type is MatchType.LITERAL and edit.case_sensitive
+        )
+        if not is_plain or not isinstance(edit, ReplaceMatch):
+            return ()
+        texts.append(max(edit.pattern.replace("\r", "\n").split("\n"), key=len).encode("utf-8", "replace"))
+    return tuple(texts)
+
+
+def _has_one(workspace: Workspace, name: FileName, texts: Sequence[bytes]) -> bool:
+    if not texts:
+        return True
+    found = workspace.read(name, _MOST_BYTES)
+    # A file that cannot be read is left to the plan, which says so.
+    return isinstance(found, Diagnostic) or any(text in found.data for text in texts)

@@ -44,7 +44,7 @@ class LinkIndex:
 
     def at(self, path: str) -> TargetKind:
         """What is at `path`, from the root; links and what must not be looked at count as something."""
-        if self._root.scope.is_limited and self._root.scope.refusal(path, path) is not None:
+        if self._root.scope.is_limited and self._root.scope.refusal(path) is not None:
             return TargetKind.OTHER
         folder = folder_of(path)
         if folder not in self._folders:

@@ -6,17 +6,16 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
-from mdplan.engine.pending import without_hidden
+from mdplan.engine.recovery import without_hidden
 from mdplan.reports.history import Check, DoctorReport
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused, of_error
 from mdplan.storage.fs.exchange import Exchange
 from mdplan.storage.fs.root import STATE_FOLDER, Root
-from mdplan.storage.journal.history_size import history_size
 from mdplan.storage.journal.lock import RootLock, locked
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
-from mdplan.storage.transaction.history import transactions
-from mdplan.storage.transaction.orphans import orphan_files
+from mdplan.storage.transaction.cleanup import orphan_files
+from mdplan.storage.transaction.history import history_size, transactions
 from mdplan.storage.transaction.recovery import pending
 from mdplan.storage.user.plan_store import PlanStore
 from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE, has_key
@@ -105,7 +104,7 @@ def _journal(root: Root, workspace: Workspace) -> _Finding:
 
 
 def _stray_files(root: Root) -> _Finding:
-    found = (path for path in orphan_files(root) if root.scope.refusal(path, path) is None)
+    found = (path for path in orphan_files(root) if root.scope.refusal(path) is None)
     listed = list(islice(found, _LISTED + 1))
     if not listed:
         return _ok(root, "stray files", "none")

@@ -15,10 +15,10 @@ from mdplan.engine.plan_library import PlanLibrary
 from mdplan.engine.undo import PlannedUndo, UndoService
 from mdplan.plan import Plan
 from mdplan.planning.document import read_document
-from mdplan.planning.replan.guards import other_base
 from mdplan.planning.replan.merge_plans import ready_to_merge
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.rebase import request_of
+from mdplan.planning.replan.replanning import other_base
 from mdplan.planning.replan.replay import is_applied
 from mdplan.planning.replan.undo import undone_transaction
 from mdplan.requests.batch import Batch

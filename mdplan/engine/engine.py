@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.glob_batches import expand_globs
+from mdplan.documents.globs import expand_globs
 from mdplan.documents.seen_bases import Seen, with_seen_bases
 from mdplan.documents.snapshot import Documents
 from mdplan.engine.apply_request import (
@@ -24,16 +24,14 @@ from mdplan.engine.apply_request import (
 )
 from mdplan.engine.approval import Approval, ApprovalGate, no_approval
 from mdplan.engine.caller import Caller
-from mdplan.engine.commit import Committer
+from mdplan.engine.commit import Committer, PlanCommitter
 from mdplan.engine.doctor import examine
 from mdplan.engine.document_check import DocumentCheck
 from mdplan.engine.history import History, PastTransaction
 from mdplan.engine.history_list import HistoryList
-from mdplan.engine.plan_committer import PlanCommitter
-from mdplan.engine.plan_library import PlanLibrary
+from mdplan.engine.plan_library import PlanLibrary, StoredPlans
 from mdplan.engine.planner import Planner
 from mdplan.engine.recovery import Recovery, with_recovered
-from mdplan.engine.stored_plans import StoredPlans
 from mdplan.engine.undo import PlannedUndo, UndoService
 from mdplan.plan import Plan
 from mdplan.planning.document import write_document

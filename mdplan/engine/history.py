@@ -77,7 +77,7 @@ class PastTransaction:
         return frozenset(
             file.path
             for file in self.stored.files
-            if not scope.is_limited or scope.refusal(file.path, file.path) is None
+            if not scope.is_limited or scope.refusal(file.path) is None
         )
 
     @property

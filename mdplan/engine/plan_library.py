@@ -1,9 +1,12 @@
-"""Plans of a workspace: those that wait in the user's state directory, and those that were committed."""
+"""Plans of a workspace by ID: pending ones from the user's state directory, and committed ones."""
 
+from collections import OrderedDict
 from collections.abc import Sequence
+from threading import Lock
 from typing import Final
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.documents.snapshot import Documents
 from mdplan.engine.history import History, PastTransaction
 from mdplan.plan import PREFIX, Plan
 from mdplan.planning.document import (
@@ -12,6 +15,12 @@ from mdplan.planning.document import (
     read_document,
     write_document,
 )
+from mdplan.planning.replan.idempotency import is_same_request, may_repeat, result_id, state_id
+from mdplan.planning.replan.replay import Replay, bases_of, is_applied
+from mdplan.planning.results.summary import report_fields
+from mdplan.reports.base import refusal
+from mdplan.reports.plan import PlanReport
+from mdplan.requests.batch import Batch
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root
 from mdplan.storage.user.origins import Origins
@@ -19,6 +28,10 @@ from mdplan.storage.user.plan_store import PlanStore, StoredPlan
 from mdplan.storage.workspace import Workspace
 
 _SECONDS_OF_A_DAY: Final = 24 * 3600.0
+
+
+# How much is held, in text edits, matches and files; a plan of one edit of one file is 2 or 3 of it.
+_MOST: Final = 200_000
 
 
 class PlanLibrary:
@@ -105,3 +118,111 @@ _NOT_FOUND: Final = Diagnostic(
 _FOREIGN: Final = Diagnostic(
     code=Code.PLAN_TAMPERED, message="the store holds another plan under this ID", hint="plan the batch again"
 )
+
+
+class StoredPlans:
+    """The plans of `library`, shown against the files of `documents` as they are now."""
+
+    def __init__(self, documents: Documents, library: PlanLibrary) -> None:
+        """Show plans of `library` on files of `documents`."""
+        self._documents = documents
+        self._library = library
+
+    def show(self, plan_id: str) -> PlanReport:
+        """A plan with its diff. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; those of `replayed`."""
+        loaded = self._library.load(plan_id)
+        return refusal(PlanReport, (loaded,)) if isinstance(loaded, Diagnostic) else self.report(loaded[0])
+
+    def export(self, plan_id: str) -> bytes | Problems:
+        """The document of a plan. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
+        loaded = self._library.load(plan_id)
+        return (loaded,) if isinstance(loaded, Diagnostic) else write_document(loaded[0])
+
+    def diff_bytes(self, plan_id: str) -> bytes | Problems:
+        """The exact diff of a plan. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; those of `replayed`."""
+        loaded = self._library.load(plan_id)
+        if isinstance(loaded, Diagnostic):
+            return (loaded,)
+        replayed = self.replayed(loaded[0])
+        return replayed.diff if isinstance(replayed, Replay) else replayed
+
+    def report(self, plan: Plan) -> PlanReport:
+        """Report on `plan`: with its diff, or saying that it is applied."""
+        found = self._documents.read_current(plan)
+        if not isinstance(found, list):
+            return refusal(PlanReport, found)
+        stored = not isinstance(self._library.load(plan.plan_id), Diagnostic)
+        if is_applied(plan, found):
+            return PlanReport(ok=True, stored=stored, applied=True, **report_fields(plan, None))
+        replayed = self.replayed(plan)
+        if not isinstance(replayed, Replay):
+            return refusal(PlanReport, replayed)
+        return PlanReport(ok=True, stored=stored, **report_fields(plan, replayed.diff))
+
+    def replayed(self, plan: Plan) -> Replay | Problems:
+        """What `plan` makes of its files, which must be its bases.
+
+        Errors: STALE_BASE, PLAN_TAMPERED, PARSE_TIMEOUT.
+        """
+        found = self._documents.read_current(plan)
+        if not isinstance(found, list):
+            return found
+        stale = self._documents.stale(plan, found)
+        if stale:
+            return stale
+        paths = self._documents.relative_paths(plan)
+        return self._documents.replay(plan, paths, bases_of(plan, found))
+
+    def repeated(self, batch: Batch) -> Plan | None:
+        """Plan of the last commit on the files of `batch`, if it was this batch and its result stands."""
+        paths = [file.file for file in batch.files]
+        last = self._library.last_commit_on(paths) if may_repeat(batch) else None
+        plan = last.plan() if last is not None else None
+        if last is None or plan is None or not is_same_request(plan, batch):
+            return None
+        now, state = last.plan_now(), self._documents.state_of(batch)
+        if now is None or state is None or result_id(now) != state_id(state):
+            return None
+        # Files that no edit names are not in that state.
+        found = self._documents.read_current(plan)
+        return plan if isinstance(found, list) and is_applied(plan, found) else None
+
+
+class PlanCache:
+    """Plans that `library` loaded and proved lately. Threads may share it.
+
+    A plan is what its ID says, so a cached one is never out of date.
+    """
+
+    def __init__(self, library: PlanLibrary) -> None:
+        """Hold nothing yet."""
+        self._library = library
+        self._held: OrderedDict[str, tuple[Plan, Root]] = OrderedDict()
+        self._size = 0
+        self._lock = Lock()
+
+    def load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
+        """As `PlanLibrary.load`. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
+        with self._lock:
+            held = self._held.get(plan_id)
+            if held is not None:
+                self._held.move_to_end(plan_id)
+                return held
+        loaded = self._library.load(plan_id)
+        if not isinstance(loaded, Diagnostic) and _size(loaded[0]) <= _MOST:
+            self._hold(loaded)
+        return loaded
+
+    def _hold(self, loaded: tuple[Plan, Root]) -> None:
+        with self._lock:
+            if loaded[0].plan_id not in self._held:
+                self._held[loaded[0].plan_id] = loaded
+                self._size += _size(loaded[0])
+            while self._size > _MOST:
+                _, (gone, _) = self._held.popitem(last=False)
+                self._size -= _size(gone)
+
+
+def _size(plan: Plan) -> int:
+    matches = sum(len(result.matches) for result in plan.results)
+    return len(plan.files) + len(plan.results) + matches + sum(len(change.edits) for change in plan.files)

@@ -3,10 +3,9 @@
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
-from mdplan.diagnostics import Diagnostic, Severity
-from mdplan.engine.pending import pending_transactions, without_hidden
+from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.reports.history import ForeignFile, ForeignTransaction, HistoryReport, RecoverReport
 from mdplan.reports.plan import ApplyReport, PlanReport, RecoveredTransactions
 from mdplan.storage.fs.errors import StorageRefused
@@ -97,7 +96,7 @@ class Recovery:
 
 
 def _foreign_of(root: Root, commit: ForeignTransactionState) -> ForeignTransaction:
-    files = (file for file in commit.files if root.scope.refusal(file.path, file.path) is None)
+    files = (file for file in commit.files if root.scope.refusal(file.path) is None)
     return ForeignTransaction(
         transaction=commit.transaction,
         root=root.name or None,
@@ -138,3 +137,34 @@ def _merged(recovered: Iterable[RecoveryResult]) -> RecoveredTransactions:
         finished=tuple(transaction for one in each for transaction in one.finished),
         files=tuple(file for one in each for file in one.files),
     )
+
+
+def pending_transactions(workspace: Workspace) -> list[Diagnostic]:
+    """A warning for every commit in the roots of `workspace` that was cut off. Those of `pending`."""
+    found = (problem for root in workspace.roots for problem in _pending(root))
+    return [replace(problem, severity=Severity.WARNING) for problem in without_hidden(workspace, found)]
+
+
+def without_hidden(workspace: Workspace, problems: Iterable[Diagnostic]) -> Problems:
+    """`problems`, without what they tell of files that `--allow` or `--deny` excludes."""
+    return tuple(
+        replace(problem, file=None, message=_HIDDEN, hint="run `mdplan recover` without these options")
+        if problem.file is not None and workspace.hides(problem.file)
+        else problem
+        for problem in problems
+    )
+
+
+def _pending(root: Root) -> Problems:
+    try:
+        if not has_journal(root):
+            return ()
+    except StorageRefused as refused:
+        return refused.problems
+    # Where nothing was ever committed, a look need not load what commits are made of.
+    from mdplan.storage.transaction.recovery import pending
+
+    return pending(root)
+
+
+_HIDDEN: Final = "an interrupted commit changed a file that `--allow` or `--deny` excludes"

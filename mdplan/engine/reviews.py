@@ -14,7 +14,7 @@ from mdplan.documents.snapshot import Documents
 from mdplan.engine.apply_request import PlanRef
 from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of
 from mdplan.engine.engine import Engine
-from mdplan.engine.plan_cache import PlanCache
+from mdplan.engine.plan_library import PlanCache
 from mdplan.engine.undo import CommittedPlan
 from mdplan.plan import Plan
 from mdplan.planning.replan.replay import FoundFile, bases_of, is_applied, stale_file

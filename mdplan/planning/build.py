@@ -8,8 +8,7 @@ from functools import cached_property
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.front_matter import front_matter_parts
-from mdplan.planning.line_joins import without_joins
-from mdplan.planning.parts import Part, parts_of
+from mdplan.planning.parts import Part, parts_of, without_joins
 from mdplan.planning.resolve import ResolvedEdit, too_long
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.text.diff.diff import Hunk, file_diff, find_hunks

@@ -4,7 +4,7 @@ Accepted spellings are folded here and nowhere else: snake_case, a few synonyms,
 options, and arrays or objects that came as JSON text. Unknown fields are refused with the nearest name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
@@ -22,7 +22,7 @@ from mdplan.field_names import (
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.match_options import fold_match_options
 from mdplan.operations.base.operation import Operation
-from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits
+from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits, ReferenceScope
 from mdplan.requests.diffs import diffs_of_others, fold_diff, with_diff_as_edit
 from mdplan.requests.limits import DEFAULT_LIMITS, Limits
 from mdplan.requests.model_reader import (
@@ -35,7 +35,9 @@ from mdplan.requests.model_reader import (
     with_decoded_fields,
 )
 from mdplan.requests.operation_names import meant_operations
-from mdplan.requests.reference_scope import ReferenceScopeReader
+
+_FIELD: Final = "updateReferences"
+_SCOPES: Final[dict[str, ReferenceScope]] = {"none": "none", "file": "file", "workspace": "workspace"}
 
 
 def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problems:
@@ -144,6 +146,42 @@ def _no_object(data: object) -> Diagnostic:
     has_files = bool(data) and all(isinstance(each, dict) and "file" in each for each in data)
     whole = '{"files": […]}' if has_files else '{"file": "guide.md", "edits": […]}'
     return Diagnostic.invalid("the batch is a list", f"put the list into an object: {whole}")
+
+
+class ReferenceScopeReader:
+    """What was said of references, in all places of one batch."""
+
+    def __init__(self) -> None:
+        """Start with nothing said."""
+        self._wishes: dict[ReferenceScope, int | None] = {}
+
+    def take(self, fields: dict[str, Any], edit_index: int | None = None) -> Iterator[Diagnostic]:
+        """Take the wish out of `fields`, those of the batch or of one edit. Errors: INVALID_ARGUMENT."""
+        if _FIELD not in fields:
+            return
+        scope = _scope(fields.pop(_FIELD))
+        if scope is None:
+            yield Diagnostic.invalid(
+                f"`{_FIELD}` is not one of 'none', 'file' and 'workspace'",
+                "use one of them; true means file, false means none",
+            )
+        else:
+            self._wishes.setdefault(scope, edit_index)
+
+    @property
+    def scope(self) -> ReferenceScope:
+        """What was wished; none when nothing was said."""
+        return next(iter(self._wishes), "none")
+
+    def problems(self) -> Iterator[Diagnostic]:
+        """INVALID_ARGUMENT where different things were said: links are updated once, for the whole batch."""
+        if len(self._wishes) > 1:
+            said = " and ".join(f"`{scope}`" for scope in sorted(self._wishes))
+            yield Diagnostic.invalid(
+                f"{_FIELD} is {said} in one batch, and all links are updated at once",
+                "say it once, beside the edits",
+                edit_index=list(self._wishes.values())[-1],
+            )
 
 
 def _read_file(
@@ -292,3 +330,9 @@ def _over(*counts: tuple[str, int, int, str]) -> Diagnostic | None:
 
 
 _NO_LIST: Final = Diagnostic.invalid("files is not a list", 'send "files": [{"file": …, "edits": […]}]')
+
+
+def _scope(value: object) -> ReferenceScope | None:
+    if isinstance(value, bool):
+        return "file" if value else "none"
+    return _SCOPES.get(value) if isinstance(value, str) else None

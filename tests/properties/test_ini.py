@@ -12,8 +12,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.operation import Resolution
 from mdplan.plaintext.ini_outline import IniOutline
-from mdplan.planning.line_joins import without_joins
-from mdplan.planning.parts import Part
+from mdplan.planning.parts import Part, without_joins
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.engine import plan_cache
+from mdplan.engine import plan_library
 from mdplan.engine.engine import Engine
-from mdplan.engine.plan_cache import PlanCache
-from mdplan.engine.plan_library import PlanLibrary
+from mdplan.engine.plan_library import PlanCache, PlanLibrary
 
 
 @pytest.fixture
@@ -50,8 +49,8 @@ def test_plan_is_read_once(engine: Engine, read: list[str]) -> None:
 def test_oldest_plans_are_let_go(engine: Engine, read: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     plans = [plan(engine, str(number)) for number in range(3)]
     cache = PlanCache(engine.library)
-    size = plan_cache._size(cache.load(plans[0])[0])  # noqa: SLF001
-    monkeypatch.setattr(plan_cache, "_MOST", 2 * size)
+    size = plan_library._size(cache.load(plans[0])[0])  # noqa: SLF001
+    monkeypatch.setattr(plan_library, "_MOST", 2 * size)
     read.clear()
 
     for plan_id in (plans[1], plans[0], plans[2], plans[0], plans[1]):
@@ -63,7 +62,7 @@ def test_oldest_plans_are_let_go(engine: Engine, read: list[str], monkeypatch: p
 def test_plan_that_is_larger_than_all_is_not_held(
     engine: Engine, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_cache, "_MOST", 1)
+    monkeypatch.setattr(plan_library, "_MOST", 1)
     plan_id = plan(engine, "1")
     cache = PlanCache(engine.library)
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.documents.cache import OutlineCache
-from mdplan.documents.files import OutlinedFiles
+from mdplan.documents.files import OutlineCache, OutlinedFiles
 from mdplan.documents.snapshot import Documents
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline.outline import Outline

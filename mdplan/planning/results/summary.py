@@ -8,11 +8,9 @@ from mdplan.plan import FileChange, Plan
 from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.document import new_plan
 from mdplan.planning.results.fingerprints import effects_of
-from mdplan.planning.results.large_deletion import large_deletions
-from mdplan.planning.results.merged_lists import merged_lists
 from mdplan.planning.results.results import edit_results
-from mdplan.planning.results.section_hashes import SectionHashes
-from mdplan.planning.results.unbalanced_tags import unbalanced_tags
+from mdplan.planning.results.section_mapping import SectionHashes
+from mdplan.planning.results.warnings import large_deletions, merged_lists, unbalanced_tags
 from mdplan.reports.plan import FileReport
 from mdplan.requests.batch import Batch, normalized_edits
 from mdplan.text.diff.diff import DiffStat, DiffText

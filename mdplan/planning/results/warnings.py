@@ -1,13 +1,16 @@
-"""The warning about a plan that takes much away from a file."""
+"""Warnings about a result: large deletions, merged lists, tags that lost their other half."""
 
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.blocks.blocks import Block, BlockKind
+from mdplan.markdown.outline.enclosures import find_enclosures, may_have_tags
 from mdplan.planning.build import BuiltFile
 from mdplan.text.diff.changed_lines import changed_lines
 from mdplan.text.lines import LineIndex
+from mdplan.text.span import Span
 
 _MANY: Final = 100
 
@@ -74,3 +77,68 @@ def _texts(lines: LineIndex, start: int, end: int) -> Iterator[tuple[str, bool]]
         is_blank = not content.strip(" \t")
         text = text if is_blank else content
         yield text, is_blank
+
+
+def merged_lists(built: BuiltFile) -> Problems:
+    """LISTS_MERGED for each list of the result that holds several whole lists of the base."""
+    if not built.edits or built.file.is_deleted:
+        return ()
+    starts = sorted(
+        start
+        for block in _lists(built)
+        if (start := built.edits.map_offset(block.span.start, after=True)) is not None
+    )
+    lines = built.result.source.lines
+    found: dict[int, list[int]] = {}
+    for start in starts:
+        root = built.result.tree.root_at(start)
+        if root is not None and root.kind is BlockKind.LIST:
+            found.setdefault(root.span.start, []).append(lines.line_at(start))
+    return tuple(
+        Diagnostic.warning(
+            Code.LISTS_MERGED,
+            f"the lists at lines {', '.join(map(str, several))} of the result are one list",
+            "put text between them, or the comment `<!-- -->` on a line of its own, to keep them apart",
+            place=lines.position(start),
+        ).at(file=built.file.path)
+        for start, several in found.items()
+        if len(several) > 1
+    )
+
+
+def _lists(built: BuiltFile) -> Iterator[Block]:
+    """Lists of the base at top level that the edits may have changed."""
+    tree, whole = built.base.tree, Span(0, len(built.base.source.text))
+    seen: set[int] = set()
+    for old in (whole,) if built.changed is None else (old for old, _ in built.changed):
+        for block in tree.inside(old):
+            if block.kind is BlockKind.LIST and not block.depth and block.span.start not in seen:
+                seen.add(block.span.start)
+                yield block
+
+
+def unbalanced_tags(built: BuiltFile) -> Problems:
+    """UNBALANCED_TAG for each tag of the result without its other half, where the base has fewer of it."""
+    if not built.edits or built.file.is_deleted or not _may_change_tags(built):
+        return ()
+    before = Counter(tag.name for tag in find_enclosures(built.base).unbalanced)
+    warnings: list[Diagnostic] = []
+    for tag in find_enclosures(built.result).unbalanced:
+        before[tag.name] -= 1
+        if before[tag.name] < 0:
+            half = "closing" if tag.opens else "opening"
+            warnings.append(
+                Diagnostic.warning(
+                    Code.UNBALANCED_TAG,
+                    f"the tag at line {tag.line} of the result has no {half} tag",
+                    f"write the {half} tag, or take this one away",
+                    place=built.result.source.lines.position(tag.start),
+                ).at(file=built.file.path)
+            )
+    return tuple(warnings)
+
+
+def _may_change_tags(built: BuiltFile) -> bool:
+    """Whether an edit takes or writes a tag."""
+    pieces = [built.base.text_of(edit.span) + edit.new_text for edit in built.edits]
+    return any(map(may_have_tags, pieces))

@@ -34,7 +34,7 @@ def files_below(root: Root, folder: str, *, respect_gitignore: bool = False) -> 
     while waiting:
         path, rules = waiting.pop()
         if path and not path.endswith("/"):
-            if root.scope.refusal(path, path) is None:
+            if root.scope.refusal(path) is None:
                 yield path
             continue
         listed = _entries(root, path)

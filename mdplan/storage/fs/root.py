@@ -2,19 +2,24 @@
 
 import errno
 import os
-from collections.abc import Callable
+import posixpath
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.errors import of_error, storage_errors
-from mdplan.storage.fs.file_name import canonical_path, visible
+from mdplan.storage.fs.file_name import canonical_path, component_problem, visible
 from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.fs.regular_file import FileBytes, read_regular_file, stat_file, write_refusal
 from mdplan.storage.fs.scope import Scope
 
 STATE_FOLDER: Final = ".mdplan"
 Found = TypeVar("Found")
+
+
+_NAMES_COMPARED: Final = 2000
+_NAMES_SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +71,16 @@ class Root:
         Errors: those of `canonical_path`; PATH_OUTSIDE_ROOT where `scope` leaves it out.
         """
         checked = canonical_path(path)
-        if isinstance(checked, Diagnostic):
+        reason = None if isinstance(checked, Diagnostic) else self.scope.refusal(checked)
+        if isinstance(checked, Diagnostic) or reason is None:
             return checked
-        return self.scope.refusal(checked, self.show(checked)) or checked
+        shown = self.show(checked)
+        return Diagnostic(
+            code=Code.PATH_OUTSIDE_ROOT,
+            message=f"`{shown}` {reason}",
+            hint="name another file; `--allow` and `--deny` limit what may be read and written",
+            file=shown,
+        )
 
     def open_folder(self, path: str) -> int | Diagnostic:
         """Open the folder `path` (empty for the root itself), component by component, through no link.
@@ -202,16 +214,12 @@ class Root:
         )
 
     def _link_hint(self, folder: int, components: list[str], rest: list[str]) -> str:
-        from mdplan.storage.fs.path_hints import link_target
-
         target = link_target(self.filesystem, folder, components, self.path)
         if target is None or isinstance(self.canonical(target), Diagnostic):
             return "it points to nothing inside the root; name a real file"
         return f"name `{self.show('/'.join([target, *rest]))}` instead"
 
     def _similar_hint(self, folder: int, components: list[str]) -> str:
-        from mdplan.storage.fs.path_hints import similar_names
-
         def path_of(name: str) -> str:
             return "/".join([*components[:-1], name])
 
@@ -253,3 +261,39 @@ def _is_own(path: str) -> bool:
         return os.lstat(path).st_uid == os.geteuid()
     except OSError:
         return False
+
+
+def link_target(filesystem: FileSystem, folder: int, components: Sequence[str], root: str) -> str | None:
+    """Where the link at `components` (below `root`, its last one in `folder`) points to, relative to `root`.
+
+    None when it points outside, or when no file may be named so. Nothing on the way is followed.
+    """
+    try:
+        written = filesystem.read_link(folder, components[-1])
+    except OSError:
+        return None
+    if written.startswith("/"):
+        target = os.path.relpath(posixpath.normpath(written), root)
+    else:
+        target = posixpath.normpath(posixpath.join(*components[:-1], written))
+    return target if isinstance(canonical_path(target), str) else None
+
+
+def similar_names(
+    filesystem: FileSystem, folder: int, name: str, is_shown: Callable[[str], bool]
+) -> list[str]:
+    """Up to three names in `folder` that are most like `name`, the best first; case is not compared.
+
+    Names for which `is_shown` is false are never compared.
+    """
+    from difflib import get_close_matches
+
+    try:
+        names = sorted(entry.name for entry in filesystem.list(folder))[:_NAMES_COMPARED]
+    except OSError:
+        return []
+    by_folded = {
+        each.casefold(): each for each in names if component_problem(each) is None and is_shown(each)
+    }
+    matches = get_close_matches(name.casefold(), by_folded, n=_NAMES_SHOWN, cutoff=0.6)
+    return [by_folded[match] for match in matches]

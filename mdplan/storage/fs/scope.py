@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Diagnostic
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import visible
 
@@ -52,16 +52,16 @@ class Scope:
         """Whether there is any glob."""
         return bool(self.allow or self.deny)
 
-    def refusal(self, path: str, shown: str) -> Diagnostic | None:
-        """PATH_OUTSIDE_ROOT, naming the glob, when the canonical `path` may not be touched; else None."""
+    def refusal(self, path: str) -> str | None:
+        """Why the canonical `path` may not be touched, naming the glob; None when it may."""
         path = _composed(path)
         if self._denied is not None:
             decided = self._denied.check_file(path)
             if decided.include and decided.index is not None:
-                return _refused(shown, f"is denied by `{visible(self.deny[decided.index])}`")
+                return f"is denied by `{visible(self.deny[decided.index])}`"
         if self._allowed is not None and not self._allowed.match_file(path):
-            return _refused(
-                shown, f"is not allowed by {', '.join(f'`{visible(g)}`' for g in self.allow[:5])}"
+            return (
+                f"is not allowed by {', '.join(f'`{visible(glob)}`' for glob in self.allow[:_GLOBS_SHOWN])}"
             )
         return None
 
@@ -112,12 +112,3 @@ def cost_problem(glob: str) -> Diagnostic | None:
 
 def _invalid(glob: str, reason: str, hint: str = _AS_GIT) -> Diagnostic:
     return Diagnostic.invalid(f"`{visible(glob)}` {reason}", hint)
-
-
-def _refused(shown: str, reason: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.PATH_OUTSIDE_ROOT,
-        message=f"`{shown}` {reason}",
-        hint="name another file; `--allow` and `--deny` limit what may be read and written",
-        file=shown,
-    )

@@ -1,15 +1,28 @@
-"""After the commit point: the displaced files go into the history. Whatever fails here is a warning."""
+"""After the commit point: displaced files go into the history, and then the record is retired.
 
-from collections.abc import Iterable
+A failure here is a warning. Removing the names next to the targets is not synced. So the record stays `done`,
+and is examined again, until a later commit has synced the same folders. No commit waits for its own cleanup.
+"""
+
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage.fs.errors import StorageRefused, of_error
+from mdplan.storage.fs.file_name import is_temporary_name
 from mdplan.storage.fs.regular_file import is_digest
+from mdplan.storage.fs.root import STATE_FOLDER, Root
+from mdplan.storage.journal.journal import Journal, RecordName, State
 from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.transaction.place import StagedPlace, places_of, touched_folders
 from mdplan.storage.transaction.root_state import RootState
 from mdplan.storage.transaction.undo import kept_problem
+
+# Older ones are so old that they are on the disk.
+_MOST_LOOKED_AT: Final = 16
+_MOST_UNRETIRED: Final = 8
+_NOT_ENTERED = frozenset({".git", STATE_FOLDER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +90,88 @@ def _changed(place: StagedPlace, name: str, *, kept: bool) -> Diagnostic:
     return Diagnostic(
         code=Code.CONFLICT_LATE_WRITE,
         message=f"another program wrote into the old `{place.shown}` during the commit; that is {where}",
-        hint="open the file anew in that program, and write it again there",
+        hint="reopen the file in that program, and save it again there",
         file=place.shown,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class UnretiredTransaction:
+    """A committed transaction that left nothing beside its targets, and the folders they are in."""
+
+    name: RecordName
+    folders: frozenset[str]
+
+
+def unretired_names(journal: Journal, *, everything: bool = False) -> list[RecordName]:
+    """The records of committed transactions that are to be looked at, the oldest first."""
+    names = journal.names(State.DONE)
+    return names if everything else names[-_MOST_LOOKED_AT:]
+
+
+def find_unretired(state: RootState) -> list[UnretiredTransaction]:
+    """The transactions that can be settled as soon as their folders are synced. Raises `StorageRefused`."""
+    waiting: list[UnretiredTransaction] = []
+    for name in unretired_names(state.journal):
+        if name not in state.clean:
+            record = state.journal.read(name)
+            if isinstance(record, Diagnostic) or not is_clean(state, record):
+                continue
+            state.clean[name] = frozenset(touched_folders(record))
+        waiting.append(UnretiredTransaction(name, state.clean[name]))
+    return waiting
+
+
+def folders_to_sync(waiting: Iterable[UnretiredTransaction]) -> set[str]:
+    """The folders that a commit has to sync beside its own, so that no crowd of transactions waits."""
+    many = list(waiting)
+    return {folder for each in many for folder in each.folders} if len(many) > _MOST_UNRETIRED else set()
+
+
+def retire(state: RootState, waiting: Iterable[UnretiredTransaction], synced: set[str]) -> None:
+    """Let go of what waits only for folders that are `synced`. Raises `StorageRefused`."""
+    for each in waiting:
+        if each.folders <= synced:
+            state.journal.advance(each.name, State.KEPT)
+
+
+def is_clean(state: RootState, record: JournalRecord) -> bool:
+    """Whether nothing lies next to the files of `record` any more, and no folder that it left empty is there.
+
+    False where that cannot be seen.
+    """
+    places, problems = places_of(state.folders, None, record)
+    try:
+        return (
+            not problems
+            and all(place.is_clean() for place in places)
+            and not any(map(state.folders.is_empty, record.removed_folders))
+        )
+    except OSError:
+        return False
+
+
+def orphan_files(root: Root) -> Iterator[str]:
+    """The paths of all files below `root` that are named as a commit names what it works on.
+
+    Links are not followed; folders that cannot be opened, `.git` and `.mdplan` are skipped.
+    """
+    waiting = [""]
+    while waiting:
+        path = waiting.pop()
+        folder = root.open_folder(path)
+        if isinstance(folder, Diagnostic):
+            continue
+        try:
+            entries = sorted(root.filesystem.list(folder), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        finally:
+            root.filesystem.release(folder)
+        above = f"{path}/" if path else ""
+        yield from (above + each.name for each in entries if each.is_file and is_temporary_name(each.name))
+        waiting += (
+            above + each.name
+            for each in reversed(entries)
+            if each.is_directory and each.name not in _NOT_ENTERED
+        )

@@ -20,10 +20,15 @@ from mdplan.storage.journal.lock import RootLock, locked_alone
 from mdplan.storage.journal.nested_roots import roots_between
 from mdplan.storage.journal.state_folder import make_lasting
 from mdplan.storage.transaction.blocking import blocking_transactions, blocking_transactions_elsewhere
-from mdplan.storage.transaction.cleanup import clean_up_after
+from mdplan.storage.transaction.cleanup import (
+    UnretiredTransaction,
+    clean_up_after,
+    find_unretired,
+    folders_to_sync,
+    retire,
+)
 from mdplan.storage.transaction.place import touched_folders
 from mdplan.storage.transaction.preconditions import FilePrecondition, check_again, find_bases
-from mdplan.storage.transaction.retire import UnretiredTransaction, find_unretired, folders_to_sync, retire
 from mdplan.storage.transaction.root_state import RootState
 from mdplan.storage.transaction.staged import (
     LaterContent,

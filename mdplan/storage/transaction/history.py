@@ -193,3 +193,30 @@ def _transaction(name: RecordName, record: JournalRecord, images: BlobStore | No
         removed_folders=record.removed_folders,
         undoable=is_complete and _STATES[name.state] == "committed",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySize:
+    """The number of this user's records, the bytes of those and of all old content; the foreign records."""
+
+    transactions: int
+    bytes: int
+    foreign: int
+
+
+def history_size(root: Root) -> HistorySize:
+    """The size of the history of `root`, without the lock. Raises `StorageRefused`, and `OSError`."""
+    with ExitStack() as opened:
+        folders = [open_existing(root, name) for name in (JOURNAL_FOLDER, HISTORY_FOLDER)]
+        for folder in folders:
+            if folder is not None:
+                opened.callback(root.filesystem.release, folder)
+        journal_folder, images_folder = folders
+        if journal_folder is None:
+            return HistorySize(0, 0, 0)
+        journal = Journal(root, journal_folder)
+        names = journal.names()
+        size = sum(root.filesystem.status_of(journal_folder, str(name)).st_size for name in names)
+        if images_folder is not None:
+            size += sum(BlobStore(root.filesystem, images_folder, lasting=False).sizes().values())
+        return HistorySize(len(names), size, len(journal.foreign()))

@@ -18,10 +18,9 @@ from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.lock import RootLock, is_held
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
 from mdplan.storage.transaction.blocking import blocking_names, blocking_transactions, interrupted_problem
-from mdplan.storage.transaction.cleanup import clean_up
+from mdplan.storage.transaction.cleanup import clean_up, is_clean, unretired_names
 from mdplan.storage.transaction.place import touched_folders, touched_paths
 from mdplan.storage.transaction.restore import Keep
-from mdplan.storage.transaction.retire import is_clean, unretired_names
 from mdplan.storage.transaction.root_state import RootState
 from mdplan.storage.transaction.undo import roll_back
 from mdplan.storage.user.user_state import has_key
