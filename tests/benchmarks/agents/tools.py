@@ -1,10 +1,13 @@
 """The tools of the rivals, and the shortest calls that make a known change with them.
 
-The stand-in for what a coding agent has built in searches by line, reads lines with their numbers (and has to
-read what it edits), and replaces text that a file has once. The real server-filesystem has no search in
-content and reads a file from its start. The choices favour the rivals: they know where to look, read ten
-lines around each change, send the shortest text that is unique, and the stand-in answers an edit in one line.
-Agents that were watched with such tools received three times as much for each call.
+The stand-in for what a coding agent has built in behaves as such tools describe themselves. Read gives lines
+with their numbers: a file of up to 2,000 lines whole, unless the call names a range. Edit requires that the
+file was read, and replaces text that the file has once, or each time. Grep gives lines by file and number.
+How much an agent reads before it edits, no tool prescribes: it is a parameter, `Reading`.
+
+The other choices favour the rivals: they know where to look, read nothing twice, and send the shortest text
+that is unique, and Edit answers in one line. The real server-filesystem has no search in content and reads a
+file from its start.
 """
 
 import difflib
@@ -17,8 +20,33 @@ from typing import Any, Final
 
 from tests.benchmarks.agents.tasks import Task
 
-AROUND: Final = 10
 Tree = Mapping[str, str]
+# A longer file is not read whole, and a call of Read gives no more.
+MOST_LINES: Final = 2_000
+# What `head` of server-filesystem gives behind the last change.
+BEHIND: Final = 10
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How an agent reads what it is about to edit: whole files, or so many lines `around` each change.
+
+    It `is_seen` where the description of Read asks for it, or where a call gives about as much as agents that
+    were watched received: 909 characters.
+    """
+
+    name: str
+    around: int
+    whole_files: bool = False
+    is_seen: bool = False
+
+
+READINGS: Final = (
+    Reading("whole files, as Read does by default", around=10, whole_files=True, is_seen=True),
+    Reading("25 lines around each change", around=25, is_seen=True),
+    Reading("10 lines around each change", around=10),
+    Reading("3 lines around each change", around=3),
+)
 
 
 @dataclass
@@ -129,9 +157,11 @@ class BuiltIn:
 
     LIST: Final = 8_042
 
-    def __init__(self, root: Path) -> None:
-        """Work in `root`."""
+    def __init__(self, root: Path, reading: Reading) -> None:
+        """Work in `root`, and read before each edit as `reading` says."""
         self._root = root
+        self._reading = reading
+        self._known: dict[str, str] = {}
         self.cost = Cost(received=self.LIST)
 
     def run(self, task: Task, before: Tree, after: Tree) -> None:
@@ -146,8 +176,8 @@ class BuiltIn:
         for file in _changed(task, before, after):
             text = before[_old_name(task, file)]
             edits = edits_of(text, after[file])
-            for first, last in _windows(edits, text, [title for path, title in task.reads if path == file]):
-                self._read(file, first, last)
+            headings = [title for path, title in task.reads if path == file]
+            self._look_into(file, text, edits, headings)
             for edit in edits:
                 self._edit(file, edit)
         self.cost.close(task.name, start)
@@ -169,10 +199,20 @@ class BuiltIn:
         arguments = {"pattern": pattern, "path": path, "output_mode": mode, "-n": True}
         self.cost.count("Grep", arguments, "\n".join(found))
 
-    def _read(self, file: str, first: int, last: int) -> None:
+    def _look_into(self, file: str, text: str, edits: Sequence["Edit"], headings: Sequence[str]) -> None:
+        """Read of `file` what has to be read; a whole file is read once, and then its edits are known."""
+        if self._reading.whole_files and text.count("\n") <= MOST_LINES:
+            if self._known.get(file) != text:
+                self._read(file, 1, MOST_LINES, {"file_path": file})
+                self._known[file] = text
+            return
+        for first, last in _windows(edits, text, headings, self._reading.around):
+            window = {"file_path": file, "offset": first, "limit": last - first + 1}
+            self._read(file, first, last, window)
+
+    def _read(self, file: str, first: int, last: int, arguments: Mapping[str, Any]) -> None:
         lines = (self._root / file).read_text().split("\n")
         shown = (f"{number:6}\t{lines[number - 1]}" for number in range(first, min(last, len(lines)) + 1))
-        arguments = {"file_path": file, "offset": first, "limit": last - first + 1}
         self.cost.count("Read", arguments, "\n".join(shown))
 
     def _edit(self, file: str, edit: Edit) -> None:
@@ -180,6 +220,8 @@ class BuiltIn:
         text = path.read_text()
         assert edit.every or text.count(edit.old) == 1
         path.write_text(text.replace(edit.old, edit.new))
+        if file in self._known:
+            self._known[file] = path.read_text()
         arguments: dict[str, Any] = {"file_path": file, "old_string": edit.old, "new_string": edit.new}
         arguments |= {"replace_all": True} if edit.every else {}
         self.cost.count("Edit", arguments, f"The file {file} has been updated successfully.")
@@ -209,7 +251,7 @@ class ServerFilesystem:
             text = before[_old_name(task, file)]
             edits = edits_of(text, after[file])
             if not folders:
-                last = max(edit.lines[1] for edit in edits) + AROUND
+                last = max(edit.lines[1] for edit in edits) + BEHIND
                 self._use("read_text_file", {"path": file, "head": last})
             self._edit(file, after[file], edits)
         self.cost.close(task.name, start)
@@ -251,10 +293,10 @@ def _is_regex(pattern: str) -> bool:
     return pattern.startswith("^") or "|" in pattern or "\\" in pattern
 
 
-def _windows(edits: Sequence[Edit], text: str, headings: Sequence[str]) -> list[tuple[int, int]]:
+def _windows(edits: Sequence[Edit], text: str, headings: Sequence[str], around: int) -> list[tuple[int, int]]:
     """The lines that have to be read: those around the changes, and the sections that the task names."""
     lines = text.split("\n")
-    places = [(max(edit.lines[0] - AROUND, 1), edit.lines[1] + AROUND) for edit in edits if not edit.every]
+    places = [(max(edit.lines[0] - around, 1), edit.lines[1] + around) for edit in edits if not edit.every]
     places += [(edit.lines[0], edit.lines[0]) for edit in edits if edit.every]
     for heading in headings:
         number = next(
