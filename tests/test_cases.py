@@ -159,6 +159,7 @@ def modes_of(root: Path) -> dict[str, int]:
     return {name: os.lstat(root / name).st_mode for name in read_tree(root)}
 
 
+@pytest.mark.requirement("text-6", "edit-1", "toolset-text-16")
 @pytest.mark.parametrize("case", ALL, ids=str)
 def test_case(case: Case, tmp_path: Path, *, update_cases: bool) -> None:
     if case.needs_mdformat:

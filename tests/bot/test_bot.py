@@ -91,6 +91,7 @@ class Counting(FileSystem):
         self.wrote |= step in {Step.CREATE, Step.WRITE, Step.MAKE_DIRECTORY, Step.UNLINK}
 
 
+@pytest.mark.requirement("bot-2")
 def test_check_of_what_holds_reads_each_file_once(engine: Engine, root: Path, manifest: str) -> None:
     assert applied(engine, manifest).applied
     disk = Counting()
@@ -172,6 +173,7 @@ def test_plan_file_is_proven_before_it_is_applied(engine: Engine, root: Path, ma
     assert planned(engine, manifest)[0].no_op
 
 
+@pytest.mark.requirement("bot-near-miss-1")
 @pytest.mark.parametrize(
     ("asked", "message"),
     [

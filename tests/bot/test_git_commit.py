@@ -53,6 +53,7 @@ def write(folder: Path, manifest: str) -> Path:
     return path
 
 
+@pytest.mark.requirement("bot-git-3")
 def test_commit_is_what_git_would_have_made_of_the_diff(bare: Repository, manifest: Path) -> None:
     before = bare.modes("main")
     planned, diff = bare.planned(manifest, "main")

@@ -126,6 +126,7 @@ def test_branch_below_a_branch_is_refused(work: Repository, manifest: Path) -> N
     work.must_be_sound()
 
 
+@pytest.mark.requirement("bot-git-4")
 def test_checked_out_branch_is_refused(work: Repository, manifest: Path) -> None:
     before = work.at("main")
     for ref in ("main", "HEAD"):
@@ -135,6 +136,7 @@ def test_checked_out_branch_is_refused(work: Repository, manifest: Path) -> None
     assert work.planned(manifest, "main")[0].ok
 
 
+@pytest.mark.requirement("bot-git-4")
 def test_branch_of_a_linked_work_tree_is_refused(work: Repository, manifest: Path, tmp_path: Path) -> None:
     linked = tmp_path / "linked"
     work.git("worktree", "add", "-q", str(linked), "topic")

@@ -73,6 +73,7 @@ def told_by(bot: "subprocess.Popen[str]", line: str) -> str:
     return told
 
 
+@pytest.mark.requirement("bot-git-1")
 def test_every_plan_of_racing_bots_lands_exactly_once(bare: Repository) -> None:
     told: list[list[Any]] = []
     with ExitStack() as left_to_close:
@@ -105,6 +106,7 @@ def test_every_plan_of_racing_bots_lands_exactly_once(bare: Repository) -> None:
     bare.must_be_sound()
 
 
+@pytest.mark.requirement("bot-git-9")
 def test_commit_that_is_packed_while_it_is_looked_for_is_found(
     bare: Repository, manifest: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,6 +219,7 @@ def test_branch_that_is_checked_out_meanwhile_is_refused(
     assert bare.at("main") == before
 
 
+@pytest.mark.requirement("bot-git-2")
 def test_killed_bot_leaves_the_branch_old_or_new(bare: Repository, manifest: Path, tmp_path: Path) -> None:
     folder = tmp_path / "killed"
     folder.mkdir()

@@ -28,6 +28,7 @@ def test_plan_document_is_applied_where_no_plan_is_stored(case: BotCase, tmp_pat
     assert read_tree(root) == case.after
 
 
+@pytest.mark.requirement("bot-1")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: BotCase, tmp_path: Path) -> None:
     folder, root = tmp_path / "manifest", tmp_path / "root"

@@ -54,6 +54,7 @@ def with_keys(page: "Page") -> None:
     keys.press("Enter")
 
 
+@pytest.mark.requirement("review-4")
 @pytest.mark.parametrize(
     ("decide", "has_script"),
     [(with_mouse, True), (with_mouse, False), (with_keys, True)],
@@ -110,6 +111,7 @@ def opened(browser: "Browser", server: ReviewServer, plan_id: str, script: str =
     return page
 
 
+@pytest.mark.requirement("review-page-1")
 def test_approval_waits_for_marks_that_are_on_their_way(browser: "Browser", root: Path) -> None:
     with agent(root) as calls, review_server(root) as server:
         plan_id = plan(calls)
@@ -123,6 +125,7 @@ def test_approval_waits_for_marks_that_are_on_their_way(browser: "Browser", root
     assert COMMENT in told.text
 
 
+@pytest.mark.requirement("review-page-1")
 def test_approval_is_not_taken_for_other_verdicts_than_the_page_showed(
     browser: "Browser", root: Path
 ) -> None:

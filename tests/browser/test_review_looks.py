@@ -59,6 +59,7 @@ def open_everything(page: "Page") -> None:
         link.locator("xpath=ancestor::*[@class='more']").locator(".rendered").wait_for()
 
 
+@pytest.mark.requirement("review-6")
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_runs_out_of_the_page_and_nothing_is_blocked(
     browser: "Browser", state: "StorageState", every_state: Every, name: str
@@ -76,6 +77,7 @@ def test_nothing_runs_out_of_the_page_and_nothing_is_blocked(
     assert [each for each in said if "404" not in each] == []
 
 
+@pytest.mark.requirement("review-6")
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing(
     browser: "Browser", state: "StorageState", every_state: Every, axe: str, name: str

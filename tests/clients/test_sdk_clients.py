@@ -124,6 +124,7 @@ CLIENTS = {
 }
 
 
+@pytest.mark.requirement("clients-1")
 @pytest.mark.parametrize("client", CLIENTS)
 def test_client_looks_previews_applies_is_refused_and_hears_the_progress(
     client: str, root: Path, server: HttpServer | None

@@ -159,6 +159,7 @@ def test_cells_that_get_their_own_values_do_not_change(
     counts.judge(capsys, f"own cells, shard {shard}")
 
 
+@pytest.mark.requirement("blocks-1")
 @each_shard
 def test_a_row_that_is_added_and_deleted_leaves_no_trace(
     corpus: Path, shard: int, capsys: pytest.CaptureFixture[str]
@@ -213,6 +214,7 @@ def add(listing: MarkdownList, document: Document, place: Edit) -> Edit:
 PLACES: list[Edit] = [{}, {"position": "start"}]
 
 
+@pytest.mark.requirement("blocks-1")
 @each_shard
 def test_an_item_that_is_added_and_removed_leaves_no_trace(
     corpus: Path, shard: int, capsys: pytest.CaptureFixture[str]

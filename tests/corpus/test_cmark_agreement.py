@@ -86,6 +86,7 @@ def documents(corpus: Path) -> Iterator[tuple[str, Source]]:
         yield path.relative_to(corpus).as_posix(), source
 
 
+@pytest.mark.requirement("outline-1", "toolset-text-5")
 def test_real_documents_have_the_same_headings_and_fences(corpus: Path) -> None:
     found = {name: difference(source) for name, source in documents(corpus)}
 
@@ -103,6 +104,7 @@ EXAMPLES = {
 }
 
 
+@pytest.mark.requirement("outline-1")
 def test_commonmark_examples_have_the_same_headings_and_fences(corpus: Path) -> None:
     specification = (corpus / "commonmark-spec-0.31.2.md").read_text(encoding="utf-8")
     examples = [match["markdown"].replace("→", "\t") for match in EXAMPLE.finditer(specification)]

@@ -75,6 +75,7 @@ def test_stat_names_the_headings_that_readers_see(corpus: Path, shard: int) -> N
     assert problems == []
 
 
+@pytest.mark.requirement("edit-2")
 @needs_git
 @each_shard
 def test_each_section_takes_new_text_and_nothing_else_changes(
@@ -91,6 +92,7 @@ def test_each_section_takes_new_text_and_nothing_else_changes(
     trials.judge(capsys, f"append, shard {shard}")
 
 
+@pytest.mark.requirement("text-2")
 @needs_git
 @each_shard
 def test_all_sections_take_new_text_at_once_and_nothing_else_changes(
@@ -107,6 +109,7 @@ def test_all_sections_take_new_text_at_once_and_nothing_else_changes(
     trials.judge(capsys, f"append to all, shard {shard}")
 
 
+@pytest.mark.requirement("edit-2")
 @needs_git
 @each_shard
 def test_each_heading_takes_a_new_title_and_nothing_else_changes(

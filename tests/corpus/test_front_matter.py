@@ -42,6 +42,7 @@ def front_of(data: bytes) -> bytes:
     return b"\n".join(lines[: ends[1] + 3]) + b"\n" if len(ends) > 1 else data
 
 
+@pytest.mark.requirement("front-matter-1")
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_only_the_text_of_the_edited_key_changes(
     corpus: Path, shard: int, capsys: pytest.CaptureFixture[str]

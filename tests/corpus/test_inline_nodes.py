@@ -12,6 +12,7 @@ STEP = 1 if FULL else 12
 MAX_UNDECIDED = 1 / 1000
 
 
+@pytest.mark.requirement("inline-1")
 def test_nodes_of_real_documents_agree_with_the_parser(
     corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

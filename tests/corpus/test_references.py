@@ -86,6 +86,7 @@ def heading_line(book: Path, target: Target) -> tuple[str, int]:
     return anchor, page.heading_lines[target.place]
 
 
+@pytest.mark.requirement("references-1")
 def test_renamed_heading_is_named_by_every_link_that_named_it(book: Path, tmp_path: Path) -> None:
     shutil.copytree(book, tmp_path / "before")
     before = Site(tmp_path / "before")
@@ -138,6 +139,7 @@ def test_file_that_moves_to_another_folder_takes_its_links_along(
     assert check_links(before, Site(book), {name: new_name}) > 300
 
 
+@pytest.mark.requirement("references-2")
 def test_section_that_moves_to_another_file_is_named_there(book: Path, tmp_path: Path) -> None:
     """Headings change their numbers, so only that every link names something is asked."""
     shutil.copytree(book, tmp_path / "before")

@@ -84,6 +84,7 @@ def check_kills(trial: Trial, kills: Iterable[tuple[int, Way]], tally: Tally) ->
     assert violations == []
 
 
+@pytest.mark.requirement("commit-3")
 @pytest.mark.parametrize("part", SAMPLED)
 def test_killed_commit_is_all_old_or_all_new_after_recovery(trial: Trial, part: int, tally: Tally) -> None:
     """Before each operation that changes the disk, with one way of recovery after another."""
@@ -131,6 +132,7 @@ def check_kills_of_recovery(trial: Trial, points: Sequence[int], every: int, tal
     assert violations == []
 
 
+@pytest.mark.requirement("commit-3")
 @pytest.mark.parametrize("part", SAMPLED)
 def test_recovery_that_is_killed_is_done_again(trial: Trial, part: int, tally: Tally) -> None:
     """A sample of the next test."""

@@ -104,6 +104,7 @@ def check(found: Found, tally: Tally, row: str = "model checker", errnos: int = 
     assert not violations, "\n".join(found.violations)
 
 
+@pytest.mark.requirement("commit-3")
 @scenarios(*SMALL)
 def test_crashes_of_crashes_end_all_old_or_all_new(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
     checker = Checker(scenario, tmp_path)

@@ -84,6 +84,7 @@ def forgetful(checker: Checker, volume: Volume, ignored: int) -> ForgetfulDisk:
     return disk
 
 
+@pytest.mark.requirement("commit-3")
 @pytest.mark.parametrize("scenario", [pytest.param(each, id=each.name) for each in SYNCED])
 def test_commit_without_any_one_of_its_syncs_can_lose_something(
     scenario: Scenario, tmp_path: Path, tally: Tally

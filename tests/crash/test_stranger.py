@@ -17,6 +17,7 @@ SCENARIOS = (
 )
 
 
+@pytest.mark.requirement("commit-6")
 @pytest.mark.parametrize("scenario", [pytest.param(each, id=each.name) for each in SCENARIOS])
 def test_file_of_another_program_is_never_replaced(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
     found = check_stranger(Checker(scenario, tmp_path))

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from mdplan.codegen.diagrams import STAGES, layers
 from tests.conftest import REPOSITORY
 
@@ -42,6 +44,7 @@ def test_functions_and_classes_on_the_page_exist() -> None:
     ] == []
 
 
+@pytest.mark.requirement("docs-4")
 def test_each_invariant_names_tests_that_exist() -> None:
     table = PAGE[PAGE.index("## Invariants") : PAGE.index("## How an edit finds its place")]
     rows = [

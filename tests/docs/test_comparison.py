@@ -32,6 +32,7 @@ def test_table_has_every_edit_and_every_server(script: ModuleType) -> None:
     assert list(columns) == list(script.ASKED)
 
 
+@pytest.mark.requirement("docs-5")
 def test_our_columns_are_what_happens(script: ModuleType, tmp_path: Path) -> None:
     ours = [name for name in script.ASKED if name.startswith(script.OURS)]
 

@@ -42,12 +42,14 @@ def check(folder: Path) -> Run:
     return mdplan("bot", "check", str(MANIFEST), "--root", str(folder), "--jobs", "1", "--json")
 
 
+@pytest.mark.requirement("docs-6")
 def test_our_documents_are_as_they_should_be(documents: Path) -> None:
     run = check(documents)
 
     assert run.code == Exit.DONE, run.out.decode() + run.err
 
 
+@pytest.mark.requirement("docs-6")
 @pytest.mark.parametrize("fault", WRONG)
 def test_document_that_was_put_wrong_is_named(fault: str, documents: Path) -> None:
     name, pattern, replacement = WRONG[fault]

@@ -48,6 +48,7 @@ BY_ONE_TEST = {
 GENERATED = DOCS / "reference"
 
 
+@pytest.mark.requirement("docs-3")
 @pytest.mark.parametrize("page", pages(), ids=name_of)
 def test_each_block_is_checked(page: Path) -> None:
     blocks = blocks_of(page)

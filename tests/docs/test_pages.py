@@ -31,6 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.requirement("bot-3")
 @pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.stem)
 def test_page_shows_what_happens(page: Path, folder: Path, *, update_cases: bool) -> None:
     """Tutorials begin with nothing, all others with the samples; --update-cases writes a page anew."""

@@ -57,6 +57,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "html"
 
 
+@pytest.mark.requirement("docs-2")
 def test_dead_links_are_refused(tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "index.md").write_text(
@@ -89,6 +90,7 @@ def reached(site: Path) -> set[str]:
     return found
 
 
+@pytest.mark.requirement("docs-2")
 def test_every_page_can_be_reached(site: Path) -> None:
     pages = {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in PAGES}
 
@@ -101,6 +103,7 @@ def test_every_operation_and_code_has_its_page(site: Path) -> None:
     assert [page for page in pages if not (site / "reference" / f"{page}.html").is_file()] == []
 
 
+@pytest.mark.requirement("docs-2")
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     """The search box too works from the files of the site alone."""
     loaded = {link for page in site.rglob("*.html") for link in Links(page).loaded}

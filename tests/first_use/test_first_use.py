@@ -36,6 +36,7 @@ def test_there_are_ten_tasks_on_all_surfaces() -> None:
     assert sum("sh" in each for each in words) == 5
 
 
+@pytest.mark.requirement("first-use-1")
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_task_is_done_in_its_calls(task: Task, samples: Path, *, update_cases: bool) -> None:
     attempt = Attempt(task, samples)

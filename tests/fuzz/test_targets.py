@@ -26,6 +26,7 @@ def test_what_broke_it_once_is_right_now(name: str, path: Path) -> None:
     TARGETS[name].check(path.read_bytes())
 
 
+@pytest.mark.requirement("fuzz-1")
 @pytest.mark.parametrize("name", TARGETS)
 def test_target_holds_for_its_seeds_and_what_is_made_of_them(name: str) -> None:
     target = TARGETS[name]

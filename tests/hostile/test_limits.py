@@ -118,6 +118,7 @@ MET: dict[str, tuple[list[str], Mapping[str, Any] | bytes, Code]] = {
 }
 
 
+@pytest.mark.requirement("hostile-1")
 @pytest.mark.parametrize("form", ["option", "variable"])
 @pytest.mark.parametrize("given", MET)
 def test_limit_that_is_met_is_refused_and_names_its_option(

@@ -78,6 +78,7 @@ def calls_on(file: str) -> list[tuple[str, dict[str, Any]]]:
 QUICK = ("levels.md", "controls.md", "regions.md")
 
 
+@pytest.mark.requirement("hostile-3")
 @pytest.mark.parametrize(
     "file", [file if file in QUICK else pytest.param(file, marks=pytest.mark.slow) for file in DOCUMENTS]
 )

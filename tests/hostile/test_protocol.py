@@ -114,6 +114,7 @@ RAW = {
 }
 
 
+@pytest.mark.requirement("protocol-1")
 @pytest.mark.parametrize("case", HOSTILE)
 def test_65_arguments_that_make_no_sense_are_refused(
     server: Server, root: Path, record: Record, case: str
@@ -125,6 +126,7 @@ def test_65_arguments_that_make_no_sense_are_refused(
     assert everything(root) == before
 
 
+@pytest.mark.requirement("protocol-1")
 @pytest.mark.parametrize("case", RAW)
 def test_65_messages_that_no_client_sends_are_survived(
     server: Server, root: Path, record: Record, case: str
@@ -234,6 +236,7 @@ def test_69_what_a_page_can_send_without_asking_does_nothing(
     assert everything(root) == before
 
 
+@pytest.mark.requirement("http-2")
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0"])
 @pytest.mark.parametrize("given", ["nothing", "token", "host"])
 def test_67_bind_that_others_reach_needs_a_token_and_a_list_of_hosts(

@@ -76,6 +76,7 @@ def connect(request: pytest.FixtureRequest, root: Path) -> Iterator[Callable[[st
             yield server.calls
 
 
+@pytest.mark.requirement("protocol-2")
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["at once", "in the middle"])
 @pytest.mark.parametrize("mode", GENERATIONS)
@@ -102,6 +103,7 @@ def test_70_apply_that_is_cancelled_is_made_or_not_and_the_receipt_tells(
     assert was_made or moment == "at once"
 
 
+@pytest.mark.requirement("protocol-2")
 def test_71_input_that_ends_in_the_middle_of_a_commit_does_not_cut_it(root: Path, record: Record) -> None:
     with lines_to("--root", str(root)) as lines:
         plan_id = lines.call("md_validate", BATCH)["structuredContent"]["planId"]

@@ -95,6 +95,7 @@ def _batch(number: int) -> dict[str, object]:
 Act = Callable[[Place, int], object]
 
 
+@pytest.mark.requirement("hostile-2")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("act", "tries"),

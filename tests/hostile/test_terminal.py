@@ -131,6 +131,7 @@ LOOKING = {
 }
 
 
+@pytest.mark.requirement("hostile-4")
 @pytest.mark.parametrize("case", LOOKING, ids=lambda case: f"case_62_{case.replace(' ', '_')}")
 def test_nothing_that_is_looked_at_steers_a_terminal(folder: Path, record: Record, case: str) -> None:
     check_shown(record, case, *LOOKING[case])

@@ -99,6 +99,7 @@ def test_65_call_that_was_not_answered_once_is_refused(
     check_answer(tools.by_name[name], answer)
 
 
+@pytest.mark.requirement("protocol-1")
 @pytest.mark.parametrize("name", tool_names(list(INTRODUCTIONS)))
 @given(data=st.data())
 @settings(suppress_health_check=list(HealthCheck))

@@ -75,6 +75,7 @@ def test_archive_holds_all_that_is_tracked_and_nothing_that_is_ignored(distribut
     ] == []
 
 
+@pytest.mark.requirement("packaging-2")
 def test_archive_builds_the_same_wheel(distributions: Distributions, tmp_path: Path) -> None:
     with tarfile.open(distributions.archive) as opened:
         opened.extractall(tmp_path, filter="data")

@@ -36,6 +36,7 @@ def test_environment_has_its_own_mdplan_and_no_extras(installed: Installed, fore
     assert subprocess.run(check, check=False, capture_output=True).returncode == 0
 
 
+@pytest.mark.requirement("packaging-1")
 def test_command_line_looks_plans_and_applies(installed: Installed, foreign: Path) -> None:
     version = installed.run("mdplan", "--version", cwd=foreign)
     stat = installed.run("mdplan", "stat", "guide.md", cwd=foreign)
@@ -67,6 +68,7 @@ def test_page_of_the_review_has_its_templates(installed: Installed, foreign: Pat
     assert installed.run("python", "-c", render, cwd=foreign).stdout == "9 3\n"
 
 
+@pytest.mark.requirement("packaging-1")
 def test_server_shakes_hands(installed: Installed, foreign: Path) -> None:
     server = StdioServerParameters(
         command=str(installed.program),

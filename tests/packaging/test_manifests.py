@@ -41,6 +41,7 @@ PLUGIN_SERVER = load(PLUGIN / ".mcp.json")["mcpServers"]["mdplan"]
 MARKETPLACE = load(REPOSITORY / ".claude-plugin" / "marketplace.json")
 
 
+@pytest.mark.requirement("packaging-3")
 def test_all_versions_are_that_of_the_package() -> None:
     named = {
         "server.json": [SERVER["version"], *(each["version"] for each in SERVER["packages"])],

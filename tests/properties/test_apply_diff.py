@@ -3,6 +3,7 @@
 import codecs
 from collections import Counter
 
+import pytest
 from hypothesis import assume, event, example, given, note
 from hypothesis import strategies as st
 
@@ -65,6 +66,7 @@ def diff_of(base: bytes, edits: list[ByteEdit], context: int = 3) -> bytes:
     return diff
 
 
+@pytest.mark.requirement("diff-1")
 @given(changed_texts(), st.integers(1, 3))
 @example((_MARK, [ByteEdit(3, 3, b"\n" + _MARK)]), 1)
 @example((_MARK + b"x\n" + _MARK + b"y\n", [ByteEdit(3, 8, b"")]), 1)

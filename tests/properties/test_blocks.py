@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import assume, event, given, note, settings
 from hypothesis import strategies as st
 
@@ -90,6 +91,7 @@ def cells_of(outline: Outline) -> list[list[list[str]]]:
     ]
 
 
+@pytest.mark.requirement("blocks-2")
 @MANY
 @given(tables(), st.data())
 def test_a_row_that_is_upserted_is_read_again_and_no_other_row_changes(
@@ -291,6 +293,7 @@ def placed_items(outline: Outline) -> list[PlacedItem]:
     ]
 
 
+@pytest.mark.requirement("blocks-2")
 @MANY
 @given(lists(), st.data())
 def test_an_item_that_is_removed_is_gone_with_what_is_in_it_and_nothing_else(

@@ -1,5 +1,6 @@
 """Edits one after the other are the same as their composition at once."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ def edit_lists(draw: st.DrawFn, length: int) -> EditList:
     return found if isinstance(found, EditList) else EditList()
 
 
+@pytest.mark.requirement("text-4")
 @given(st.data())
 def test_composed_edits_give_what_they_give_one_after_the_other(data: st.DataObject) -> None:
     base = data.draw(st.text("abcdef", max_size=20))

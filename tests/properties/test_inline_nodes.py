@@ -3,6 +3,7 @@
 import re
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,6 +75,7 @@ def closed_parts(node: InlineNode) -> list[Span]:
     return [node.span]
 
 
+@pytest.mark.requirement("inline-1")
 @given(text=documents)
 def test_inline_nodes_are_those_on_which_both_oracles_agree(text: str) -> None:
     found = compare(text)

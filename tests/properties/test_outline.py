@@ -4,6 +4,7 @@ import json
 import re
 from itertools import pairwise
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -36,6 +37,7 @@ def parsed(text: str) -> Outline:
     return Outline(source)
 
 
+@pytest.mark.requirement("outline-2")
 @given(documents)
 @example("[^1]: a heading, and no footnote\n=\n")
 def test_sections_and_bodies_tile_the_text(text: str) -> None:
@@ -168,6 +170,7 @@ def test_stat_is_valid_unicode_and_bounded_by_the_file(text: str, detail: str) -
         assert 1 <= entry["line"] <= report.total_lines
 
 
+@pytest.mark.requirement("stat-1")
 @given(documents, st.integers(1, 3))
 def test_pages_of_stat_are_the_whole_in_pieces(text: str, limit: int) -> None:
     outline = parsed(text)

@@ -34,6 +34,7 @@ def documents_and_edits(draw: st.DrawFn) -> tuple[str, EditList]:
     return text, found if isinstance(found, EditList) else EditList((edits[0],))
 
 
+@pytest.mark.requirement("rescan-1")
 @given(documents_and_edits(), st.booleans())
 def test_the_outline_after_edits_is_that_of_the_result(case: tuple[str, EditList], looks_first: bool) -> None:
     assert is_rescanned_alike(*case, looks_first=looks_first)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def test_pieces_joined_are_the_lines(old: list[str], new: list[str]) -> None:
     assert all(piece.text for line in (*old_pieces, *new_pieces) for piece in line)
 
 
+@pytest.mark.requirement("review-1")
 @given(LINES, LINES)
 def test_what_is_not_marked_is_the_same_on_both_sides(old: list[str], new: list[str]) -> None:
     old_pieces, new_pieces = WordMarks().of(old, new)

@@ -94,6 +94,7 @@ def threads() -> concurrent.futures.Executor:
     return concurrent.futures.ThreadPoolExecutor(4)
 
 
+@pytest.mark.requirement("commit-5")
 @pytest.mark.parametrize("workers", [threads, processes])
 def test_racing_writers_form_one_chain(
     tmp_path: Path, workers: Callable[[], concurrent.futures.Executor]
@@ -109,6 +110,7 @@ def test_racing_writers_form_one_chain(
     assert all(final.startswith(base) for base in bases)
 
 
+@pytest.mark.requirement("safety-1")
 def test_folder_that_flips_to_a_link_never_leads_outside(tmp_path: Path) -> None:
     for name, data in (("root/real", b"inside"), ("outside", b"secret")):
         (tmp_path / name).mkdir(parents=True)

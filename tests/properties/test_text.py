@@ -3,6 +3,7 @@
 import re
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
@@ -41,6 +42,7 @@ UNKNOWN = "bytes that are not all UTF-8"
 # Source.
 
 
+@pytest.mark.requirement("text-1")
 @given(data(), st.sampled_from([None, None, *ALPHABETS, "ascii", "cp932", "euc_jp", "utf-8-sig"]))
 def test_decoded_bytes_are_kept_and_the_text_encodes_to_them(base: bytes, encoding: str | None) -> None:
     source = Source.decode(base, encoding)
@@ -52,6 +54,7 @@ def test_decoded_bytes_are_kept_and_the_text_encodes_to_them(base: bytes, encodi
         assert source.is_exact == (visible(source.text) == source.text)
 
 
+@pytest.mark.requirement("text-1")
 @given(st.binary() | data())
 def test_bytes_without_mark_and_nul_always_decode(base: bytes) -> None:
     is_text = not base.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")) and b"\0" not in base
@@ -71,6 +74,7 @@ def test_offsets_agree_with_an_encoder_that_goes_character_by_character(
     ]
 
 
+@pytest.mark.requirement("text-2")
 @given(st.data(), st.sampled_from([UNKNOWN, *ALPHABETS]))
 def test_bytes_outside_the_edits_never_change(draw: DataObject, encoding: str) -> None:
     source, encoded = draw_source(draw, encoding)
@@ -84,6 +88,7 @@ def test_bytes_outside_the_edits_never_change(draw: DataObject, encoding: str) -
     assert splice(source.data, made) == source.bom + b"".join(encoded)
 
 
+@pytest.mark.requirement("text-7")
 @given(st.data(), st.sampled_from([*ALPHABETS]), texts())
 def test_new_text_is_encoded_without_loss_or_refused(draw: DataObject, encoding: str, new: str) -> None:
     source, _ = draw_source(draw, encoding)
@@ -129,6 +134,7 @@ def test_a_result_is_longer_by_what_the_edits_add(draw: DataObject, text: str) -
     assert len(edits.apply(text)) == len(text) + sum(len(e.new_text) - len(e.span) for e in edits)
 
 
+@pytest.mark.requirement("text-4")
 @given(st.data(), texts())
 def test_edits_done_one_by_one_from_the_back_give_the_same(draw: DataObject, text: str) -> None:
     edits = draw.draw(edit_lists(text))
@@ -139,6 +145,7 @@ def test_edits_done_one_by_one_from_the_back_give_the_same(draw: DataObject, tex
     assert edits.apply(text) == expected
 
 
+@pytest.mark.requirement("text-4")
 @given(st.data(), texts())
 def test_inverted_edits_undo_and_are_sorted(draw: DataObject, text: str) -> None:
     edits = draw.draw(edit_lists(text))
@@ -195,6 +202,7 @@ def clash(one: Span, other: Span) -> bool:
 # LineIndex.
 
 
+@pytest.mark.requirement("text-3")
 @given(texts())
 def test_lines_agree_with_a_splitter_that_goes_character_by_character(text: str) -> None:
     lines, index = naive_lines(text), LineIndex(text)
@@ -215,6 +223,7 @@ def test_each_character_is_in_its_line(text: str) -> None:
     ]
 
 
+@pytest.mark.requirement("text-3")
 @given(texts())
 def test_offset_and_position_are_opposites_outside_of_crlf(text: str) -> None:
     index = LineIndex(text)
@@ -257,18 +266,21 @@ def check(apply: Tool, cases: dict[str, Case]) -> None:
     assert (apply(tree, diff) if diff else tree) == planned
 
 
+@pytest.mark.requirement("text-5")
 @needs_git
 @given(TREES)
 def test_git_makes_the_planned_bytes_of_a_diff(cases: dict[str, Case]) -> None:
     check(git_apply, cases)
 
 
+@pytest.mark.requirement("text-5")
 @needs_patch
 @given(TREES)
 def test_patch_makes_the_planned_bytes_of_a_diff(cases: dict[str, Case]) -> None:
     check(gnu_patch, cases)
 
 
+@pytest.mark.requirement("text-5")
 @given(TREES)
 def test_dulwich_makes_the_planned_bytes_and_unidiff_prints_what_it_parsed(cases: dict[str, Case]) -> None:
     diff = DiffText.of(whole_diff(cases)).text.encode()

@@ -4,6 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,6 +52,7 @@ def file_edits(draw: st.DrawFn, name: str, data: bytes | None, free: list[str]) 
     return {"file": name, "edits": edits}
 
 
+@pytest.mark.requirement("undo-1")
 @given(st.data())
 def test_batch_and_undo_give_the_same_bytes_and_redo_the_result(data: st.DataObject) -> None:
     with TemporaryDirectory() as folder:

@@ -94,6 +94,7 @@ def hostile_plan(root: Path, text: str) -> OpenPlan:
     return opened(root, *files, allowOutlineChange=True, allowDuplicateHeadings=True, sequential=True)
 
 
+@pytest.mark.requirement("review-3")
 @pytest.mark.parametrize("text", HOSTILE)
 def test_text_of_files_and_callers_stays_in_code(tmp_path: Path, text: str) -> None:
     comment = comment_of(hostile_plan(tmp_path, text))

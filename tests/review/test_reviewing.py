@@ -91,6 +91,7 @@ def test_rejection_reaches_the_next_call_with_its_comment(engine: Engine, review
     assert problem.message == f'ann rejected the plan {plan_id}: "not now" on edit 1: "why?"'
 
 
+@pytest.mark.requirement("review-2")
 def test_part_is_a_plan_of_its_own_which_the_refusal_of_the_whole_names(
     engine: Engine, reviewing: ReviewService, root: Path
 ) -> None:

@@ -114,6 +114,7 @@ def test_shells_that_show_it_are_told_the_files_of_a_plan(project: Path) -> None
     assert "guide.md" in "\n".join(offered("mdplan show ", "fish"))
 
 
+@pytest.mark.requirement("completion-1")
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is missing")
 def test_bash_completes_what_is_typed(project: Path, tmp_path: Path) -> None:
     """The line of the README is run in an interactive bash; then TAB is pressed in a terminal."""

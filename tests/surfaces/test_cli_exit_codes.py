@@ -71,11 +71,13 @@ def test_usage(project: Path, arguments: tuple[str, ...], says: str) -> None:
     assert says in run.err
 
 
+@pytest.mark.requirement("cli-2")
 def test_refused(project: Path) -> None:
     assert mdplan("apply", "sha256-" + "0" * 64).code == Exit.REFUSED
     assert mdplan("stat", "missing.md").code == Exit.REFUSED
 
 
+@pytest.mark.requirement("cli-2")
 def test_stale(project: Path) -> None:
     plan_id = plan_id_of()
     (project / "guide.md").write_text("# Other\n")
@@ -101,6 +103,7 @@ def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Engine, "draft", plan)
 
 
+@pytest.mark.requirement("cli-2")
 def test_bug_says_where_it_happened_and_no_text(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fail_with(ValueError(SECRET), monkeypatch)
 

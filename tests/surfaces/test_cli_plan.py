@@ -23,6 +23,7 @@ WRONG = {
 }
 
 
+@pytest.mark.requirement("cli-1")
 def test_diff_goes_to_standard_output_and_the_rest_to_standard_error(project: Path) -> None:
     run = mdplan("plan", write_batch(project))
     plan_id = plan_id_of()

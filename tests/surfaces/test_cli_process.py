@@ -48,6 +48,7 @@ def on_terminal(*arguments: str) -> str:
     return printed.decode().replace("\r\n", "\n")
 
 
+@pytest.mark.requirement("cli-1")
 @needs_git
 def test_plan_is_piped_into_git_apply(project: Path) -> None:
     (project / ".git").rmdir()
@@ -182,6 +183,7 @@ def wait_until_it_reads(pid: int) -> None:
     pytest.skip("the process was not seen to wait")
 
 
+@pytest.mark.requirement("cli-3")
 def test_terminal_shows_no_character_that_steers_it(project: Path) -> None:
     (project / "guide.md").write_bytes("# A\n\nold \x1b[31m \u202e \u200b \x07\n".encode())
     batch = {"file": "guide.md", "edits": [{"op": "replace_match", "pattern": "old", "replacement": "new"}]}

@@ -142,6 +142,7 @@ def test_plan_shows_the_diff_and_hands_on_the_plan(job: Job, monkeypatch: pytest
     assert job.guide() == before.replace("The nightly", "The stable")
 
 
+@pytest.mark.requirement("bot-ci-1")
 def test_check_fails_the_job_when_something_would_change(job: Job) -> None:
     before = job.guide()
     ended = job.bot("check")
@@ -239,6 +240,7 @@ def test_no_more_annotations_than_github_keeps(job: Job, problems: int, shown: i
     assert f"Errors: {problems}, " in ended.summary
 
 
+@pytest.mark.requirement("bot-ci-2")
 def test_text_of_others_is_no_workflow_command_and_no_markdown(job: Job) -> None:
     hostile = "100% ::warning::obeyed ``` @all"
     edits = [{"op": "append_to_section", "heading": hostile, "markdown": "."}]

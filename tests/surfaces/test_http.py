@@ -143,6 +143,7 @@ def test_get_opens_a_stream_and_delete_ends_the_session(shared: HttpServer) -> N
     assert shared.send(json.dumps(PING).encode(), session).status == 404
 
 
+@pytest.mark.requirement("http-1")
 def test_other_paths_are_behind_the_guard_too(shared: HttpServer) -> None:
     assert shared.send(None, method="GET", path="/").status == 404
     assert shared.send(None, {"Authorization": None}, method="GET", path="/").status == 401
@@ -246,6 +247,7 @@ def test_signal_ends_it_though_streams_are_open(root: Path, number: signal.Signa
     assert told == ""
 
 
+@pytest.mark.requirement("http-3")
 def test_call_that_runs_when_the_signal_comes_is_answered(root: Path) -> None:
     """500 files: the commit takes longer than the signal."""
     files = [f"{number}.md" for number in range(500)]

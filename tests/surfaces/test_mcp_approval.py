@@ -102,6 +102,7 @@ def test_client_without_addresses_is_told_to_ask(root: Path, reviewing: ReviewSe
     assert (root / "a.md").read_text() == "# A\n\nnew\n\nmore\n"
 
 
+@pytest.mark.requirement("review-7")
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_person_is_sent_to_the_page_and_the_call_goes_on(
     root: Path, reviewing: ReviewService, mode: str

@@ -19,6 +19,7 @@ ADVICE = {
 }
 
 
+@pytest.mark.requirement("toolset-text-26")
 @pytest.mark.parametrize("toolset", INTRODUCTIONS)
 def test_paragraph_says_how_its_tools_are_used(tmp_path: Path, toolset: str) -> None:
     with served(tmp_path, toolset) as calls:
@@ -30,6 +31,7 @@ def test_paragraph_says_how_its_tools_are_used(tmp_path: Path, toolset: str) -> 
     assert "\n" not in instructions
 
 
+@pytest.mark.requirement("toolsets-5")
 def test_each_active_toolset_has_its_paragraph_everywhere(tmp_path: Path) -> None:
     with served(tmp_path, *INTRODUCTIONS) as calls:
         paragraphs = calls.client.instructions.split("\n\n")
@@ -40,6 +42,7 @@ def test_each_active_toolset_has_its_paragraph_everywhere(tmp_path: Path) -> Non
     assert len("".join(paragraphs)) / CHARACTERS_PER_TOKEN <= MOST_TOKENS
 
 
+@pytest.mark.requirement("toolsets-5")
 def test_prompt_states_the_way_of_working(tmp_path: Path) -> None:
     with served(tmp_path, "text") as calls:
         assert calls.prompts() == ["way-of-working"]

@@ -26,6 +26,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapter, "PROGRESS_SECONDS", 0.0)
 
 
+@pytest.mark.requirement("toolsets-6")
 @pytest.mark.usefixtures("impatient")
 def test_search_tells_each_file(root: Path) -> None:
     with served(root, "md") as calls:
@@ -35,6 +36,7 @@ def test_search_tells_each_file(root: Path) -> None:
     assert told == [(1, None), (2, None), (3, None), (4, None), (5, None)]
 
 
+@pytest.mark.requirement("toolsets-6")
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("tool", ["md_validate", "md_apply"])
 def test_plan_tells_each_file_that_is_read_and_each_that_is_planned(root: Path, tool: str) -> None:

@@ -76,6 +76,7 @@ def test_every_toolset_offers_its_tools(tools: dict[str, Any]) -> None:
     assert tuple(tool_names(DEFAULT_TOOLSETS)) == TOOLS
 
 
+@pytest.mark.requirement("mcp-2", "toolsets-3")
 @pytest.mark.parametrize("tool", ALL_TOOLS)
 @pytest.mark.parametrize("side", ["inputSchema", "outputSchema"])
 def test_schema_is_one_that_every_client_takes(tools: dict[str, Any], tool: str, side: str) -> None:
@@ -118,6 +119,7 @@ def test_schema_that_some_client_refuses_is_found(schema: dict[str, Any]) -> Non
     assert lint_root(schema) != []
 
 
+@pytest.mark.requirement("mcp-2")
 def test_default_toolset_is_short(tools: dict[str, Any]) -> None:
     default = [tools[name] for name in TOOLS]
     inputs = [compact([tool["name"], tool["description"], tool["inputSchema"]]) for tool in default]
@@ -140,6 +142,7 @@ READING = {
 REPEATABLE = {*READING, "md_apply", "create_text_file"}
 
 
+@pytest.mark.requirement("toolsets-7")
 @pytest.mark.parametrize("tool", ALL_TOOLS)
 def test_annotations_say_what_a_tool_may_do(tools: dict[str, Any], tool: str) -> None:
     annotations, writes = tools[tool]["annotations"], tool not in READING

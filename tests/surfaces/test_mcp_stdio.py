@@ -28,6 +28,7 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.requirement("mcp-1")
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_look_preview_and_apply(root: Path, mode: str) -> None:
     with calls_to(process("--root", str(root)), mode) as calls:
@@ -111,6 +112,7 @@ def shared_toolsets(shared_root: Path) -> Iterator[Lines]:
         yield connected
 
 
+@pytest.mark.requirement("mcp-4")
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -173,6 +175,7 @@ def test_line_that_cannot_be_read_does_not_end_the_server(shared: Lines, line: b
     assert shared.call("md_stat", {"file": "guide.md"}, 3)["structuredContent"]["ok"]
 
 
+@pytest.mark.requirement("mcp-4")
 def test_five_megabytes_of_argument_are_answered(shared: Lines) -> None:
     refused = shared.call("md_stat", {"file": "x" * 5_000_000})
 

@@ -66,6 +66,7 @@ def match(**fields: object) -> dict[str, Any]:
     return {"op": "replace_match", "pattern": "v1.0.0", "replacement": "v2.0.0", **fields}
 
 
+@pytest.mark.requirement("mcp-1", "toolset-text-17")
 def test_look_preview_and_hand_the_preview_back(calls: Calls, root: Path) -> None:
     stat = calls.call("md_stat", {"file": "guide.md"}).data
     section = next(each for each in stat["sections"] if each["canonicalHeadingPath"] == ["guide", "install"])
@@ -100,6 +101,7 @@ def test_look_preview_and_hand_the_preview_back(calls: Calls, root: Path) -> Non
     assert sha256(root / "guide.md").startswith(applied.data["files"][0]["resultSha256"])
 
 
+@pytest.mark.requirement("mcp-3")
 def test_success_is_complete_as_data_and_as_text(calls: Calls) -> None:
     request = {"file": "guide.md", "edits": [match(heading="Use")]}
     preview = calls.call("md_validate", request)
@@ -217,6 +219,7 @@ REFUSALS: list[tuple[str, dict[str, Any], list[str]]] = [
 ]
 
 
+@pytest.mark.requirement("mcp-3")
 @pytest.mark.parametrize(("tool", "arguments", "parts"), REFUSALS, ids=lambda value: compact(value)[:60])
 def test_refusal_is_complete_in_its_text(
     calls: Calls, root: Path, tool: str, arguments: dict[str, Any], parts: list[str]
@@ -259,6 +262,7 @@ def test_spellings_that_models_use_are_understood(calls: Calls, arguments: dict[
     assert not preview.data["applied"]
 
 
+@pytest.mark.requirement("toolset-text-17")
 def test_several_files_are_written_together(calls: Calls, root: Path) -> None:
     (root / "more.md").write_text("# More\n\nOld.\n")
     files = [

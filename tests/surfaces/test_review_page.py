@@ -89,6 +89,7 @@ def plan_id(engine: Engine) -> str:
     return engine.plan({"file": "guide.md", "edits": EDITS}).plan_id
 
 
+@pytest.mark.requirement("review-5")
 @pytest.mark.parametrize(("method", "route"), ROUTES)
 def test_route_answers_a_visit_from_its_own_host_and_pages_alone(
     calls: ReviewCalls, root: Path, plan_id: str, method: str, route: str
@@ -260,6 +261,7 @@ def test_line_without_end_is_cut_and_told(calls: ReviewCalls, engine: Engine, ro
     assert len(answer.text) < 50_000
 
 
+@pytest.mark.requirement("review-5")
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_shown_and_does_nothing(
     calls: ReviewCalls, engine: Engine, root: Path, text: str

@@ -24,6 +24,7 @@ TOOLS = [
 ]
 
 
+@pytest.mark.requirement("toolsets-1")
 @pytest.mark.parametrize("case", cases_of("editor"))
 def test_response_is_that_of_its_case(case: str, tmp_path: Path) -> None:
     check_case("editor", case, tmp_path)
@@ -58,6 +59,7 @@ def patched(path: str, old: str, new: str, *ranges: tuple[int, int]) -> dict[str
     return {"file_path": path, "patches": [{"old_string": old, "new_string": new, "ranges": lines}]}
 
 
+@pytest.mark.requirement("toolset-editor-1")
 def test_whole_file_is_read_by_its_absolute_path(calls: Calls, root: Path) -> None:
     path = str(root / "config.py")
     request = {"file_path": path, "ranges": [{"start": 1, "end": None}]}
@@ -77,6 +79,7 @@ def test_whole_file_is_read_by_its_absolute_path(calls: Calls, root: Path) -> No
     }
 
 
+@pytest.mark.requirement("toolset-editor-2")
 def test_one_line_is_patched(calls: Calls, root: Path) -> None:
     path = str(root / "app.py")
     answer = calls.call(
@@ -87,6 +90,7 @@ def test_one_line_is_patched(calls: Calls, root: Path) -> None:
     assert (root / "app.py").read_text() == APP.replace("False", "True")
 
 
+@pytest.mark.requirement("toolset-editor-2")
 def test_several_lines_are_patched(calls: Calls, root: Path) -> None:
     old = 'def old_function():\n    return "old"'
     new = 'def new_function():\n    return "updated"'
@@ -97,6 +101,7 @@ def test_several_lines_are_patched(calls: Calls, root: Path) -> None:
     assert (root / "config.py").read_text() == CONFIG.replace(old, new)
 
 
+@pytest.mark.requirement("toolset-editor-7")
 @pytest.mark.parametrize(
     ("tool", "name", "arguments", "after"),
     [
@@ -155,6 +160,7 @@ def test_other_usage_examples_work(
     assert (root / name).read_text() == after
 
 
+@pytest.mark.requirement("toolset-editor-5")
 def test_files_change_together_or_not_at_all(calls: Calls, root: Path) -> None:
     before = tree_of(root)
     files = [
@@ -170,6 +176,7 @@ def test_files_change_together_or_not_at_all(calls: Calls, root: Path) -> None:
     assert tree_of(root) == before
 
 
+@pytest.mark.requirement("toolset-editor-5")
 def test_file_that_changes_between_check_and_write_keeps_all_from_being_written(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +210,7 @@ def test_file_that_changes_between_check_and_write_keeps_all_from_being_written(
     assert (root / "old.py").read_text() == OLD
 
 
+@pytest.mark.requirement("toolset-editor-5")
 def test_all_files_of_a_call_are_one_transaction(root: Path) -> None:
     engine = Engine.open([root])
     before = tree_of(root)
@@ -219,6 +227,7 @@ def test_all_files_of_a_call_are_one_transaction(root: Path) -> None:
     assert tree_of(root) == before
 
 
+@pytest.mark.requirement("toolset-editor-4")
 def test_patches_of_one_call_do_not_shift_each_other(calls: Calls, root: Path) -> None:
     patches = [
         {"old_string": f"line {n}", "new_string": f"line {n}\nmore\nmore", "ranges": [{"start": n, "end": n}]}
@@ -232,6 +241,7 @@ def test_patches_of_one_call_do_not_shift_each_other(calls: Calls, root: Path) -
     assert (root / "app.py").read_text() == expected
 
 
+@pytest.mark.requirement("toolset-editor-11")
 def test_what_was_read_can_be_given_back_to_be_patched(calls: Calls, root: Path) -> None:
     data = "one  \r\ntwo\u2028more\r\nthree".encode()
     (root / "x.txt").write_bytes(data)
@@ -248,6 +258,7 @@ def test_what_was_read_can_be_given_back_to_be_patched(calls: Calls, root: Path)
     assert (root / "x.txt").read_bytes() == b"new\r\nthree"
 
 
+@pytest.mark.requirement("toolset-editor-6")
 def test_created_folders_go_with_an_undo(root: Path) -> None:
     engine = Engine.open([root])
     with calls_to(build_server(engine, toolsets=["editor"]), "auto") as calls:
@@ -258,6 +269,7 @@ def test_created_folders_go_with_an_undo(root: Path) -> None:
     assert not (root / "a").exists()
 
 
+@pytest.mark.requirement("toolsets-4")
 @pytest.mark.parametrize(
     ("tool", "request_"),
     [
@@ -283,6 +295,7 @@ def test_spellings_that_models_use_are_understood(calls: Calls, tool: str, reque
     assert not answer.is_error, answer.text
 
 
+@pytest.mark.requirement("toolset-editor-10")
 def test_claude_code_mode_has_the_patch_tool_alone(root: Path) -> None:
     with calls_to(process("--root", str(root), "--mode", "claude-code"), "auto") as calls:
         names = [tool["name"] for tool in calls.tools()]
@@ -295,6 +308,7 @@ def test_claude_code_mode_has_the_patch_tool_alone(root: Path) -> None:
     assert (root / "app.py").read_text().startswith("\u2028\nline 2\n")
 
 
+@pytest.mark.requirement("toolsets-2")
 def test_all_six_tools_are_offered_unless_nothing_may_be_written(root: Path) -> None:
     with served(root, "editor") as calls:
         assert [tool["name"] for tool in calls.tools()] == TOOLS
@@ -304,6 +318,7 @@ def test_all_six_tools_are_offered_unless_nothing_may_be_written(root: Path) -> 
     assert not (root / "x").exists()
 
 
+@pytest.mark.requirement("toolsets-2")
 def test_denied_file_is_neither_read_nor_written(root: Path) -> None:
     before = tree_of(root)
     append = {"file_path": "log.txt", "content_to_append": "x", "expected_file_ending": "x"}
@@ -346,6 +361,7 @@ def delete(file: AwkwardFile) -> tuple[str, dict[str, Any], bytes]:
     return "delete_text_file_contents", request, file.without_line()
 
 
+@pytest.mark.requirement("toolset-editor-11")
 @pytest.mark.parametrize("name", AWKWARD)
 @pytest.mark.parametrize("edit", [patch, insert, delete])
 def test_no_byte_outside_of_the_edit_changes(tmp_path: Path, edit: Edit, name: str) -> None:
@@ -361,6 +377,7 @@ def test_no_byte_outside_of_the_edit_changes(tmp_path: Path, edit: Edit, name: s
     assert path.stat().st_mode & 0o777 == 0o755
 
 
+@pytest.mark.requirement("toolset-editor-11")
 @pytest.mark.parametrize("name", AWKWARD)
 def test_text_is_appended_and_nothing_before_it_changes(tmp_path: Path, name: str) -> None:
     file = AWKWARD[name]

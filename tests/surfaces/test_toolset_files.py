@@ -71,6 +71,7 @@ def read(calls: Calls, path: str, **fields: object) -> tuple[int, int]:
     return first, last
 
 
+@pytest.mark.requirement("toolset-files-1")
 @pytest.mark.parametrize(
     ("path", "start", "pattern", "lines"),
     [
@@ -104,6 +105,7 @@ def test_place_is_read_to_the_line_before_the_next_match(
     assert read(calls, path, start_line=start, read_to_next_pattern=pattern) == lines
 
 
+@pytest.mark.requirement("toolset-files-2")
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -124,6 +126,7 @@ def test_what_does_not_go_with_a_pattern_is_refused(
     assert message in refused.text
 
 
+@pytest.mark.requirement("toolset-files-7")
 def test_search_then_read_takes_two_calls(calls: Calls) -> None:
     found = calls.call("grep_content", {"pattern": r"\[DECISION\]", "search_path": "WORK.md"})
     line = int(re.search(r"Line: (\d+)", found.text)[1])
@@ -136,6 +139,7 @@ def test_search_then_read_takes_two_calls(calls: Calls) -> None:
     assert read(calls, "WORK.md", start_line=line, end_line=144) == (120, 144)
 
 
+@pytest.mark.requirement("toolset-files-6")
 def test_hint_is_by_the_first_pattern_that_matches_later(calls: Calls) -> None:
     within = calls.call("grep_content", {"pattern": "^### Within", "search_path": "CONTEXT.md"})
     last = calls.call("grep_content", {"pattern": "^## Deferred", "search_path": "CONTEXT.md"})
@@ -144,6 +148,7 @@ def test_hint_is_by_the_first_pattern_that_matches_later(calls: Calls) -> None:
     assert "Section-End-Hint" not in last.text
 
 
+@pytest.mark.requirement("toolset-files-8")
 def test_fallbacks_without_a_pattern_work(calls: Calls) -> None:
     assert read(calls, "WORK.md", start_line=120, end_line=170) == (120, 170)
     assert read(calls, "WORK.md", start_line=120) == (120, 210)
@@ -151,6 +156,7 @@ def test_fallbacks_without_a_pattern_work(calls: Calls) -> None:
     assert read(calls, "WORK.md", tail=3) == (208, 210)
 
 
+@pytest.mark.requirement("toolset-files-5")
 @pytest.mark.parametrize("name", ["data.json", "data.YAML", "data.yml"])
 def test_large_data_file_is_not_read_whole_unless_asked(calls: Calls, root: Path, name: str) -> None:
     (root / name).write_text("# 1234567\n" * 10_001)
@@ -181,6 +187,7 @@ def test_line_that_is_too_long_is_cut_inside(calls: Calls, root: Path) -> None:
     assert "cut inside of line 1" in calls.call("read_files", {"files": [{"path": "one.txt"}]}).text
 
 
+@pytest.mark.requirement("toolset-files-7")
 def test_descriptions_guide_from_grep_to_read(calls: Calls) -> None:
     described = {tool["name"]: tool["description"] for tool in calls.tools()}
 
@@ -190,6 +197,7 @@ def test_descriptions_guide_from_grep_to_read(calls: Calls) -> None:
         assert json.dumps(pattern) in described["read_files"]
 
 
+@pytest.mark.requirement("toolsets-4")
 def test_spellings_that_models_use_are_understood(calls: Calls) -> None:
     as_text = calls.call("read_files", {"files": '[{"file_path": "WORK.md", "startLine": 1, "endLine": 1}]'})
     one = calls.call("grep_content", {"pattern": "Task", "path": "WORK.md", "section_patterns": "^## "})
@@ -198,6 +206,7 @@ def test_spellings_that_models_use_are_understood(calls: Calls) -> None:
     assert "Line: 120" in one.text
 
 
+@pytest.mark.requirement("toolsets-2")
 def test_both_tools_are_there_when_nothing_may_be_written(root: Path) -> None:
     options = ("--root", str(root), "--toolsets", "files", "--read-only", "--deny", "CONTEXT*")
     with calls_to(process(*options), "auto") as calls:

@@ -42,6 +42,7 @@ GUIDE = "# Guide\n\nHow you recieve mail.\n\nYou recieve it.\n"
 CONF = "[server]\nhost = a\n\n[database]\nhost = localhost\nport = 5432\n"
 
 
+@pytest.mark.requirement("toolsets-1")
 @pytest.mark.parametrize("case", cases_of("text"))
 def test_response_is_that_of_its_case(case: str, tmp_path: Path) -> None:
     check_case("text", case, tmp_path)
@@ -69,6 +70,7 @@ def headings_of(answer: dict[str, Any]) -> dict[str, int]:
     return found
 
 
+@pytest.mark.requirement("toolset-text-11", "toolset-text-18")
 def test_example_1_adds_a_section(calls: Calls, root: Path) -> None:
     structure = calls.call("TextInspect", {"filePath": "API.md", "mode": "structure"}).data
     section = "## Troubleshooting\n\nCommon issues and solutions:\n\n### Build Errors\n\nNone."
@@ -87,6 +89,7 @@ def test_example_1_adds_a_section(calls: Calls, root: Path) -> None:
     assert (root / "API.md").read_text() == API.replace("## Contri", f"{section}\n\n## Contri")
 
 
+@pytest.mark.requirement("toolset-text-18")
 def test_example_2_updates_a_code_example(calls: Calls, root: Path) -> None:
     blocks = calls.call("TextInspect", {"filePath": "API.md"}).data["structure"]["codeBlocks"]
     target = {"codeBlock": {"index": 3}}
@@ -102,6 +105,7 @@ def test_example_2_updates_a_code_example(calls: Calls, root: Path) -> None:
     assert (root / "API.md").read_text() == API.replace("const client = new ApiClient();", new)
 
 
+@pytest.mark.requirement("toolset-text-19")
 def test_example_3_fixes_a_typo_through_text_replace(calls: Calls, root: Path) -> None:
     found = calls.call("TextInspect", {"filePath": "guide.md", "mode": "search", "query": "recieve"}).data
     old = calls.call(
@@ -124,6 +128,7 @@ def test_example_3_fixes_a_typo_through_text_replace(calls: Calls, root: Path) -
     assert (root / "guide.md").read_text() == GUIDE.replace("recieve", "receive", 1)
 
 
+@pytest.mark.requirement("toolset-text-19")
 def test_example_4_updates_a_setting_through_set_ini_key(calls: Calls, root: Path) -> None:
     sections = calls.call("TextInspect", {"filePath": "app.conf"}).data["structure"]["sections"]
     read = calls.call("TextRead", {"filePath": "app.conf", "target": {"section": "[database]"}}).data
@@ -155,6 +160,7 @@ def patch(calls: Calls, target: dict[str, Any], content: str, **fields: object) 
     return calls.call("TextPatch", request).data
 
 
+@pytest.mark.requirement("toolset-text-18")
 def test_example_5_inspects_again_between_two_edits(calls: Calls, root: Path) -> None:
     calls.call("TextInspect", {"filePath": "API.md"})
     patch(calls, {"beforeHeading": "## Calls"}, "## News\n\n" + "line\n" * 20)
@@ -165,6 +171,7 @@ def test_example_5_inspects_again_between_two_edits(calls: Calls, root: Path) ->
     assert "Here it comes.\n### Client\n" in (root / "API.md").read_text()
 
 
+@pytest.mark.requirement("toolset-text-18")
 def test_example_5_needs_no_second_look_with_headings(calls: Calls, root: Path) -> None:
     calls.call("TextInspect", {"filePath": "API.md"})
     patch(calls, {"beforeHeading": "## Calls"}, "## News\n\n" + "line\n" * 20)
@@ -173,6 +180,7 @@ def test_example_5_needs_no_second_look_with_headings(calls: Calls, root: Path) 
     assert "Here it comes.\n\n### Client\n" in (root / "API.md").read_text()
 
 
+@pytest.mark.requirement("toolset-text-25")
 def test_hash_of_each_answer_pins_the_next_edit(calls: Calls, root: Path) -> None:
     first = calls.call("TextInspect", {"filePath": "API.md"}).data["fileHash"]
     read = calls.call("TextRead", {"filePath": "API.md", "target": {"heading": {"text": "Client"}}}).data
@@ -189,6 +197,7 @@ def test_hash_of_each_answer_pins_the_next_edit(calls: Calls, root: Path) -> Non
     assert third in stale["message"]
 
 
+@pytest.mark.requirement("toolset-text-24")
 def test_context_is_of_the_file_as_it_is_now(calls: Calls, root: Path) -> None:
     answer = patch(calls, {"appendToSection": "## Calls"}, "one\ntwo\nthree\nfour")
     lines = (root / "API.md").read_text().split("\n")
@@ -199,6 +208,7 @@ def test_context_is_of_the_file_as_it_is_now(calls: Calls, root: Path) -> None:
     assert answer["affectedLines"] == {"start": 23, "end": 26}
 
 
+@pytest.mark.requirement("toolset-text-7")
 def test_long_section_is_cut_and_says_what_is_left_out(calls: Calls, root: Path) -> None:
     part = "## Part\n\n" + "word " * 200 + "\n\n"
     (root / "long.md").write_text("# Top\n\n" + part * 40)
@@ -213,6 +223,7 @@ def test_long_section_is_cut_and_says_what_is_left_out(calls: Calls, root: Path)
     assert f"lines {shown + 1}-162 are left out" in answer["suggestion"]
 
 
+@pytest.mark.requirement("toolset-text-7")
 def test_structure_of_a_huge_document_is_short(calls: Calls, root: Path) -> None:
     (root / "huge.md").write_text("".join(f"## Heading {n}\n\ntext\n\n" for n in range(5_000)))
     answer = calls.call("TextInspect", {"filePath": "huge.md"})
@@ -222,12 +233,14 @@ def test_structure_of_a_huge_document_is_short(calls: Calls, root: Path) -> None
     assert "5000 headings" in answer.data["suggestion"]
 
 
+@pytest.mark.requirement("toolset-text-1")
 def test_structure_never_returns_content(calls: Calls, root: Path) -> None:
     (root / "secret.md").write_text("# Title\n\nsecret\n\n```py\nsecret\n```\n")
 
     assert "secret" not in calls.call("TextInspect", {"filePath": "secret.md"}).text.replace("secret.md", "")
 
 
+@pytest.mark.requirement("toolset-text-8", "toolsets-4")
 @pytest.mark.parametrize(
     ("tool", "request_"),
     [
@@ -257,6 +270,7 @@ def test_spellings_that_models_use_are_understood(calls: Calls, tool: str, reque
     assert not answer.is_error, answer.text
 
 
+@pytest.mark.requirement("toolsets-4")
 def test_absolute_path_inside_of_a_root_is_understood(calls: Calls, root: Path) -> None:
     path = str(root / "guide.md")
     answer = calls.call("TextReplace", {"filePath": path, "oldText": "mail", "newText": "post"}).data
@@ -280,6 +294,7 @@ def test_text_goes_through_the_server_as_it_is(root: Path) -> None:
     assert read.data["content"] == "How you recieve \u2028.\n"
 
 
+@pytest.mark.requirement("toolsets-2")
 @pytest.mark.parametrize("tool", ["TextPatch", "TextReplace"])
 def test_read_only_server_does_not_write(root: Path, tool: str) -> None:
     with served(root, "text", read_only=True) as calls:
@@ -301,6 +316,7 @@ def test_read_only_server_does_not_write(root: Path, tool: str) -> None:
     assert (root / "guide.md").read_text() == GUIDE
 
 
+@pytest.mark.requirement("toolsets-2")
 def test_denied_file_is_neither_read_nor_written(root: Path) -> None:
     with served(root, "text", deny=["*.conf"]) as calls:
         answers = [
@@ -334,6 +350,7 @@ def delete_line(file: AwkwardFile) -> tuple[str, dict[str, Any], bytes]:
     return "TextPatch", {"operation": "delete", "target": target}, file.without_line()
 
 
+@pytest.mark.requirement("toolset-text-28")
 @pytest.mark.parametrize("name", AWKWARD)
 @pytest.mark.parametrize("edit", [replace_text, replace_line, insert_line, delete_line])
 def test_no_byte_outside_of_the_edit_changes(
@@ -351,6 +368,7 @@ def test_no_byte_outside_of_the_edit_changes(
     assert path.stat().st_mode & 0o777 == 0o755
 
 
+@pytest.mark.requirement("toolset-text-28")
 @pytest.mark.parametrize("tool", ["TextPatch", "TextReplace"])
 def test_link_is_not_followed_and_stays(tmp_path: Path, tool: str) -> None:
     (tmp_path / "real.md").write_text("# A\n")

@@ -1,5 +1,7 @@
 """Golden answers of tools: one JSON file a case, with files, a request, the answer, and the files after it.
 
+A case can name the requirements of `tests/requirements.md` that it checks.
+
 A file is its text, or an object with its encoding and its text. Run with MDPLAN_UPDATE_SNAPSHOTS=1 to take
 the answers that are given now; read every change of them.
 """
@@ -16,6 +18,7 @@ from mdplan.mcp.server import build_server
 from tests.surfaces.mcp_calls import Calls, calls_to
 
 RESPONSES = Path(__file__).parents[1] / "snapshots" / "responses"
+INPUTS = ("requirements", "tool", "files", "request")
 Tree = dict[str, bytes]
 
 
@@ -60,12 +63,12 @@ def check_case(toolset: str, name: str, root: Path) -> None:
         given = _given(calls, case, root, before)
     _check_history(engine, root, tree_before)
     if os.environ.get("MDPLAN_UPDATE_SNAPSHOTS") == "1":
-        inputs = {part: case[part] for part in ("tool", "files", "request")}
+        inputs = {part: case[part] for part in INPUTS if part in case}
         path.write_text(
             json.dumps({**inputs, **given}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
         )
         return
-    assert given == {part: case[part] for part in case if part not in {"tool", "files", "request"}}
+    assert given == {part: case[part] for part in case if part not in INPUTS}
 
 
 def _given(calls: Calls, case: Mapping[str, Any], root: Path, before: Tree) -> dict[str, Any]:

@@ -32,6 +32,7 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.requirement("schema-1")
 def test_generated_files_are_fresh() -> None:
     assert codegen.problems() == [], "run `make schemas`"
 
@@ -80,6 +81,7 @@ def test_check_says_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert program.main(["--chekc"]) == 2
 
 
+@pytest.mark.requirement("docs-1")
 def test_every_code_and_operation_has_its_page_and_its_row(files: dict[str, str]) -> None:
     pages = {f"docs/reference/operations/{op}.md" for op in OPERATIONS}
     pages |= {f"docs/reference/errors/{code}.md" for code in Code}
@@ -94,6 +96,7 @@ def test_every_code_has_a_meaning_and_a_message(files: dict[str, str]) -> None:
     assert [code for code in Code if f"\n{code}: " not in files[f"docs/reference/errors/{code}.md"]] == []
 
 
+@pytest.mark.requirement("docs-1")
 @pytest.mark.parametrize("op", OPERATIONS)
 def test_example_of_an_operation_is_its_golden_case(op: str) -> None:
     cases = GoldenCases(REPOSITORY / "tests" / "cases")
@@ -119,6 +122,7 @@ def test_messages_are_read_from_the_code(tmp_path: Path) -> None:
     assert found["WEAK_CAS"] == (("weak", ""),)
 
 
+@pytest.mark.requirement("toolsets-3")
 def test_every_tool_of_every_toolset_has_its_schemas(files: dict[str, str]) -> None:
     tools = [json.loads(text) for name, text in files.items() if name.startswith("schemas/tools/")]
 

@@ -119,6 +119,7 @@ def imported_by(*arguments: str) -> set[str]:
     return {row.rsplit("|", 1)[1].strip().split(".")[0] for row in rows}
 
 
+@pytest.mark.requirement("start-1")
 @pytest.mark.parametrize(
     "arguments",
     [("-c", "import mdplan"), ("-m", "mdplan", "--version"), ("-m", "mdplan", "--help")],
@@ -131,6 +132,7 @@ def test_start_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
     assert imported & HEAVY == set()
 
 
+@pytest.mark.requirement("start-2")
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -41,6 +41,7 @@ def steps_of(folder: Path, count: int) -> Counter[Step]:
     return disk.steps
 
 
+@pytest.mark.requirement("commit-once-1")
 def test_folders_of_a_commit_are_opened_and_listed_once(tmp_path: Path) -> None:
     steps = steps_of(tmp_path, 1)
 

@@ -42,6 +42,7 @@ def codes(report: Report) -> list[Code]:
     return [diagnostic.code for diagnostic in report.diagnostics]
 
 
+@pytest.mark.requirement("plan-1")
 def test_plan_writes_nothing_and_apply_by_id_writes_exactly_the_plan(engine: Engine, folder: Path) -> None:
     planned = engine.plan(batch(APPEND, RENAME))
     assert planned.ok
@@ -56,6 +57,7 @@ def test_plan_writes_nothing_and_apply_by_id_writes_exactly_the_plan(engine: Eng
     assert sha256_hex(expected) == planned.files[0].result_sha256
 
 
+@pytest.mark.requirement("plan-3")
 def test_second_apply_of_one_plan_answers_already_applied_with_the_receipt(
     engine: Engine, folder: Path
 ) -> None:
@@ -72,6 +74,7 @@ def test_second_apply_of_one_plan_answers_already_applied_with_the_receipt(
     assert second.receipt.transaction == first.receipt.transaction
 
 
+@pytest.mark.requirement("plan-3")
 def test_plan_whose_base_came_back_is_committed_again_as_a_new_transaction(
     engine: Engine, folder: Path
 ) -> None:
@@ -87,6 +90,7 @@ def test_plan_whose_base_came_back_is_committed_again_as_a_new_transaction(
     assert again.receipt.transaction != first.receipt.transaction
 
 
+@pytest.mark.requirement("plan-4")
 def test_plan_on_a_file_that_moved_on_is_stale_and_names_the_changed_section(
     engine: Engine, folder: Path
 ) -> None:
@@ -101,6 +105,7 @@ def test_plan_on_a_file_that_moved_on_is_stale_and_names_the_changed_section(
     assert (folder / "a.md").read_bytes() == foreign
 
 
+@pytest.mark.requirement("commit-1")
 def test_one_stale_file_keeps_the_whole_batch_from_being_written(engine: Engine, folder: Path) -> None:
     both = {"files": [batch(RENAME, file="a.md"), batch(RENAME, file="b.md")]}
     plan_id = engine.plan(both).plan_id
@@ -121,6 +126,7 @@ def test_batch_over_two_files_is_one_plan_with_one_diff(engine: Engine, folder: 
     assert engine.apply({"planId": report.plan_id}).applied
 
 
+@pytest.mark.requirement("plan-2")
 def test_all_problems_of_all_files_and_edits_are_reported_at_once(engine: Engine) -> None:
     missing = {"op": "rename_heading", "heading": "Nowhere", "newTitle": "X"}
     report = engine.plan(
@@ -142,6 +148,7 @@ def test_all_problems_of_all_files_and_edits_are_reported_at_once(engine: Engine
     }
 
 
+@pytest.mark.requirement("plan-6")
 @pytest.mark.parametrize(
     ("edits", "extra", "is_applied"),
     [
@@ -216,6 +223,7 @@ def test_plan_document_is_applied_where_no_store_knows_it(
     assert stranger.apply(json.loads(document)).applied
 
 
+@pytest.mark.requirement("plan-5")
 @pytest.mark.parametrize("field", ["baseSha256", "resultSha256", "textEdits", "path", "requested"])
 def test_changed_plan_document_is_refused(engine: Engine, folder: Path, field: str) -> None:
     document = json.loads(engine.export(engine.plan(batch(RENAME)).plan_id))
@@ -231,6 +239,7 @@ def test_changed_plan_document_is_refused(engine: Engine, folder: Path, field: s
     assert (folder / "a.md").read_bytes() == (folder / "b.md").read_bytes() == GUIDE
 
 
+@pytest.mark.requirement("plan-5")
 def test_stored_plan_that_was_changed_on_disk_is_refused(
     engine: Engine, folder: Path, state_dir: Path
 ) -> None:
@@ -327,6 +336,7 @@ def test_refused_apply_leaves_no_state_folder(engine: Engine, folder: Path) -> N
     assert sorted(path.name for path in folder.iterdir()) == ["a.md", "b.md"]
 
 
+@pytest.mark.requirement("plan-7")
 def test_plan_is_applied_in_part_when_some_edits_are_accepted(engine: Engine, folder: Path) -> None:
     planned = engine.plan(batch(APPEND, RENAME))
 
@@ -337,6 +347,7 @@ def test_plan_is_applied_in_part_when_some_edits_are_accepted(engine: Engine, fo
     assert (folder / "a.md").read_bytes() == GUIDE.replace(b"## Use", b"## Usage")
 
 
+@pytest.mark.requirement("plan-8")
 def test_stale_plan_is_rebased_when_only_other_sections_changed(engine: Engine, folder: Path) -> None:
     planned = engine.plan(batch(APPEND))
     (folder / "a.md").write_bytes(GUIDE.replace(b"Use it.", b"Use it well."))
@@ -351,6 +362,7 @@ def test_stale_plan_is_rebased_when_only_other_sections_changed(engine: Engine, 
     assert b"Use it well." in (folder / "a.md").read_bytes()
 
 
+@pytest.mark.requirement("plan-8")
 def test_stale_plan_is_not_rebased_when_the_text_around_changed(engine: Engine, folder: Path) -> None:
     planned = engine.plan(batch(APPEND))
     changed = GUIDE.replace(b"Run it.", b"Walk it.")
@@ -362,6 +374,7 @@ def test_stale_plan_is_not_rebased_when_the_text_around_changed(engine: Engine, 
     assert (folder / "a.md").read_bytes() == changed
 
 
+@pytest.mark.requirement("plan-9")
 def test_each_edit_of_a_sequential_batch_sees_those_before_it(engine: Engine, folder: Path) -> None:
     child = {"op": "append_to_section", "heading": "Usage", "markdown": "# Deep\n\nDown."}
     into = {"op": "append_to_section", "headingPath": ["Usage", "Deep"], "markdown": "Further."}

@@ -12,6 +12,7 @@ def headings(text: str) -> list[str]:
     return [section.title for section in Outline(Source.from_text(text)).sections[1:]]
 
 
+@pytest.mark.requirement("outline-7")
 @pytest.mark.parametrize(
     ("text", "block"),
     [
@@ -37,6 +38,7 @@ def test_front_matter_reaches_from_fence_to_fence(text: str, block: str) -> None
     assert headings(text) == (["T"] if "T" in text else [])
 
 
+@pytest.mark.requirement("outline-7")
 @pytest.mark.parametrize(
     ("text", "titles"),
     [
@@ -106,6 +108,7 @@ BOMB = "\n".join(
 )
 
 
+@pytest.mark.requirement("safety-2")
 @pytest.mark.parametrize(
     "content",
     [

@@ -169,6 +169,7 @@ def test_second_undo_of_one_transaction_writes_nothing(engine: Engine) -> None:
     assert second.receipt.transaction == first.receipt.transaction
 
 
+@pytest.mark.requirement("undo-2")
 def test_file_that_moved_on_is_refused_and_nothing_is_written(engine: Engine, folder: Path) -> None:
     transaction = commit(engine, {"files": [batch(REPLACE), batch({"op": "delete_file"}, file="b.md")]})
     theirs = (folder / "a.md").read_bytes().replace(b"Use it.", b"Use it well.")
@@ -438,6 +439,7 @@ def without_state(state_dir: Path) -> None:
             shutil.rmtree(path)
 
 
+@pytest.mark.requirement("history-1")
 def test_receipt_of_a_repeated_batch_is_in_the_history(engine: Engine, folder: Path, state_dir: Path) -> None:
     longer = batch({"op": "replace_match", "pattern": "Run it", "replacement": "Run it, run it"})
     first = engine.apply(longer)
@@ -607,6 +609,7 @@ def test_refused_approval_writes_nothing_and_leaves_the_plan_to_be_looked_at(fol
     assert (folder / "a.md").read_bytes() == GUIDE
 
 
+@pytest.mark.requirement("approval-1")
 def test_undo_and_rebased_plans_are_asked_for_too(engine: Engine, folder: Path) -> None:
     asked: list[str] = []
 

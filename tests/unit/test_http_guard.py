@@ -66,6 +66,7 @@ def status(headers: Pairs, *body: bytes, path: str = "/", rules: GuardRules = RU
     return sent[0]["status"]
 
 
+@pytest.mark.requirement("http-1")
 @pytest.mark.parametrize(
     ("headers", "expected"),
     [
@@ -149,6 +150,7 @@ def test_refusal_repeats_nothing_of_the_request() -> None:
         assert b"evil" not in repr(sent).encode()
 
 
+@pytest.mark.requirement("http-1")
 def test_wrong_tokens_of_every_length_are_compared_as_digests_of_one_length(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -317,6 +317,7 @@ def test_link_to_a_place_of_the_same_file_resolves(link: str) -> None:
     assert [found.resolves for found in local_links(document)] == [True]
 
 
+@pytest.mark.requirement("toolset-text-17")
 @pytest.mark.parametrize(
     ("link", "target"),
     [

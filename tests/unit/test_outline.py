@@ -136,6 +136,7 @@ def test_a_preamble_without_text_is_empty(text: str) -> None:
     assert document.sections[0].span.start == document.body_start
 
 
+@pytest.mark.requirement("outline-2")
 def test_headings_in_quotes_and_lists_delimit_nothing() -> None:
     document = outline("# A\n> ## Q\n> q\n\n- ### L\n  l\n# B\n")
 
@@ -145,6 +146,7 @@ def test_headings_in_quotes_and_lists_delimit_nothing() -> None:
     assert nested == [(("A", "Q"), True, "> ## Q\n"), (("A", "L"), True, "- ### L\n")]
 
 
+@pytest.mark.requirement("outline-6")
 def test_definitions_at_the_end_belong_to_no_section() -> None:
     definitions = '[a]: /u\n[b]:\n  /v "t"\n\n[^c]: note\n\n    more\n\n'
     document = outline("# A\na\n\n" + definitions)
@@ -189,6 +191,7 @@ def ids(text: str) -> dict[str, str]:
 BASE = "pre\n# Guide\n## Install `x`\ntext\n## Use\n# Guide\n"
 
 
+@pytest.mark.requirement("outline-3")
 @pytest.mark.parametrize(
     "edited",
     [
@@ -234,6 +237,7 @@ def test_equal_paths_are_told_apart_by_their_number_and_the_first_keeps_its_id()
     assert sections[0].section_id == outline("# A\n").sections[1].section_id
 
 
+@pytest.mark.requirement("outline-3")
 def test_a_quoted_look_alike_changes_no_id_of_a_section() -> None:
     plain, quoted = outline("# A\n# A\n"), outline("> # A\n\n# A\n# A\n")
 
@@ -290,6 +294,7 @@ def test_a_section_is_found_by_the_anchor_of_its_heading() -> None:
     assert find_by_anchor(document, "c") is document.nested[0]
 
 
+@pytest.mark.requirement("outline-5")
 def test_an_anchor_that_no_heading_has_gets_the_nearest() -> None:
     found = find_by_anchor(outline("# Installation\n"), "instalation")
 
@@ -310,6 +315,7 @@ def line_of(text: str, *path: str, occurrence: int | None = None) -> int | Code:
 TIERS = "# Guide\n## Setup\n## `setup!`\n# setup\n## Use\n"
 
 
+@pytest.mark.requirement("outline-4")
 @pytest.mark.parametrize(
     ("text", "path", "line"),
     [
@@ -351,6 +357,7 @@ def test_the_best_tier_that_matches_wins(text: str, path: list[str], line: int) 
     assert line_of(text, *path) == (line or Code.SECTION_NOT_FOUND)
 
 
+@pytest.mark.requirement("outline-4")
 @pytest.mark.parametrize(
     ("text", "path"),
     [
@@ -407,6 +414,7 @@ def test_a_path_with_a_gap_matches_nothing() -> None:
     assert line_of("# A\n## B\n### C\n", "A", "C") == Code.SECTION_NOT_FOUND
 
 
+@pytest.mark.requirement("outline-5")
 def test_a_path_that_names_nothing_gets_the_nearest_with_their_lines() -> None:
     found = find_by_path(outline("# Guide\n## Installation\n"), ["Guide", "Instalation"])
 

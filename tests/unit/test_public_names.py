@@ -92,6 +92,7 @@ def within(hint: object) -> Iterator[object]:
         yield from within(argument)
 
 
+@pytest.mark.requirement("api-1")
 def test_signatures_are_the_snapshot(*, update_cases: bool) -> None:
     """What differs is a change for callers: docs/contributing/releasing.md says which version may have it."""
     lines = "".join(f"{line}\n" for line in surface())
@@ -121,6 +122,7 @@ def test_other_names_are_refused_as_of_any_module() -> None:
         _ = mdplan.Motor
 
 
+@pytest.mark.requirement("api-1")
 @pytest.mark.parametrize("name", ["", *NAMES])
 def test_example_of_a_name_runs(name: str, samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = getattr(mdplan, name).__doc__ if name else mdplan.__doc__
@@ -143,6 +145,7 @@ def programs() -> dict[str, str]:
     return {page: program for page, program in shown.items() if program and "/contributing/" not in page}
 
 
+@pytest.mark.requirement("api-2")
 def test_programs_of_the_pages_import_public_names_alone() -> None:
     imports = [
         (page, line)
@@ -154,6 +157,7 @@ def test_programs_of_the_pages_import_public_names_alone() -> None:
     assert [found for found in imports if not found[1].startswith("from mdplan import ")] == []
 
 
+@pytest.mark.requirement("api-2")
 def test_programs_of_the_pages_pass_a_strict_type_checker(tmp_path: Path) -> None:
     """Checked from another folder, as somebody's own program is, with no configuration of ours."""
     for number, program in enumerate(programs().values()):

@@ -147,6 +147,7 @@ def test_no_front_matter_is_said() -> None:
     assert read("# A\n", front_matter=True).code is Code.FRONT_MATTER_NOT_FOUND
 
 
+@pytest.mark.requirement("read-1")
 def test_section_comes_with_what_pins_it() -> None:
     document = outline(GUIDE)
     install = next(section for section in document.sections if section.title == "Install")

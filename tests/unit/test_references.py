@@ -175,6 +175,7 @@ def test_links_stay_in_their_own_root(tmp_path: Path) -> None:
     assert read(tmp_path, "two/a.md") == "[x](guide.md#install)\n"
 
 
+@pytest.mark.requirement("references-3")
 def test_stat_lists_links_that_lead_to_nothing_in_any_file(engine: Engine, root: Path) -> None:
     write(
         root,

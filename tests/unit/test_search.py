@@ -99,6 +99,7 @@ def test_these_files_match(engine: Engine, asked: dict[str, Any], found: list[st
     assert [file.file for file in search(engine, **asked).files] == found
 
 
+@pytest.mark.requirement("search-1")
 def test_limit_cuts_the_list_and_not_the_totals(engine: Engine) -> None:
     whole = places(search(engine, pattern="teapot"))
     cursor, pages = None, []

@@ -130,6 +130,7 @@ def test_other_text_in_a_file_with_unknown_bytes_would_be_a_guess() -> None:
     assert inserted(b"\xff", 0, "é") == EncodeProblem(0, None)
 
 
+@pytest.mark.requirement("text-7")
 @pytest.mark.parametrize(
     ("encoding", "text", "character"),
     [

@@ -72,6 +72,7 @@ def headings(count: int) -> str:
 # One file.
 
 
+@pytest.mark.requirement("stat-1")
 def test_the_facts_of_a_file_are_told() -> None:
     report = stat(GUIDE)
 
@@ -422,6 +423,7 @@ def folder(**asked: object) -> StatReport:
     return folder_report(StatRequest(file="docs", **asked), FILES, FILES.__getitem__)
 
 
+@pytest.mark.requirement("stat-2")
 def test_a_folder_has_one_row_a_file_by_path() -> None:
     report = folder()
 
@@ -451,6 +453,7 @@ def test_a_row_has_the_title_of_the_page_where_there_is_one(text: str, title: st
     assert file_row("a.md", outline(text)).title == title
 
 
+@pytest.mark.requirement("stat-2")
 def test_only_the_files_of_the_page_are_read() -> None:
     read: list[str] = []
 

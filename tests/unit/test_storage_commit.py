@@ -190,6 +190,7 @@ def test_scope_of_the_root_holds_for_commits(folder: Path) -> None:
     root.close()
 
 
+@pytest.mark.requirement("commit-4")
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755, 0o222])
 def test_mode_is_kept(folder: Path, mode: int) -> None:
     if mode == 0o222 and os.geteuid() != 0:
@@ -211,6 +212,7 @@ def test_owner_is_kept(folder: Path) -> None:
     assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (NOBODY, 1, 0o640)
 
 
+@pytest.mark.requirement("commit-4")
 def test_extended_attributes_are_kept(folder: Path) -> None:
     path = folder / "a.md"
     try:
@@ -428,6 +430,7 @@ LASTING = {
 }
 
 
+@pytest.mark.requirement("commit-2")
 def test_steps_that_last_come_in_the_order_of_the_protocol(folder: Path) -> None:
     commit(folder, change("a.md", b"a.md", b"0"))
     disk = Recorder()

@@ -120,6 +120,7 @@ def test_every_kind_of_operation_is_reached(tmp_path: Path, kind: str) -> None:
     assert expected - {Step.MAKE_DIRECTORY} <= set(counted(tmp_path, kind))
 
 
+@pytest.mark.requirement("commit-1")
 @pytest.mark.parametrize(("error", "kind"), [*((error, "exchange") for error in CODES), (errno.EIO, "link")])
 @pytest.mark.parametrize("step", sorted(set(Step) - UNUSED))
 def test_one_failure_leaves_all_old_or_all_new(tmp_path: Path, step: Step, error: int, kind: str) -> None:

@@ -51,6 +51,7 @@ def test_state_folder_is_private_and_ignores_itself(tmp_path: Path) -> None:
     assert (tmp_path / ".mdplan" / ".gitignore").read_bytes() == b"*\n"
 
 
+@pytest.mark.requirement("commit-5")
 def test_second_thread_waits_and_then_gives_up(tmp_path: Path) -> None:
     root, same = Root.open(tmp_path), Root.open(tmp_path)
     with locked(root):
@@ -78,6 +79,7 @@ def check_freed_by_a_kill(program: str, folder: Path, timeout: float) -> None:
             pass
 
 
+@pytest.mark.requirement("commit-5")
 def test_other_process_waits_and_then_gives_up(tmp_path: Path) -> None:
     """Until the holder dies, however it dies."""
     check_freed_by_a_kill(HOLDER, tmp_path, timeout=5)

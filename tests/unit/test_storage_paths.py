@@ -65,6 +65,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.requirement("safety-1")
 @pytest.mark.parametrize(("path", "code"), REFUSED)
 def test_path_is_refused(tmp_path: Path, path: str, code: Code) -> None:
     with Workspace.open([tmp_path]) as workspace:

@@ -1,5 +1,7 @@
 """What the result must keep, and what may change because an edit asked for it."""
 
+import pytest
+
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.resolve import resolve_edits
@@ -58,10 +60,12 @@ def test_heading_may_be_indented() -> None:
     assert codes("# A\n\n# B\n", insert(3, " ")) == []
 
 
+@pytest.mark.requirement("plan-10")
 def test_heading_that_becomes_text_is_lost() -> None:
     assert codes("# A\n\n# B\n", insert(3, "x")) == ["OUTLINE_CHANGED"]
 
 
+@pytest.mark.requirement("plan-10")
 def test_heading_that_gets_another_level_is_lost() -> None:
     assert codes("# A\n\n# B\n", insert(3, "#")) == ["OUTLINE_CHANGED"]
 
