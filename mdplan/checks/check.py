@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mdplan.checks.document_change import document_problems
 from mdplan.checks.git_changes import CommittedVersion
+from mdplan.checks.label_change import retargeted_labels
 from mdplan.checks.link_change import ChangedDocument, LinkCheck, broken_link, retargeted
 from mdplan.diagnostics import Diagnostic
 from mdplan.documents.files import OutlinedFiles
@@ -17,10 +18,14 @@ from mdplan.text.document_format import DocumentFormat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckReport(Report):
-    """Of `check`: how many documents changed, and what the change broke. Lines are those of the new files."""
+    """Of `check`: how many documents changed, and what the change broke. Lines are those of the new files.
+
+    `skipped` are changed documents that cannot be read, each with the reason; they are not among `checked`.
+    """
 
     checked: int = 0
     warnings: tuple[Diagnostic, ...] = ()
+    skipped: tuple[Diagnostic, ...] = ()
 
 
 def check_since(
@@ -40,40 +45,54 @@ def check_changes(
     before: OutlinedFiles, after: OutlinedFiles, changes: Iterable[tuple[str | None, str | None]]
 ) -> CheckReport:
     """What documents lost between two versions of a root; `changes` are their old and new paths."""
-    changed = [_document(before, after, old, new) for old, new in changes]
+    changed: list[ChangedDocument] = []
+    skipped: list[Diagnostic] = []
+    for old, new in changes:
+        found = _document(before, after, old, new)
+        if isinstance(found, Diagnostic):
+            skipped.append(found.at(file=new))
+        else:
+            changed.append(found)
     links = LinkCheck.of((before, before.workspace.roots[0]), (after, after.workspace.roots[0]))
     warnings: list[Diagnostic] = []
     for document in changed:
         if document.new is not None:
-            found = (*document_problems(document.old, document.new), *links.problems_in(document))
-            warnings += (each.at(file=document.path) for each in found)
+            problems = (*document_problems(document.old, document.new), *links.problems_in(document))
+            warnings += (each.at(file=document.path) for each in problems)
     warnings += (each.at(file=path) for path, each in links.problems_elsewhere(changed))
     warnings += (each.at(file=path) for path, each in links.retargeted_elsewhere(changed))
-    return CheckReport(ok=True, checked=len(changed), warnings=tuple(warnings))
+    return CheckReport(ok=True, checked=len(changed), warnings=tuple(warnings), skipped=tuple(skipped))
 
 
 def check_documents(path: str, old: Outline, new: Outline) -> CheckReport:
     """What the later version `new` of the document `path` lost; links are checked inside of it alone."""
-    problems = (*document_problems(old, new), *retargeted(old, new), *_broken_inside(old, new))
+    problems = (
+        *document_problems(old, new),
+        *retargeted(old, new),
+        *retargeted_labels(old, new),
+        *_broken_inside(old, new),
+    )
     return CheckReport(ok=True, checked=1, warnings=tuple(each.at(file=path) for each in problems))
 
 
 def _document(
     before: OutlinedFiles, after: OutlinedFiles, old_path: str | None, new_path: str | None
-) -> ChangedDocument:
-    old = _outline(before, old_path)
-    return ChangedDocument(
-        new_path or old_path or "", old_path if old is not None else None, old, _outline(after, new_path)
-    )
+) -> ChangedDocument | Diagnostic:
+    """The document before and after; why it cannot be read now, for one that is not text or out of bounds."""
+    new = _outline(after, new_path) if new_path is not None else None
+    if isinstance(new, Diagnostic):
+        return new
+    old = _outline(before, old_path) if old_path is not None else None
+    if isinstance(old, Diagnostic):
+        old = None
+    return ChangedDocument(new_path or old_path or "", old_path if old is not None else None, old, new)
 
 
-def _outline(files: OutlinedFiles, path: str | None) -> Outline | None:
-    """The document `path`; None where there is none, or nobody may look at it."""
-    name = files.workspace.locate(path) if path is not None else None
-    if name is None or isinstance(name, Diagnostic):
-        return None
-    found = files.with_timeout(str(name), lambda: files.open(name, None, None))
-    return None if isinstance(found, Diagnostic) else found
+def _outline(files: OutlinedFiles, path: str) -> Outline | Diagnostic:
+    name = files.workspace.locate(path)
+    if isinstance(name, Diagnostic):
+        return name
+    return files.with_timeout(str(name), lambda: files.open(name, None, None))
 
 
 def _broken_inside(old: Outline, new: Outline) -> Iterator[Diagnostic]:

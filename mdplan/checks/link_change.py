@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from mdplan.checks.label_change import retargeted_labels
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.files import OutlinedFiles
 from mdplan.documents.links import LinkIndex
@@ -52,6 +54,7 @@ class LinkCheck:
         if document.new is None or document.new.format is not DocumentFormat.MARKDOWN:
             return
         yield from retargeted(document.old, document.new)
+        yield from retargeted_labels(document.old, document.new)
         yield from self._newly_broken(document)
 
     def problems_elsewhere(self, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
@@ -125,30 +128,56 @@ def retargeted(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
             yield _retargeted_link(link.target, link.line, *pair)
 
 
-def _shifted_anchors(old: Outline, new: Outline) -> dict[str, tuple[Section, Section]]:
-    """Anchors that name another heading in `new`: the section they named, as it is there, and that one.
+# The section that an anchor named, as it is in the new version, if it is; and the one that it names there.
+_Shift: TypeAlias = tuple[Section | None, Section]
+
+
+def _shifted_anchors(old: Outline, new: Outline) -> dict[str, _Shift]:
+    """Anchors that name another heading in `new`.
 
     What has no section of the same path in `new` was renamed, and its anchor with it: that is no shift.
+    Sections of equal paths are told apart by their own text; one that is edited has the place that it had.
     """
-    found: dict[str, tuple[Section, Section]] = {}
+    found: dict[str, _Shift] = {}
     for heading in old.headings:
-        if not heading.anchor:
+        key = target_key(heading.anchor or "")
+        was, now = (old.with_anchor(key), new.with_anchor(key)) if key else (None, None)
+        if was is None or now is None:
             continue
-        key = target_key(heading.anchor)
-        was, now = old.with_anchor(key), new.with_anchor(key)
-        if was is not None and now is not None and was.path != now.path:
+        if was.path == now.path:
+            shift = _shift_of_equals(old, was, new, now) if was.repeats > 1 or now.repeats > 1 else None
+        else:
             moved = _same_place(was, new)
-            if moved is not None:
-                found[key] = moved, now
+            shift = None if moved is None else (moved, now)
+        if shift is not None:
+            found[key] = shift
     return found
 
 
-def _retargeted_link(target: str, line: int, moved: Section, now: Section) -> Diagnostic:
+def _shift_of_equals(old: Outline, was: Section, new: Outline, now: Section) -> _Shift | None:
+    """The shift of an anchor from `was` to `now`, which have the same path; None for the same section."""
+    text, text_now = _own_text(old, was), _own_text(new, now)
+    if text == text_now:
+        return None
+    moved = next((each for each in new.headings if _is(new, each, was.path, text)), None)
+    was_elsewhere = any(_is(old, each, was.path, text_now) for each in old.headings)
+    return (moved, now) if moved is not None or was_elsewhere else None
+
+
+def _is(outline: Outline, section: Section, path: tuple[str, ...], text: str) -> bool:
+    return section.path == path and _own_text(outline, section) == text
+
+
+def _own_text(outline: Outline, section: Section) -> str:
+    return outline.source.text[section.heading_start : section.body.end].strip()
+
+
+def _retargeted_link(target: str, line: int, moved: Section | None, now: Section) -> Diagnostic:
+    named = "a section that is gone" if moved is None else _shown(moved)
     return Diagnostic.warning(
         Code.LINK_RETARGETED,
-        f"the link to `{short_name(target)}` at line {line} named "
-        f"{_shown(moved)}, and now names {_shown(now)}",
-        f"link to `#{moved.anchor}` if that is meant",
+        f"the link to `{short_name(target)}` at line {line} named {named}, and now names {_shown(now)}",
+        "correct the link" if moved is None else f"link to `#{moved.anchor}` if that is meant",
         place=Position(line, 1),
     )
 

@@ -1,5 +1,6 @@
 """`mdplan check` in a repository: against a commit, over two files, for a hook, as annotations and SARIF."""
 
+import os
 import shlex
 import subprocess
 import sys
@@ -69,6 +70,18 @@ def test_path_that_neither_version_has_is_refused(repository: Path) -> None:
     run = mdplan("check", "--since", "HEAD", "dcos")
     assert run.code == 2
     assert "`dcos` is no path" in run.err
+
+
+def test_files_that_cannot_be_read_are_named_as_skipped(repository: Path) -> None:
+    (repository / "a.md").write_bytes(b"# A\0\n")
+    (repository / os.fsdecode(b"caf\xe9.md")).write_text("# New\n", encoding="utf-8")
+
+    run = mdplan("check", "--since", "HEAD", "--json")
+
+    assert run.code == 0
+    assert run.json["checked"] == 0
+    assert [each["code"] for each in run.json["skipped"]] == ["NOT_A_TEXT_FILE", "PATH_INVALID"]
+    assert "skipped `a.md`: " in mdplan("check", "--since", "HEAD").err
 
 
 def test_new_and_renamed_files_are_checked(repository: Path) -> None:

@@ -54,6 +54,43 @@ FOUND = [
     ("link breaks", "[a](#b)\n\n# B\n", "[a](#b)\n\n# C\n", [(Code.BROKEN_LINK, 1)]),
     ("link was broken", "[a](#x)\n\n# B\n", "[a](#x)\n\n# C\n", []),
     (
+        "label gets another first definition",
+        "[a][r]\n\n[r]: x.md\n",
+        "[r]: y.md\n\n[a][r]\n\n[r]: x.md\n",
+        [(Code.LINK_RETARGETED, 3)],
+    ),
+    (
+        "first definition of a label is deleted",
+        "[r]\n\n[r]: x\n[r]: y\n",
+        "[r]\n\n[r]: y\n",
+        [(Code.LINK_RETARGETED, 1)],
+    ),
+    ("definition is edited", "[r]\n\n[r]: x.md\n", "[r]\n\n[r]: y.md\n", []),
+    (
+        "footnote gets another first definition",
+        "a[^1]\n\n[^1]: one\n",
+        "a[^1] b\n\n[^1]: two\n\n[^1]: one\n",
+        [(Code.LINK_RETARGETED, 1)],
+    ),
+    (
+        "equal heading is put before the one of a link",
+        "[a](#b)\n\n## B\n\nold\n",
+        "[a](#b)\n\n## B\n\nnew\n\n## B\n\nold\n",
+        [(Code.LINK_RETARGETED, 1)],
+    ),
+    (
+        "first of two equal headings is deleted",
+        "[a](#b)\n\n## B\n\none\n\n## B\n\ntwo\n",
+        "[a](#b)\n\n## B\n\ntwo\n",
+        [(Code.LINK_RETARGETED, 1)],
+    ),
+    (
+        "text of equal headings is edited",
+        "[a](#b)\n\n## B\n\none\n\n## B\n\ntwo\n",
+        "[a](#b)\n\n## B\n\n1\n\n## B\n\n2\n",
+        [],
+    ),
+    (
         "link names another heading",
         "# T\n\n[a](#foo)\n\n## A\n\n### foo\n\n## B\n",
         "# T\n\n[a](#foo)\n\n## B\n\n### foo\n\n## A\n\n### foo\n",

@@ -77,7 +77,7 @@ def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckRep
     root = Path(files.workspace.roots[0].path)
     missing = next((name for name in named if not os.path.lexists(root / name)), None)
     # What is gone since the commit is a change; this path was in neither version.
-    if missing is not None and not report.checked:
+    if missing is not None and not report.checked and not report.skipped:
         return Diagnostic.invalid(
             f"`{shown(missing)}` is no path of this root, nor of `{shown(reference)}`",
             "correct the path, or give none to check all documents",
@@ -123,6 +123,8 @@ def _finish(session: Session, report: CheckReport, form: str) -> Exit:
         session.finish(report)
         if not console.as_json:
             console.text("".join(f"{text}\n" for text in problem_texts(report.warnings, console.out)))
+    for each in report.skipped:
+        console.note(f"skipped `{shown(each.file or '')}`: {each.message}")
     checked = counted(report.checked, "changed document")
     console.note(f"{counted(len(report.warnings), 'problem')} in {checked}.")
     return Exit.WOULD_CHANGE if report.warnings else Exit.DONE

@@ -21,6 +21,7 @@ __all__ = [
     "LinkCount",
     "LocalLink",
     "ReferenceUse",
+    "all_definitions",
     "count_links",
     "definitions",
     "first_definitions",
@@ -197,22 +198,25 @@ def reference_uses(outline: Outline, span: Span | None = None) -> tuple[Referenc
 
 
 def first_definitions(outline: Outline) -> dict[str, Span]:
-    """Where the definition that counts for each label is: of a link its block, of a footnote its line.
+    """Of each label the definition that counts, as `all_definitions` has it."""
+    return {label: spans[0] for label, spans in all_definitions(outline).items()}
+
+
+def all_definitions(outline: Outline) -> dict[str, list[Span]]:
+    """Where the definitions of each label are, in order: of a link its block, of a footnote its line.
 
     Labels of footnotes begin with ``^``; all are normalized.
     """
-    found: dict[str, Span] = {}
+    found: dict[str, list[Span]] = {}
+    lines = outline.source.lines
     for node in nodes_near(outline, whole(outline), _LABEL_END):
         if node.label is None:
             continue
         if node.kind is InlineKind.DEFINITION:
-            found.setdefault(_normalized(outline, node.label), node.span)
+            found.setdefault(_normalized(outline, node.label), []).append(node.span)
         elif node.kind is InlineKind.FOOTNOTE_DEFINITION:
-            lines = outline.source.lines
-            line = lines.line_at(node.span.start)
-            found.setdefault(
-                "^" + _normalized(outline, node.label), Span(node.span.start, lines.content_end(line))
-            )
+            line = Span(node.span.start, lines.content_end(lines.line_at(node.span.start)))
+            found.setdefault("^" + _normalized(outline, node.label), []).append(line)
     return found
 
 
