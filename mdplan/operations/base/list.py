@@ -118,11 +118,11 @@ class ItemOperation(ListOperation):
             here = _within(found, scope.area)
             boxed = [each for each in here if each.item.mark is not None] if tasks else []
             if here:
-                return self._pick(outline, boxed or here, where, is_exact=is_exact)
+                return self._pick(outline, boxed or here, where, is_exact=is_exact, tasks=tasks)
         return _no_item(outline, scope, where, wanted)
 
     def _pick(
-        self, outline: Outline, found: Sequence[PlacedItem], where: str, *, is_exact: bool
+        self, outline: Outline, found: Sequence[PlacedItem], where: str, *, is_exact: bool, tasks: bool
     ) -> FoundItem | Diagnostic:
         number = self.item_occurrence
         if number is None and len(found) == 1:
@@ -131,11 +131,12 @@ class ItemOperation(ListOperation):
             return FoundItem(found[number - 1], is_exact=False)
         listed = ", ".join(str(placed.item.first_line) for placed in found[:_MOST_LISTED])
         listed += ", …" if len(found) > _MOST_LISTED else ""
+        others = "a section, a list or its parent (`under`)" if tasks else "a section or list"
         several = f"{len(found)} items have that text, at lines" if found[1:] else "1 item has it, at line"
         return Diagnostic(
             code=Code.MATCH_COUNT_MISMATCH,
             message=f"{where}: {several} {listed}",
-            hint='`"itemOccurrence": 1` takes the first of them; or name a section or list'
+            hint=f'`"itemOccurrence": 1` takes the first of them; or name {others}'
             if number is None
             else f"itemOccurrence goes from 1 to {len(found)}, not {number}",
             place=outline.source.lines.position(found[0].item.block.span.start),
