@@ -1,0 +1,187 @@
+"""Candidates that name lines."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+from mdplan.derive.candidate import Candidate
+from mdplan.derive.change import Change, Hunk
+from mdplan.text.line_end_view import to_lf
+
+# Digits of a line's hash: so many that a line which is written later hardly ever has the same.
+_DIGITS = 5
+_MOST_WIDENED = 3
+_MOST_SLID = 4
+# Hashes of the first and the last line prove no line between them.
+_MOST_HASHED = 2
+
+
+def line_candidates(change: Change, hunk: Hunk, *, guarded: bool) -> Iterator[Candidate]:
+    """Whole lines replaced, inserted or deleted; with guards by hashes of lines, or by their text."""
+    if not guarded:
+        yield from _numbered(change, hunk)
+        return
+    for each in _slid(change, hunk):
+        yield from _hashed(change, each)
+    for each in _widened(change, hunk):
+        yield from _hashed(change, each)
+    if hunk.old_start < hunk.old_end:
+        yield _edit_of_lines(change, hunk, f"{hunk.old_start + 1}-{hunk.old_end}", with_text=True)
+
+
+def diff_candidate(change: Change, hunk: Hunk) -> Candidate:
+    """The hunk as a unified diff with one line of context where it only inserts; it can write anything."""
+    before = 0
+    if hunk.old_start == hunk.old_end:
+        while hunk.old_start - before > hunk.floor and not change.old_text(
+            hunk.old_start - before, hunk.old_start
+        ).strip():
+            before += 1
+    start = hunk.old_start - before
+    old = change.old_lines[hunk.old_start : hunk.old_end]
+    new = change.new_lines[hunk.new_start : hunk.new_end]
+    context = change.old_lines[start : hunk.old_start]
+    after = change.old_lines[hunk.old_end : hunk.old_end + 1] if not "".join((*old, *context)).strip() else []
+    after = after if hunk.old_end < hunk.ceiling else []
+    kept = before + len(after)
+    header = (
+        f"@@ -{start + bool(len(old) + kept)},{len(old) + kept} "
+        f"+{start + bool(len(new) + kept)},{len(new) + kept} @@\n"
+    )
+    signed = [(" ", context), ("-", old), ("+", new), (" ", after)]
+    return Candidate.of("apply_diff", diff=header + "".join(_signed(sign, line) for sign, lines in signed for line in lines))
+
+
+def _signed(sign: str, line: str) -> str:
+    return sign + line + ("" if line.endswith("\n") else "\n\\ No newline at end of file\n")
+
+
+def _numbered(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+    """By numbers alone."""
+    if hunk.old_start < hunk.old_end:
+        yield _edit_of_lines(change, hunk, f"{hunk.old_start + 1}-{hunk.old_end}")
+    else:
+        line, position = (hunk.old_start, "after") if hunk.old_start else (1, "before")
+        yield Candidate.of("insert_lines", line=line, position=position, markdown=_payload(change, hunk))
+
+
+def _hashed(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+    """By hashes, where these name one place only."""
+    first, last = hunk.old_start, hunk.old_end - 1
+    if first > last:
+        for line, position in ((first - 1, "after"), (first, "before")):
+            if 0 <= line < len(change.old_lines) and _is_unique(change, line):
+                yield Candidate.of(
+                    "insert_lines",
+                    line=_address(change, line),
+                    position=position,
+                    markdown=_payload(change, hunk),
+                )
+        return
+    if hunk.old_end - first <= _MOST_HASHED:
+        if _is_unique(change, first) or _is_unique(change, last):
+            yield _edit_of_lines(change, hunk, _range(change, first, last))
+        return
+    if hunk.new_start == hunk.new_end or change.new_text(hunk).strip():
+        yield from _in_pairs(change, hunk)
+
+
+def _in_pairs(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+    """Each line with a hash: the first two are replaced by all that is new, the others are deleted."""
+    pairs = []
+    at = hunk.old_start
+    while at < hunk.old_end:
+        end = min(at + _MOST_HASHED, hunk.old_end)
+        if not any(_is_unique(change, line) for line in range(at, end)):
+            return
+        pairs.append((at, end - 1))
+        at = end
+    edits = [{"op": "delete_lines", "lines": _range(change, first, last)} for first, last in pairs]
+    if hunk.new_start < hunk.new_end:
+        edits[0] = {**edits[0], "op": "replace_lines", "markdown": _payload(change, hunk)}
+    yield Candidate(tuple(edits))
+
+
+def _edit_of_lines(change: Change, hunk: Hunk, lines: str, *, with_text: bool = False) -> Candidate:
+    old = to_lf(change.old_text(hunk.old_start, hunk.old_end)).removesuffix("\n") if with_text else None
+    if hunk.new_start == hunk.new_end:
+        return Candidate.of("delete_lines", lines=lines, expectedText=old)
+    return Candidate.of("replace_lines", lines=lines, expectedText=old, markdown=_payload(change, hunk))
+
+
+def _payload(change: Change, hunk: Hunk) -> str:
+    """The new lines; their last line end is left out where that says the same."""
+    text = to_lf(change.new_text(hunk))
+    return text[:-1] if text[-1:] == "\n" and text[-2:-1] not in ("", "\n") else text
+
+
+def _is_unique(change: Change, line: int) -> bool:
+    content = change.old_lines[line].rstrip("\r\n")
+    return bool(content.strip()) and change.repeats[content] == 1
+
+
+def _range(change: Change, first: int, last: int) -> str:
+    start = _address(change, first)
+    return start if first == last else f"{start}-{_address(change, last)}"
+
+
+def _address(change: Change, line: int) -> str:
+    content = change.old_lines[line].rstrip("\r\n")
+    return f"{line + 1}:{sha256(content.encode('utf-8', 'surrogateescape')).hexdigest()[:_DIGITS]}"
+
+
+def _slid(change: Change, hunk: Hunk) -> Iterator[Hunk]:
+    """`hunk`, and what says the same some lines earlier or later, where it only inserts or deletes."""
+    yield hunk
+    if hunk.old_start < hunk.old_end and hunk.new_start < hunk.new_end:
+        return
+    lines, first, end = (
+        (change.new_lines, hunk.new_start, hunk.new_end)
+        if hunk.old_start == hunk.old_end
+        else (change.old_lines, hunk.old_start, hunk.old_end)
+    )
+    for step in range(1, _MOST_SLID + 1):
+        if hunk.old_start - step < hunk.floor or lines[first - step] != lines[end - step]:
+            break
+        yield _moved(hunk, -step)
+    for step in range(_MOST_SLID):
+        if hunk.old_end + step >= hunk.ceiling or lines[first + step] != lines[end + step]:
+            break
+        yield _moved(hunk, step + 1)
+
+
+def _moved(hunk: Hunk, by: int) -> Hunk:
+    return Hunk(
+        hunk.index,
+        hunk.old_start + by,
+        hunk.old_end + by,
+        hunk.new_start + by,
+        hunk.new_end + by,
+        hunk.floor,
+        hunk.ceiling,
+    )
+
+
+def _widened(change: Change, hunk: Hunk) -> Iterator[Hunk]:
+    """`hunk` with unchanged lines before or after it, until one of its lines is unique."""
+    for step in range(1, _MOST_WIDENED + 1):
+        before = hunk.old_start - step
+        if before >= hunk.floor and _is_unique(change, before):
+            yield _grown(hunk, step, 0)
+            break
+    for step in range(1, _MOST_WIDENED + 1):
+        after = hunk.old_end + step - 1
+        if after < hunk.ceiling and _is_unique(change, after):
+            yield _grown(hunk, 0, step)
+            break
+
+
+def _grown(hunk: Hunk, before: int, after: int) -> Hunk:
+    return Hunk(
+        hunk.index,
+        hunk.old_start - before,
+        hunk.old_end + after,
+        hunk.new_start - before,
+        hunk.new_end + after,
+        hunk.floor,
+        hunk.ceiling,
+    )
