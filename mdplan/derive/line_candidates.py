@@ -6,13 +6,12 @@ from hashlib import sha256
 from mdplan.derive.candidate import Candidate
 from mdplan.derive.change import Change, Hunk
 from mdplan.text.line_end_view import to_lf
+from mdplan.text.line_hashes import LEAST_DIGITS
 
-# Digits of a line's hash: so many that a line which is written later hardly ever has the same.
+# Digits of the hash of a single line: so many that a line which is written later hardly ever has the same.
 _DIGITS = 5
 _MOST_WIDENED = 3
 _MOST_SLID = 4
-# Hashes of the first and the last line prove no line between them.
-_MOST_HASHED = 2
 
 
 def line_candidates(change: Change, hunk: Hunk, *, guarded: bool) -> Iterator[Candidate]:
@@ -66,39 +65,19 @@ def _numbered(change: Change, hunk: Hunk) -> Iterator[Candidate]:
 
 def _hashed(change: Change, hunk: Hunk) -> Iterator[Candidate]:
     """By hashes, where these name one place only."""
-    first, last = hunk.old_start, hunk.old_end - 1
-    if first > last:
+    first = hunk.old_start
+    if first == hunk.old_end:
         for line, position in ((first - 1, "after"), (first, "before")):
             if 0 <= line < len(change.old_lines) and _is_unique(change, line):
                 yield Candidate.of(
                     "insert_lines",
-                    line=_address(change, line),
+                    line=f"{line + 1}:{_hash(change, line, _DIGITS)}",
                     position=position,
                     markdown=_payload(change, hunk),
                 )
         return
-    if hunk.old_end - first <= _MOST_HASHED:
-        if _is_unique(change, first) or _is_unique(change, last):
-            yield _edit_of_lines(change, hunk, _range(change, first, last))
-        return
-    if hunk.new_start == hunk.new_end or change.new_text(hunk).strip():
-        yield from _in_pairs(change, hunk)
-
-
-def _in_pairs(change: Change, hunk: Hunk) -> Iterator[Candidate]:
-    """Each line with a hash: the first two are replaced by all that is new, the others are deleted."""
-    pairs = []
-    at = hunk.old_start
-    while at < hunk.old_end:
-        end = min(at + _MOST_HASHED, hunk.old_end)
-        if not any(_is_unique(change, line) for line in range(at, end)):
-            return
-        pairs.append((at, end - 1))
-        at = end
-    edits = [{"op": "delete_lines", "lines": _range(change, first, last)} for first, last in pairs]
-    if hunk.new_start < hunk.new_end:
-        edits[0] = {**edits[0], "op": "replace_lines", "markdown": _payload(change, hunk)}
-    yield Candidate(tuple(edits))
+    if any(_is_unique(change, line) for line in range(first, hunk.old_end)):
+        yield _edit_of_lines(change, hunk, _addresses(change, hunk))
 
 
 def _edit_of_lines(change: Change, hunk: Hunk, lines: str, *, with_text: bool = False) -> Candidate:
@@ -119,14 +98,16 @@ def _is_unique(change: Change, line: int) -> bool:
     return bool(content.strip()) and change.repeats[content] == 1
 
 
-def _range(change: Change, first: int, last: int) -> str:
-    start = _address(change, first)
-    return start if first == last else f"{start}-{_address(change, last)}"
+def _addresses(change: Change, hunk: Hunk) -> str:
+    """The lines of `hunk` by the number of the first and a hash of each."""
+    digits = _DIGITS if hunk.old_end - hunk.old_start == 1 else LEAST_DIGITS
+    hashes = (_hash(change, line, digits) for line in range(hunk.old_start, hunk.old_end))
+    return f"{hunk.old_start + 1}:{','.join(hashes)}"
 
 
-def _address(change: Change, line: int) -> str:
+def _hash(change: Change, line: int, digits: int) -> str:
     content = change.old_lines[line].rstrip("\r\n")
-    return f"{line + 1}:{sha256(content.encode('utf-8', 'surrogateescape')).hexdigest()[:_DIGITS]}"
+    return sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:digits]
 
 
 def _slid(change: Change, hunk: Hunk) -> Iterator[Hunk]:

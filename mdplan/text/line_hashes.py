@@ -30,12 +30,18 @@ class LineHashes:
         return f"{line}:{digest[:length]}"
 
     def places(self, start: str, end: str, distance: int) -> Sequence[int]:
-        """The lines of the hash `start` that have a line of the hash `end` so many lines behind them."""
+        """The lines of the hash `start` that have a line of the hash `end` so many lines behind them.
+
+        `start` may be several hashes with commas between them, those of the lines from there on.
+        """
         digests = self._digests
+        first, *following = start.split(",")
         return [
             number
             for number, digest in enumerate(digests[: len(digests) - distance], start=1)
-            if digest.startswith(start) and digests[number - 1 + distance].startswith(end)
+            if digest.startswith(first)
+            and digests[number - 1 + distance].startswith(end)
+            and all(map(str.startswith, digests[number : number + len(following)], following))
         ]
 
     @cached_property

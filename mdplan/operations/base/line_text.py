@@ -1,11 +1,14 @@
-"""Lines as callers write them in one text: ``12:a3f-14:b07``, numbers and the beginnings of hashes."""
+"""Lines as callers write them in one text: ``12:a3f-14:b07``, numbers and the beginnings of hashes.
+
+``12:a3f,c41,b07`` gives the first number and a hash of each line.
+"""
 
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 _LINES: Final = re.compile(
-    r"(?P<start>[1-9][0-9]{0,8})(?::(?P<startHash>[0-9a-fA-F]{3,64}))?"
+    r"(?P<start>[1-9][0-9]{0,8})(?::(?P<startHash>[0-9a-fA-F]{3,64}(?P<further>(?:,[0-9a-fA-F]{3,64})*)))?"
     r"(?:-(?P<end>[1-9][0-9]{0,8})(?::(?P<endHash>[0-9a-fA-F]{3,64}))?)?"
 )
 
@@ -16,8 +19,9 @@ def lines_of_text(given: str) -> dict[str, Any]:
     if found is None:
         raise ValueError('lines are {"start": 12, "end": 14}, "12-14", "12:a3f" or "12:a3f-14:b07"')
     start = int(found["start"])
-    end_hash = found["startHash"] if found["end"] is None else found["endHash"]
-    fields = {"start": start, "end": int(found["end"] or start)}
+    further = (found["further"] or "").count(",")
+    end_hash = (found["startHash"] or "").rpartition(",")[2] if found["end"] is None else found["endHash"]
+    fields = {"start": start, "end": int(found["end"] or start + further)}
     hashes = {"startHash": found["startHash"], "endHash": end_hash}
     return {**fields, **{name: digits.lower() for name, digits in hashes.items() if digits}}
 

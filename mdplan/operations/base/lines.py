@@ -72,9 +72,8 @@ def located_lines(outline: Outline, lines: LinesField) -> tuple[LinesField, bool
         return LinesField(start=lines.start, end=lines.end), is_proven
     if is_proven:
         return LinesField(start=places[0], end=places[0] + lines.end - lines.start), True
-    named = (
-        f"{lines.start}:{start}" if lines.start == lines.end else f"{lines.start}:{start}-{lines.end}:{end}"
-    )
+    is_listed = lines.start == lines.end or "," in start
+    named = f"{lines.start}:{start}" if is_listed else f"{lines.start}:{start}-{lines.end}:{end}"
     listed = ", ".join(map(str, places[:_MOST_LISTED]))
     return Diagnostic(
         code=Code.TEXT_MISMATCH,

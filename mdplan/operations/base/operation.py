@@ -41,6 +41,8 @@ SectionHash = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
 
 
 LineHash = Annotated[str, Field(pattern=r"^[0-9a-f]{3,64}$")]
+# Of one line, or of each line from there to the end of a range.
+LineHashes = Annotated[str, Field(pattern=r"^[0-9a-f]{3,64}(,[0-9a-f]{3,64})*$")]
 
 
 class PositionField(WireModel):
@@ -82,11 +84,14 @@ class CodeBlockField(WireModel):
 
 
 class LinesField(WireModel):
-    """Whole lines `start` to `end`, 1-based and inclusive; as text ``"12-14"`` or ``"12:a3f-14:b07"``."""
+    """Whole lines `start` to `end`, 1-based and inclusive; as text ``"12-14"`` or ``"12:a3f-14:b07"``.
+
+    ``"12:a3f,c41,b07"`` are the same lines with a hash of each, which also proves those between the ends.
+    """
 
     start: Ordinal
     end: Ordinal
-    start_hash: LineHash | None = Field(default=None, repr=False)
+    start_hash: LineHashes | None = Field(default=None, repr=False)
     end_hash: LineHash | None = Field(default=None, repr=False)
 
     @model_validator(mode="before")
@@ -98,6 +103,10 @@ class LinesField(WireModel):
     def _check_order(self) -> "LinesField":
         if self.end < self.start:
             msg = "end is before start"
+            raise ValueError(msg)
+        hashes = (self.start_hash or "").count(",") + 1
+        if hashes > 1 and hashes != self.end - self.start + 1:
+            msg = f"there are {hashes} hashes for {self.end - self.start + 1} lines: give one for each, or two"
             raise ValueError(msg)
         return self
 
