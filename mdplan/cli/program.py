@@ -46,6 +46,9 @@ COMMANDS: Final[Mapping[str, LazyCommand]] = {
     "history": _of_module("history", "history", "List past transactions, or show one."),
     "undo": _of_module("undo", "undo", "Undo a transaction, or redo it."),
     "check": _of_module("check", "check", "Report what a change by any tool broke in documents."),
+    "derive": _of_module(
+        "derive", "derive", "Derive the batch that turns one version of a file into another."
+    ),
     "bot": _of_module("bot", "bot", "Apply a manifest of edits to many files."),
     "recover": _of_module("recover", "recover", "Recover from an interrupted commit."),
     "doctor": _of_module("doctor", "doctor", "Check that this folder supports safe commits."),

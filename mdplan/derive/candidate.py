@@ -12,11 +12,11 @@ Edit = Mapping[str, Any]
 class Candidate:
     """Edits, as a batch has them, that may make some hunks; nothing is proven yet.
 
-    `is_structural` says that they name sections, items, rows or keys.
+    Text that occurs elsewhere too `is_weak` evidence: in another version it might be found there.
     """
 
     edits: tuple[Edit, ...]
-    is_structural: bool = False
+    is_weak: bool = False
 
     @classmethod
     def of(cls, op: str, **fields: object) -> Self:

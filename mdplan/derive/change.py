@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.diff.line_blocks import LineComparison
@@ -96,5 +97,7 @@ class Change:
 
 
 def _lines(outline: Outline) -> list[str]:
-    text, starts = outline.source.text, outline.source.lines.starts
-    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True) if start < end]
+    text = outline.source.text
+    return [
+        text[start:end] for start, end in pairwise((*outline.source.lines.starts, len(text))) if start < end
+    ]

@@ -1,17 +1,16 @@
 """Derives the edits that turn one version of a document into another."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from mdplan.derive.candidate import Candidate, Edit, cost_of
+from mdplan.derive.candidate import Candidate
 from mdplan.derive.change import Change, Hunk
-from mdplan.derive.element_candidates import element_candidates
 from mdplan.derive.line_candidates import diff_candidate, line_candidates
 from mdplan.derive.match_candidates import MatchCandidates
-from mdplan.derive.section_candidates import section_candidates
-from mdplan.derive.trial import ALLOW_ALL, Outcome, Trials
+from mdplan.derive.structure_candidates import structure_candidates
+from mdplan.derive.trial import ALLOW_ALL, Trials
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.memory.planning import RequestedFile
@@ -39,14 +38,12 @@ class Derivation:
     refusals: frozenset[Code] = frozenset()
 
 
-def derive_batch(
-    old: Outline, new: Outline, requested: RequestedFile, *, by_structure: bool = False
-) -> Derivation | Problems:
-    """The smallest batch found that turns `old` into `new`, a document called `name`.
+def derive_batch(old: Outline, new: Outline, requested: RequestedFile) -> Derivation | Problems:
+    """The smallest batch found that turns `old` into `new`, two versions of the document `requested`.
 
-    Small is counted in characters of compact JSON. Every edit carries a guard, so that the batch can be
-    applied to another version of the document, where its places are unchanged. With `by_structure` edits
-    that name sections, items, rows or keys come first, and none has a guard.
+    Small is counted in characters of compact JSON. Every edit carries a guard where one can, so that the
+    batch applies to another version of the document in which these places are unchanged; else the batch
+    has `baseSha256`.
 
     Errors: INVALID_ARGUMENT where another encoding or byte order mark is needed, which no edit can change.
     """
@@ -55,13 +52,12 @@ def derive_batch(
     change = Change(old, new, requested.name)
     if not change.hunks:
         return Derivation(None, 0)
-    return _Deriver(change, requested, guarded=not by_structure).derive()
+    return _Deriver(change, requested).derive()
 
 
 class _Deriver:
-    def __init__(self, change: Change, requested: RequestedFile, *, guarded: bool) -> None:
+    def __init__(self, change: Change, requested: RequestedFile) -> None:
         self._change = change
-        self._guarded = guarded
         self._trials = Trials(change.old, requested)
         self._matches = MatchCandidates(change)
 
@@ -80,7 +76,7 @@ class _Deriver:
             if whole is not None:
                 return whole
         lines = {
-            hunk: self._first_proven((hunk,), list(line_candidates(self._change, hunk, guarded=self._guarded)))
+            hunk: self._first_proven((hunk,), list(line_candidates(self._change, hunk)))
             for hunk in self._change.hunks
         }
         diff = {hunk: diff_candidate(self._change, hunk) for hunk in self._change.hunks}
@@ -93,16 +89,12 @@ class _Deriver:
     def _candidates(self, hunk: Hunk) -> list[Candidate]:
         """All ways to make `hunk`, the best first."""
         found = [
-            *section_candidates(self._change, hunk, guarded=self._guarded),
-            *element_candidates(self._change, hunk, guarded=self._guarded),
+            *structure_candidates(self._change, hunk),
             *self._matches.of_hunk(hunk),
-            *line_candidates(self._change, hunk, guarded=self._guarded),
+            *line_candidates(self._change, hunk),
             diff_candidate(self._change, hunk),
         ]
-        return sorted(found, key=self._rank)
-
-    def _rank(self, candidate: Candidate) -> tuple[bool, int]:
-        return (not self._guarded and not candidate.is_structural, candidate.cost)
+        return sorted(found, key=lambda candidate: (candidate.is_weak, candidate.cost))
 
     def _first_proven(self, hunks: Sequence[Hunk], candidates: Sequence[Candidate]) -> Candidate:
         """The first of `candidates` that makes these hunks alone; past the allowance the last, unproven."""
@@ -116,7 +108,7 @@ class _Deriver:
 
     def _makes(self, candidate: Candidate, wanted: str) -> bool:
         outcome = self._trials.plan(candidate.edits, ALLOW_ALL)
-        return outcome.text == wanted and (outcome.is_guarded or not self._guarded)
+        return outcome.is_guarded and outcome.text == wanted
 
     def _join(self, chosen: dict[Hunk, Candidate]) -> dict[Hunk, Candidate]:
         """`chosen` with one edit in place of several, where that is proven and smaller."""
@@ -131,30 +123,23 @@ class _Deriver:
         return joined
 
     def _proven(self, chosen: dict[Hunk, Candidate]) -> Derivation | None:
-        """The batch of all that is `chosen`, if it makes the new version, with the overrides that it needs."""
+        """The batch of all that is `chosen`, with the overrides it needs, if it makes the new version."""
         edits = list(chain.from_iterable(candidate.edits for candidate in chosen.values()))
         refusals: frozenset[Code] = frozenset()
         for overrides in _OVERRIDES:
             outcome = self._trials.plan(edits, overrides)
             refusals = refusals or outcome.codes
             if outcome.text is not None:
-                return self._derivation(edits, overrides, outcome, refusals)
+                is_weak = any(candidate.is_weak for candidate in chosen.values())
+                is_guarded = outcome.is_guarded and not is_weak
+                base = {} if is_guarded else {"baseSha256": self._change.old.source.sha256[:16]}
+                if outcome.data != self._change.new.source.data:
+                    return None
+                batch = self._trials.batch(edits, base | overrides)
+                return Derivation(batch, len(self._change.hunks), refusals)
             if not outcome.codes <= {Code.OUTLINE_CHANGED, Code.DUPLICATE_HEADING}:
                 return None
         return None
-
-    def _derivation(
-        self, edits: Iterable[Edit], overrides: dict[str, Any], outcome: Outcome, refusals: frozenset[Code]
-    ) -> Derivation | None:
-        if outcome.data != self._change.new.source.data:
-            return None
-        base = {} if outcome.is_guarded or not self._guarded else {"baseSha256": self._short_hash}
-        batch = self._trials.batch(edits, base | overrides)
-        return Derivation(batch, len(self._change.hunks), refusals)
-
-    @property
-    def _short_hash(self) -> str:
-        return self._change.old.source.sha256[:16]
 
 
 def _other_encoding(old: Outline, new: Outline) -> Diagnostic:

@@ -11,56 +11,50 @@ from mdplan.text.line_hashes import LEAST_DIGITS
 # Digits of the hash of a single line: so many that a line which is written later hardly ever has the same.
 _DIGITS = 5
 _MOST_WIDENED = 3
+_MOST_SHOWN = 12
 _MOST_SLID = 4
 
 
-def line_candidates(change: Change, hunk: Hunk, *, guarded: bool) -> Iterator[Candidate]:
-    """Whole lines replaced, inserted or deleted; with guards by hashes of lines, or by their text."""
-    if not guarded:
-        yield from _numbered(change, hunk)
-        return
+def line_candidates(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+    """Whole lines replaced, inserted or deleted; hashes of lines guard them, or the text that goes."""
     for each in _slid(change, hunk):
         yield from _hashed(change, each)
     for each in _widened(change, hunk):
         yield from _hashed(change, each)
-    if hunk.old_start < hunk.old_end:
+    if _has_unique(change, hunk.old_start, hunk.old_end):
         yield _edit_of_lines(change, hunk, f"{hunk.old_start + 1}-{hunk.old_end}", with_text=True)
 
 
 def diff_candidate(change: Change, hunk: Hunk) -> Candidate:
-    """The hunk as a unified diff with one line of context where it only inserts; it can write anything."""
-    before = 0
-    if hunk.old_start == hunk.old_end:
-        while hunk.old_start - before > hunk.floor and not change.old_text(
-            hunk.old_start - before, hunk.old_start
-        ).strip():
-            before += 1
-    start = hunk.old_start - before
-    old = change.old_lines[hunk.old_start : hunk.old_end]
-    new = change.new_lines[hunk.new_start : hunk.new_end]
-    context = change.old_lines[start : hunk.old_start]
-    after = change.old_lines[hunk.old_end : hunk.old_end + 1] if not "".join((*old, *context)).strip() else []
-    after = after if hunk.old_end < hunk.ceiling else []
-    kept = before + len(after)
-    header = (
-        f"@@ -{start + bool(len(old) + kept)},{len(old) + kept} "
-        f"+{start + bool(len(new) + kept)},{len(new) + kept} @@\n"
+    """The hunk as a unified diff, which can write anything; it shows lines until one of them is unique."""
+    start, end = hunk.old_start, hunk.old_end
+    while not _has_unique(change, start, end) and end - start < _MOST_SHOWN:
+        if start > hunk.floor:
+            start -= 1
+        elif end < hunk.ceiling:
+            end += 1
+        else:
+            break
+    before, after = hunk.old_start - start, end - hunk.old_end
+    signed = (
+        (" ", change.old_lines[start : hunk.old_start]),
+        ("-", change.old_lines[hunk.old_start : hunk.old_end]),
+        ("+", change.new_lines[hunk.new_start : hunk.new_end]),
+        (" ", change.old_lines[hunk.old_end : end]),
     )
-    signed = [(" ", context), ("-", old), ("+", new), (" ", after)]
-    return Candidate.of("apply_diff", diff=header + "".join(_signed(sign, line) for sign, lines in signed for line in lines))
+    old, new = end - start, before + hunk.new_end - hunk.new_start + after
+    header = f"@@ -{start + bool(old)},{old} +{hunk.new_start - before + bool(new)},{new} @@\n"
+    body = "".join(_signed(sign, line) for sign, lines in signed for line in lines)
+    edit = {"op": "apply_diff", "diff": header + body}
+    return Candidate((edit,), is_weak=not _has_unique(change, start, end))
+
+
+def _has_unique(change: Change, first: int, end: int) -> bool:
+    return any(_is_unique(change, line) for line in range(first, end))
 
 
 def _signed(sign: str, line: str) -> str:
     return sign + line + ("" if line.endswith("\n") else "\n\\ No newline at end of file\n")
-
-
-def _numbered(change: Change, hunk: Hunk) -> Iterator[Candidate]:
-    """By numbers alone."""
-    if hunk.old_start < hunk.old_end:
-        yield _edit_of_lines(change, hunk, f"{hunk.old_start + 1}-{hunk.old_end}")
-    else:
-        line, position = (hunk.old_start, "after") if hunk.old_start else (1, "before")
-        yield Candidate.of("insert_lines", line=line, position=position, markdown=_payload(change, hunk))
 
 
 def _hashed(change: Change, hunk: Hunk) -> Iterator[Candidate]:
@@ -76,7 +70,7 @@ def _hashed(change: Change, hunk: Hunk) -> Iterator[Candidate]:
                     markdown=_payload(change, hunk),
                 )
         return
-    if any(_is_unique(change, line) for line in range(first, hunk.old_end)):
+    if _has_unique(change, first, hunk.old_end):
         yield _edit_of_lines(change, hunk, _addresses(change, hunk))
 
 

@@ -90,7 +90,12 @@ class MatchCandidates:
         runs: list[tuple[int, int, int, int]] = []
         old_at, new_at = _offsets(old), _offsets(new)
         for block in LineComparison(_COMPARISONS).differing(old, new):
-            at = old_at[block.old_start], old_at[block.old_end], new_at[block.new_start], new_at[block.new_end]
+            at = (
+                old_at[block.old_start],
+                old_at[block.old_end],
+                new_at[block.new_start],
+                new_at[block.new_end],
+            )
             if runs and at[0] - runs[-1][1] < gap:
                 runs[-1] = (runs[-1][0], at[1], runs[-1][2], at[3])
             else:

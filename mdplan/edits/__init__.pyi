@@ -356,7 +356,10 @@ class InsertSection(Edit):
     ) -> None: ...
 
 class Lines(Value):
-    r"""Whole lines `start` to `end`, 1-based and inclusive; as text ``"12-14"`` or ``"12:a3f-14:b07"``."""
+    r"""Whole lines `start` to `end`, 1-based and inclusive; as text ``"12-14"`` or ``"12:a3f-14:b07"``.
+
+    ``"12:a3f,c41,b07"`` are the same lines with a hash of each, which also proves those between the ends.
+    """
     def __init__(
         self,
         start: int,

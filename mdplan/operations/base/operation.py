@@ -106,7 +106,10 @@ class LinesField(WireModel):
             raise ValueError(msg)
         hashes = (self.start_hash or "").count(",") + 1
         if hashes > 1 and hashes != self.end - self.start + 1:
-            msg = f"there are {hashes} hashes for {self.end - self.start + 1} lines: give one for each, or two"
+            lines = self.end - self.start + 1
+            msg = (
+                f"there are {hashes} hashes for {lines} lines: give one for each line, or those of both ends"
+            )
             raise ValueError(msg)
         return self
 

@@ -1,0 +1,83 @@
+"""`mdplan derive`: the batch that turns one version of a file into another."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mdplan.cli.console import shown
+from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import command
+from mdplan.cli.views.report import counted
+from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.limit_options import FILES
+from mdplan.reports.base import Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeriveReport(Report):
+    """Of `derive`: the batch; None where both versions are the same."""
+
+    batch: dict[str, Any] | None = None
+
+
+@command(example="mdplan derive guide.md draft.md > batch.json")
+@click.argument("old", type=click.Path())
+@click.argument("new", type=click.Path())
+@click.option("--file", "name", metavar="PATH", help="Path of the file in the batch; OLD if not given.")
+@click.option("--encoding", help="Encoding of both files, where they are not UTF-8 and have no BOM.")
+@engine_command(DeriveReport, FILES, tells_people=True)
+def derive(session: Session, *, old: str, new: str, name: str | None, encoding: str | None) -> Exit:
+    """Print the smallest batch of edits that turns the file OLD into NEW.
+
+    Each edit has a guard, so `mdplan apply` takes the batch, also for another version of the file in which
+    the edited places are the same. The batch is proven: it makes NEW to the byte.
+    """
+    from mdplan.derive.derive import derive_batch
+    from mdplan.markdown.outline.outline import Outline
+    from mdplan.memory.planning import RequestedFile
+
+    name = old if name is None else name
+    before, after = (_opened(path, name, encoding) for path in (old, new))
+    if not isinstance(before, Outline) or not isinstance(after, Outline):
+        return session.refuse(*(each for each in (before, after) if isinstance(each, Diagnostic)))
+    derived = derive_batch(before, after, RequestedFile(name, None, encoding))
+    if isinstance(derived, tuple):
+        return session.refuse(*derived)
+    if derived.batch is not None and not session.console.as_json:
+        session.console.text(_as_lines(derived.batch))
+    code = session.finish(DeriveReport(ok=True, batch=derived.batch))
+    if derived.batch is None:
+        session.console.note("The versions are the same: there is nothing to derive.")
+    else:
+        edits, hunks = counted(len(derived.batch["edits"]), "edit"), counted(derived.hunks, "changed place")
+        session.console.note(f"{edits} for {hunks}. To see the diff: mdplan plan BATCH")
+    return code
+
+
+def _as_lines(batch: dict[str, Any]) -> str:
+    """`batch` as JSON with one edit on a line."""
+    edits = ",\n".join(f"  {json.dumps(edit, ensure_ascii=False)}" for edit in batch["edits"])
+    rest = json.dumps({**batch, "edits": []}, ensure_ascii=False)
+    return rest.replace('"edits": []', f'"edits": [\n{edits}\n]', 1) + "\n"
+
+
+def _opened(path: str, name: str, encoding: str | None) -> Any:  # noqa: ANN401 (an outline or a problem)
+    """The document in the file `path`, in the format of the file `name`."""
+    from mdplan.markdown.format_detection import document_format
+    from mdplan.markdown.outline.outline import Outline
+    from mdplan.reading.open_document import decode_document
+    from mdplan.settings import DEFAULT_SETTINGS
+
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        return Diagnostic.invalid(
+            f"`{shown(path)}` cannot be read: {error.strerror}", "give two files that exist", file=path
+        )
+    source = decode_document(path, data, encoding, DEFAULT_SETTINGS.max_lines)
+    if isinstance(source, Diagnostic):
+        return source
+    return Outline(source, document_format(name, source.text), DEFAULT_SETTINGS.of_documents)

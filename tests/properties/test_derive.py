@@ -1,0 +1,48 @@
+"""A derived batch makes the new version to the byte, whatever the two versions are."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdplan.derive.derive import Derivation, derive_batch
+from mdplan.markdown.outline.outline import Outline
+from mdplan.memory.planning import RequestedFile, plan_in_memory
+from mdplan.planning.replan.guards import missing_preconditions
+from mdplan.planning.replan.plan_result import PlannedBatch
+from mdplan.requests.batch_reader import read_batch
+from mdplan.text.source import Source
+from tests.properties.hostile_markdown import hostile_documents
+
+LINES = (
+    "# A\n",
+    "## B\n",
+    "\n",
+    "text\n",
+    "- [ ] task\n",
+    "- [x] task\n",
+    "```\n",
+    "| a | b |\n",
+    "---\n",
+    "ä\r\n",
+    "end",
+)
+
+
+def versions() -> st.SearchStrategy[tuple[str, str]]:
+    lines = st.lists(st.sampled_from(LINES), max_size=12).map("".join)
+    return st.tuples(lines, lines) | st.tuples(hostile_documents(), hostile_documents())
+
+
+@given(versions())
+def test_derived_batch_makes_the_new_version(pair: tuple[str, str]) -> None:
+    old, new = (Source.from_text(text) for text in pair)
+    derived = derive_batch(Outline(old), Outline(new), RequestedFile("a.md", None, None))
+
+    if not isinstance(derived, Derivation):
+        return
+    if derived.batch is None:
+        assert old.data == new.data
+        return
+    planned = plan_in_memory(read_batch(derived.batch), Outline(old))
+    assert isinstance(planned, PlannedBatch)
+    assert planned.files[0].result.source.data == new.data
+    assert missing_preconditions(planned.files) == ()

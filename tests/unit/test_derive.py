@@ -1,0 +1,78 @@
+"""Batches derived from two versions: which edits they have, and what they refuse."""
+
+import pytest
+
+from mdplan.derive.derive import Derivation, derive_batch
+from mdplan.diagnostics import Code
+from mdplan.markdown.outline.outline import Outline
+from mdplan.memory.planning import RequestedFile
+from mdplan.text.source import Source
+
+NOTES = "# A\n\nOne line of text.\n\n## B\n\n- [ ] It has water.\n\nLast words.\n"
+
+
+def derived(old: bytes, new: bytes) -> Derivation | tuple:
+    sources = [Source.decode(data) for data in (old, new)]
+    return derive_batch(*map(Outline, sources), RequestedFile("a.md", None, None))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ops"),
+    [
+        ("One line of text.", "One line of words.", ["replace_lines"]),
+        ("- [ ] It", "- [x] It", ["set_task"]),
+        ("One line of text.\n", "One line of text.\nAnother one.\n", ["replace_lines"]),
+        ("# A\n", "# A\n\nFirst words, and many of them, so that they are not repeated.\n", ["apply_diff"]),
+        ("\nLast words.\n", "", ["delete_lines"]),
+        ("Last words.\n", "Last words.", ["replace_match"]),
+        ("Last words.\n", "Last words.\r\n", ["apply_diff"]),
+    ],
+)
+def test_small_change_is_one_guarded_edit(before: str, after: str, ops: list[str]) -> None:
+    batch = derived(NOTES.encode(), NOTES.replace(before, after).encode()).batch
+
+    assert [edit["op"] for edit in batch["edits"]] == ops
+    assert "baseSha256" not in batch
+
+
+def test_deleted_section_is_guarded_by_its_hash() -> None:
+    section = "".join(f"Line {number} of a long section.\n" for number in range(30))
+    old = f"# A\n\nText.\n\n## B\n\n{section}\n## C\n\nEnd.\n"
+    [edit] = derived(old.encode(), b"# A\n\nText.\n\n## C\n\nEnd.\n").batch["edits"]
+
+    assert (edit["op"], edit["heading"], len(edit["sectionSha256"])) == ("delete_section", "B", 16)
+
+
+def test_word_that_changes_everywhere_is_one_edit() -> None:
+    old = "".join(f"{number}: the kettle number {number}\n" for number in range(9))
+    [edit] = derived(old.encode(), old.replace("kettle", "boiler").encode()).batch["edits"]
+
+    assert (edit["pattern"], edit["expectedMatchCount"]) == ("kettle", 9)
+
+
+def test_change_that_is_refused_by_default_has_the_override() -> None:
+    found = derived(b"text\nmore\n", b"text\n---\nmore\n")
+
+    assert found.batch["allowOutlineChange"] is True
+    assert found.refusals == {Code.OUTLINE_CHANGED}
+
+
+def test_place_that_nothing_tells_from_others_is_guarded_by_the_whole_file() -> None:
+    batch = derived(b"a\n" * 40, b"a\n" * 20 + b"b\n" + b"a\n" * 20).batch
+
+    assert len(batch["baseSha256"]) == 16
+
+
+def test_byte_order_mark_cannot_be_derived() -> None:
+    [problem] = derived(b"text\n", "\ufefftext\n".encode())
+
+    assert (problem.code, "byte order mark" in problem.message) == (Code.INVALID_ARGUMENT, True)
+
+
+def test_large_file_takes_seconds() -> None:
+    lines = [f"Line {number} of a large file, with some words in it.\n" for number in range(20_000)]
+    changed = [line.upper() if number % 50 == 0 else line for number, line in enumerate(lines)]
+    found = derived("".join(lines).encode(), "".join(changed).encode())
+
+    assert isinstance(found, Derivation)
+    assert found.hunks == 400
