@@ -8,7 +8,7 @@ from mdplan.derive.candidate import Edit
 from mdplan.diagnostics import Code, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.memory.planning import RequestedFile, plan_in_memory
-from mdplan.planning.replan.guards import missing_preconditions
+from mdplan.planning.replan.replanning import missing_preconditions
 from mdplan.requests.batch_reader import read_batch
 
 # Both overrides: a part of a change may open a fence that another part closes.

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from mdplan.derive.derive import Derivation, derive_batch
 from mdplan.markdown.outline.outline import Outline
 from mdplan.memory.planning import RequestedFile, plan_in_memory
-from mdplan.planning.replan.guards import missing_preconditions
 from mdplan.planning.replan.plan_result import PlannedBatch
+from mdplan.planning.replan.replanning import missing_preconditions
 from mdplan.requests.batch_reader import read_batch
 from mdplan.text.source import Source
 from tests.properties.hostile_markdown import hostile_documents

@@ -58,7 +58,7 @@ def test_change_that_is_refused_by_default_has_the_override() -> None:
 
 
 def test_place_that_nothing_tells_from_others_is_guarded_by_the_whole_file() -> None:
-    batch = derived(b"a\n" * 40, b"a\n" * 20 + b"b\n" + b"a\n" * 20).batch
+    batch = derived(b"a\n" * 2000, b"a\n" * 999 + b"b\n" + b"a\n" * 1001).batch
 
     assert len(batch["baseSha256"]) == 16
 
