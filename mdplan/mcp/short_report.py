@@ -11,6 +11,7 @@ _LISTS: Final = frozenset(
         "warnings",
         "files",
         "editResults",
+        "matches",
         "written",
         "accepted",
         "rejected",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.plan import EditResult
+from mdplan.plan import EditResult, MatchResult
 from mdplan.reports.base import Report
 
 # How much of a report its `repr` shows: the prefix and 12 digits of the plan ID, and so many files.
@@ -37,9 +37,10 @@ class PlanReport(Report):
     """Of `validate` and `plan`. Nothing was written.
 
     `accepted` and `rejected` are indexes of the batch that a subset was asked of; the edits of the report are
-    counted again. `file` and `base_sha256` represent the one file of a batch of one. `diff` is a unified
-    diff; `diff_exact` is false where the bytes are not Unicode and it shows them escaped. `stored` says
-    whether the plan can be applied by its ID alone.
+    counted again. `file` and `base_sha256` represent the one file of a batch of one, and `matches` are those
+    of all edits of it, at most 50; of several files, the edit results have them. `diff` is a unified diff;
+    `diff_exact` is false where the bytes are not Unicode and it shows them escaped. `stored` says whether
+    the plan can be applied by its ID alone.
 
     >>> rename = {"op": "rename_heading", "heading": "Brew", "newTitle": "Brewing"}
     >>> report = engine.plan({"file": "guide.md", "edits": [rename]})
@@ -61,6 +62,7 @@ class PlanReport(Report):
     edits_applied: int | None = None
     matches_found: int | None = None
     matches_replaced: int | None = None
+    matches: tuple[MatchResult, ...] | None = None
     excluded_matches: Mapping[str, int] | None = None
     edit_results: tuple[EditResult, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()

@@ -174,8 +174,10 @@ def test_match_report_counts_lists_and_says_what_was_left_out(calls: Calls) -> N
     done(planned)
     assert (planned.data["matchesFound"], planned.data["matchesReplaced"]) == (4, 4)
     assert planned.data["excludedMatches"] == {"codeBlocks": 1, "inlineCode": 1, "linkDestinations": 1}
-    first = planned.data["editResults"][0]["matches"][0]
-    assert first == {
+    matches = planned.data["matches"]
+    assert matches == planned.data["editResults"][0]["matches"]
+    assert len(matches) == 4
+    assert matches[0] == {
         "line": 3,
         "col": 12,
         "text": "v1.0.0",

@@ -88,7 +88,7 @@ def _remarkable(results: Sequence[EditResult], *, is_alone: bool) -> Iterator[Ed
 
 
 def _wire(report: PlanReport, told: PlanReport, *, is_remembered: bool) -> dict[str, Any]:
-    bare = replace(told, files=(), edit_results=(), warnings=(), file=None)
+    bare = replace(told, files=(), edit_results=(), matches=None, warnings=(), file=None)
     if isinstance(bare, ApplyReport):
         bare = replace(bare, receipt=None, written=None)
     wire = compact_wire(bare)

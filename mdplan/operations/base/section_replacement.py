@@ -18,7 +18,7 @@ from mdplan.markdown.edits.spacing import (
 from mdplan.markdown.outline.enclosures import find_enclosures
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
-from mdplan.markdown.section_id import folded
+from mdplan.markdown.section_id import PREAMBLE_ID, folded
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.operations.base.payload import LevelFitting
 from mdplan.text.edit import EditList
@@ -26,6 +26,11 @@ from mdplan.text.source import Source
 from mdplan.text.span import Span
 
 _Path = tuple[str, ...]
+_EMPTY_PATH = Diagnostic(
+    code=Code.INVALID_HEADING_PATH,
+    message="an empty headingPath names no section to replace",
+    hint=f'name the section; to replace the text before the first heading, send "sectionId": "{PREAMBLE_ID}"',
+)
 
 
 def replace_section(
@@ -37,9 +42,12 @@ def replace_section(
 ) -> Resolution | Problems:
     """Replacement of the text of `section` by `payload`.
 
-    Errors: HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT for a payload with another heading at or above the level
-    of the section; DUPLICATE_HEADING for one that repeats some of the subsections.
+    Errors: INVALID_HEADING_PATH for the empty path, which is more often a mistake than the text before the
+    first heading; HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT for a payload with another heading at or above the
+    level of the section; DUPLICATE_HEADING for one that repeats some of the subsections.
     """
+    if operation.heading_path == ():
+        return (_EMPTY_PATH,)
     has_heading = _has_heading_of(section, payload)
     keeps = _keeps_subsections(outline, section, payload, keep_subsections)
     other = _other_heading(section, payload, has_heading=has_heading)

@@ -8,7 +8,7 @@ from mdplan.plan import FileChange, Plan
 from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.document import new_plan
 from mdplan.planning.results.fingerprints import effects_of
-from mdplan.planning.results.results import edit_results
+from mdplan.planning.results.results import MOST_MATCHES, edit_results
 from mdplan.planning.results.section_mapping import SectionHashes
 from mdplan.planning.results.warnings import large_deletions, merged_lists, unbalanced_tags
 from mdplan.reports.plan import FileReport
@@ -40,6 +40,7 @@ def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
     for result in plan.results:
         excluded.update(result.excluded_matches or {})
     only = files[0] if len(files) == 1 else None
+    matches = [match for result in plan.results for match in result.matches] if only else []
     return {
         "plan_id": plan.plan_id,
         "no_op": plan.is_no_op,
@@ -51,6 +52,7 @@ def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
         "edits_applied": sum(not result.no_op for result in plan.results),
         "matches_found": sum(result.matches_found or 0 for result in plan.results),
         "matches_replaced": sum(result.matches_replaced or 0 for result in plan.results),
+        "matches": tuple(matches[:MOST_MATCHES]) or None,
         "excluded_matches": dict(excluded),
         "edit_results": plan.results,
         "warnings": (*(warning for result in plan.results for warning in result.warnings), *plan.warnings),
