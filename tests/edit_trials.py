@@ -24,6 +24,7 @@ from mdplan.planning.links.derived_edits import derive_link_edits
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
+from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.text.diff.diff import file_diff
 from mdplan.text.source import Source
@@ -75,7 +76,8 @@ class Document:
         """The lines of the headings that start at `first_lines`."""
         wanted = set(first_lines)
         text = self.outline.text_of
-        found = (text(each.heading.span) for each in self.headings if each.heading_line in wanted)
+        blocks = (each.heading for each in self.headings if each.heading_line in wanted)
+        found = (text(block.span) for block in blocks if block is not None)
         return {line.encode() for lines in found for line in re.split(r"\r\n|\n", lines)}
 
     @property
@@ -86,6 +88,7 @@ class Document:
         """What the engine does between opening a file and storing a plan."""
         entry = {"file": self.name, "baseSha256": self.outline.source.sha256, "edits": list(edits)}
         batch = read_batch({"files": [entry]})
+        assert isinstance(batch, Batch)
         file = SnapshotFile(
             path=self.name,
             relative=self.name,

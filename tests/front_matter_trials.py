@@ -50,8 +50,10 @@ class Block:
 
     @classmethod
     def of(cls, built_or_document: BuiltFile | Document) -> "Block":
-        is_built = isinstance(built_or_document, BuiltFile)
-        outline = built_or_document.result if is_built else built_or_document.outline
+        if isinstance(built_or_document, BuiltFile):
+            outline = built_or_document.result
+        else:
+            outline = built_or_document.outline
         found = outline.front_matter
         assert found is not None
         return cls(outline.source.text, found.format, found.content.start, found.content.end)
@@ -77,12 +79,12 @@ class Block:
     def is_flow(self) -> bool:
         """Whether all of it is one map in braces, where the comma before a key goes with it; YAML only."""
         node = yaml.compose(self.content, Loader=yaml.SafeLoader)
-        return bool(node and node.flow_style)
+        return isinstance(node, yaml.CollectionNode) and bool(node.flow_style)
 
     def own_text(self, key: str) -> tuple[int, int]:
         behind = [start for start in self.starts.values() if start > self.starts[key]]
         # The blanks before a key are its own.
-        start = re.compile(r"[ \t]*\Z").search(self.text, 0, self.starts[key]).start()
+        start = len(self.text[: self.starts[key]].rstrip(" \t"))
         return start, min(behind, default=self.end)
 
 
@@ -125,7 +127,10 @@ def try_key(document: Document, tally: Tally, number: int, turn: int) -> None:
         inner = next(iter(old))
         new = {each: kept for each, kept in old.items() if each != inner}
         # A reader of YAML takes the key `yes` for true.
-        edit = {"op": "delete_front_matter", "key": [key, "yes" if inner is True else str(inner)]}
+        edit: dict[str, Any] = {
+            "op": "delete_front_matter",
+            "key": [key, "yes" if inner is True else str(inner)],
+        }
         try_one(document, tally, edit, key, new)
         edit = {"op": "set_front_matter", "key": [key, "zz"], "value": 1}
         try_one(document, tally, edit, key, {**old, "zz": 1})
@@ -192,6 +197,7 @@ def comments_lost(base: Block, result: Block, key: str) -> str | None:
     behind = re.search(
         r"(?:\s*^[ \t]*#[^\r\n]*)*\s*\Z", base.text[start:end].replace("\r", "\n"), re.MULTILINE
     )
+    assert behind is not None
     comments = re.findall(r"#.*", behind[0])
     # What looks like one inside of a literal block is text.
     lost = [each for each in comments if each not in result.text and each not in str(base.values)]

@@ -27,6 +27,7 @@ class NoOtherFiles:
     def spelled(self, path: str) -> str | None:
         """No file has a name like `path`."""
         del path
+        return None
 
     def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
         """No file links to any of `names`."""

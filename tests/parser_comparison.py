@@ -49,7 +49,7 @@ def _kind(comparison: Comparison) -> str:
     everywhere = sides[0] & sides[1] & sides[2]
     different = [fact for side in sides for fact in side - everywhere]
     lines = [fact[1] for fact in different if isinstance(fact[1], int)]
-    kinds = {fact[0].split()[0] for fact in different if not lines or fact[1] == min(lines)}
+    kinds = {str(fact[0]).split()[0] for fact in different if not lines or fact[1] == min(lines)}
     return min(kinds, key=KINDS.index, default="order")
 
 

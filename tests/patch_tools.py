@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from dulwich.patch import apply_patch_hunks, parse_unified_diff
-from unidiff import PatchSet
+from unidiff.patch import PatchSet
 
 Tree = dict[str, bytes]
 Tool = Callable[[Tree, bytes], Tree]

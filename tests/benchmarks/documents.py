@@ -45,7 +45,7 @@ def document(size: int) -> str:
 
 def edits(text: str, count: int) -> list[Edit]:
     """`count` edits of four operations, a quarter each, spread over the whole of `text`."""
-    outline = Outline(Source.decode(text.encode()))
+    outline = Outline(Source.from_text(text))
     sections = outline.sections[1:]
     matches: list[Edit] = []
     ranges: list[Edit] = []

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from documents import document
@@ -86,7 +86,7 @@ def edited(path: Path, program: str, verb: str) -> Timed:
     return timed
 
 
-def process(command: Sequence[str]) -> Timed:
+def process(command: tuple[str, ...]) -> Timed:
     nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
 
     def timed() -> float:

@@ -60,7 +60,11 @@ HOW = "processor time; whole outlines, from bytes to sections with IDs; each riv
 def structure_parts(text: str, rival: Rival | Missing) -> Iterator[Part]:
     """Everything about outlines; `text` is a mixed document of a megabyte."""
     mixed = ("an outline of a mixed document of 1 MB", text, {"cmarkgfm": 1.5})
-    changes = ("an outline of a changelog of 1.2 MB, lists alone", changelog(6 * MEGABYTE // 5), {})
+    changes: tuple[str, str, dict[str, float]] = (
+        "an outline of a changelog of 1.2 MB, lists alone",
+        changelog(6 * MEGABYTE // 5),
+        {},
+    )
     for what, document, bars in (mixed, changes):
         yield Part(what[0].upper() + what[1:], HOW, tuple(against_rivals(what, document, bars, rival)))
     yield Part("An outline of 10 MB", "processor time", (length(text),))

@@ -39,7 +39,7 @@ def kill_before(step: int, folder: str) -> None:
         count()
         synced(descriptor)
 
-    os.fsync = sync
+    os.fsync = sync  # type: ignore[assignment]
     sys.addaudithook(hear)
 
 

@@ -42,6 +42,8 @@ def review_server(root: Path, *arguments: str) -> Iterator[ReviewServer]:
         encoding="utf-8",
     )
     try:
+        assert process.stdout is not None
+        assert process.stderr is not None
         link = process.stdout.readline().strip()
         assert link, process.stderr.read()
         yield ReviewServer(process, link)

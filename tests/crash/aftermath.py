@@ -85,7 +85,7 @@ def batch() -> dict[str, Any]:
         "docs/gone.md": {"op": "delete_file"},
         "docs/name.md": {"op": "rename_file", "newFile": "docs/renamed.md"},
     }
-    files = [
+    files: list[dict[str, Any]] = [
         {"file": name, "baseSha256": digest(BEFORE[name].encode()), "edits": [edit]}
         for name, edit in edits.items()
     ]

@@ -41,7 +41,8 @@ def main() -> None:
 
 def run(request: dict[str, Any], work: Path) -> NoReturn:
     """Be the command."""
-    code, steps, known = BROKEN, [], set(sys.modules)
+    steps: list[Step] = []
+    code, known = BROKEN, set(sys.modules)
     try:
         os.chdir(request["folder"])
         os.environ.update(request["environment"])
@@ -81,7 +82,7 @@ def count_steps(steps: list[Step], signals: dict[int, int]) -> None:
             os.kill(os.getpid(), signals[len(steps)])
         reach(disk, step)
 
-    FileSystem.reach = counted
+    FileSystem.reach = counted  # type: ignore[assignment,method-assign]
 
 
 if __name__ == "__main__":

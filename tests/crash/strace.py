@@ -79,7 +79,7 @@ def _traced_calls(names: tuple[str, ...]) -> str:
 
 @contextmanager
 def _traced(process: int, options: tuple[str, ...], log: Path) -> Iterator[None]:
-    command = ["strace", "-o", log, *(word for option in options for word in ("-e", option))]
+    command = ["strace", "-o", str(log), *(word for option in options for word in ("-e", option))]
     with subprocess.Popen([*command, "-p", str(process)], stderr=subprocess.PIPE, text=True) as strace:
         assert strace.stderr is not None
         said = strace.stderr.readline()

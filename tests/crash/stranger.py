@@ -50,6 +50,7 @@ class SharedDisk(ModelDisk):
 def check_stranger(checker: Checker) -> Found:
     """Replace each file at each operation of the commit, and kill the commit at each moment after that."""
     counting = checker.disk(checker.start, SharedDisk)
+    assert isinstance(counting, SharedDisk)
     counting.reached = 0
     checker.run(counting)
     found = Found()
@@ -63,6 +64,7 @@ def check_stranger(checker: Checker) -> Found:
 def _with_stranger(checker: Checker, path: str, nth: int) -> Found:
     """The same for one file and one operation; nothing is tried where the file can have no name yet."""
     disk = checker.disk(checker.start, SharedDisk)
+    assert isinstance(disk, SharedDisk)
     disk.reached, disk.path, disk.nth = 0, path, nth
     problems = _refused(checker, disk)
     if disk.ran_at < 0:

@@ -7,7 +7,7 @@ it asserts anything, so that violations are in the table of a run that fails.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -33,7 +33,7 @@ def added(reports: Iterable[pytest.TestReport]) -> dict[str, list[int]]:
     for report in reports:
         for name, value in report.user_properties if report.when == "call" else ():
             if name == PROPERTY:
-                row, *numbers = value
+                row, *numbers = cast("list[Any]", value)
                 rows[row] = [sum(pair) for pair in zip(rows[row], numbers, strict=True)]
     return dict(sorted(rows.items()))
 

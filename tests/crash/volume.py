@@ -149,10 +149,10 @@ class Volume:
         number_of = {number: place for place, number in enumerate(numbered(self.names))}
         for number in [below for names in self.base.values() for below in names.values()]:
             number_of.setdefault(number, len(number_of))
-        for folder, _, number in itertools.chain.from_iterable(self.sets):
+        for folder, _, file in itertools.chain.from_iterable(self.sets):
             number_of.setdefault(folder, len(number_of))
-            if number is not None:
-                number_of.setdefault(number, len(number_of))
+            if file is not None:
+                number_of.setdefault(file, len(number_of))
         ordered = list(number_of)
         return (
             self.image(),
@@ -166,7 +166,10 @@ class Volume:
                 if folder in number_of
             ),
             tuple(
-                tuple((number_of[folder], name, number_of.get(number)) for folder, name, number in names)
+                tuple(
+                    (number_of[folder], name, None if file is None else number_of.get(file))
+                    for folder, name, file in names
+                )
                 for names in self.sets
             ),
             tuple(self.settled),

@@ -62,10 +62,13 @@ def examples_of(page: str) -> Iterator[Example]:
                     yield example
                 document, example = Document(found["text"], found["info"]), None
             case ["json", *verb]:
+                assert example is not None
                 example.batch, example.verb = found["text"], (verb or ["plan"])[0]
             case ["diff"]:
+                assert example is not None
                 example.diff = found["text"]
             case ["text"]:
+                assert example is not None
                 example.said = found["text"]
             case _:
                 raise AssertionError(f"a block of another kind: {found['info']}")

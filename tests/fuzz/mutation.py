@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Final, TypeAlias
 
 Json: TypeAlias = Any
-Place: TypeAlias = "tuple[dict[str, Any], str] | tuple[list[Any], int]"
+Place: TypeAlias = "tuple[dict[str, Any] | list[Any], Any]"
 
 _LINES: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 PIECES: Final[tuple[bytes, ...]] = (
@@ -132,7 +132,8 @@ def mutated_json(value: Json, dice: Random, known: Sequence[Json]) -> Json:
         places = list(_places(value))
         if not places:
             return dice.choice(known) if known else {}
-        _change(*dice.choice(places), dice, known)
+        parent, key = dice.choice(places)
+        _change(parent, key, dice, known)
     return value
 
 

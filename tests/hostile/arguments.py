@@ -156,7 +156,8 @@ def _typed_value(name: str, schema: Schema) -> st.SearchStrategy[Any]:
         made = _object(schema.get("properties", {}), frozenset(schema.get("required", ())))
     elif schema["type"] == "array":
         made = st.lists(_value(name, schema["items"]), min_size=1, max_size=2)
-        made = _SELDOM.flatmap(lambda is_empty, full=made: st.just([]) if is_empty else full)
+        items = made
+        made = _SELDOM.flatmap(lambda is_empty: st.just([]) if is_empty else items)
     elif schema["type"] == "integer":
         made = _NUMBERS
     elif schema["type"] == "boolean":

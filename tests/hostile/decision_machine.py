@@ -160,7 +160,7 @@ class DecisionMachine(RuleBasedStateMachine):
 
     @rule(target=plans, plan_id=plans, how=st.sampled_from(WAYS), is_strict=st.booleans())
     def apply(self, plan_id: str, how: str, is_strict: bool) -> MultipleResults[str]:
-        request: object = {"planId": plan_id}
+        request: dict[str, Any] = {"planId": plan_id}
         match how:
             case "rebase":
                 request = {"planId": plan_id, "onStale": "rebase"}

@@ -9,7 +9,7 @@ in the list of hostile inputs.
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, cast, get_args
 
 import pytest
 
@@ -64,7 +64,7 @@ def record_into(record_property: Callable[[str, Any], None]) -> Record:
 def recorded(reports: Iterable[pytest.TestReport]) -> list[Entry]:
     """All inputs that the tests of `reports` have recorded."""
     return [
-        Entry(*value)
+        Entry(*cast("tuple[Any, ...]", value))
         for report in reports
         if report.when == "call"
         for name, value in report.user_properties

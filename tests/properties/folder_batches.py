@@ -110,7 +110,7 @@ def _moves_to_file(draw: DrawFn, folder: Folder, path: str) -> Edit:
     if to in folder and draw(st.integers(0, 4)):
         edit["toBaseSha256"] = folder[to].source.sha256
     theirs = list(_sections(folder[to])) if to in folder else []
-    if theirs and draw(st.booleans()):
+    if draw(st.booleans()) and theirs:
         edit["toSectionId"] = draw(st.sampled_from(theirs)).section_id
         edit["position"] = draw(st.sampled_from(["before", "after", "firstChild", "lastChild"]))
     return edit

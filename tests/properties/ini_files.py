@@ -77,7 +77,7 @@ def edits_by(draw: DrawFn, ini: IniOutline, *ops: str) -> Edit:
     keys = list(ini.every_key())
     section = draw(st.sampled_from([*(each.name for each in ini.sections), *SECTIONS, None]))
     name = draw(st.sampled_from(NAMES))
-    if keys and draw(st.integers(0, 3)):
+    if draw(st.integers(0, 3)) and keys:
         key = draw(st.sampled_from(keys))
         section, name = ini.sections[key.section].name, key.name
     edit: Edit = {"op": op, "section": section, "occurrence": draw(st.sampled_from([None, None, 1, 2]))}

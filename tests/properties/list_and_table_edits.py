@@ -22,7 +22,7 @@ def table_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
     index = draw(st.integers(0, max(len(tables) - 1, 0)))
     columns = tables[index].columns if tables else ("a",)
     keys = [tables[index].text_in(row, 0) for row in tables[index].rows] if tables else []
-    edit = {
+    edit: dict[str, Any] = {
         "table": {"index": index},
         "keyColumn": draw(st.sampled_from([columns[0], columns[0], "No such"])),
         "key": _unicode(draw(st.sampled_from([*keys, "new", "a|b"]))),
@@ -57,7 +57,7 @@ def list_edits(outline: Outline, op: str) -> SearchStrategy[Edit]:
             for place in ("after", "before", "under")
         ),
     )
-    return st.one_of(st.fixed_dictionaries({"item": item, **place}) for place in places)
+    return st.one_of([st.fixed_dictionaries({"item": item, **place}) for place in places])
 
 
 def _unicode(text: str) -> str:

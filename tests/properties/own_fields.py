@@ -33,4 +33,5 @@ def _values(field: FieldInfo) -> SearchStrategy[Any]:
     bounds = [
         each for each in field.metadata if isinstance(each, BaseMetadata) and not isinstance(each, Strict)
     ]
-    return st.from_type(Annotated[(kind, *bounds)] if bounds else kind)
+    bounded: Any = Annotated[(kind, *bounds)] if bounds else kind
+    return st.from_type(bounded)

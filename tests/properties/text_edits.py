@@ -58,9 +58,8 @@ def place_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
         start = draw(st.integers(0, len(source.text)))
         end = draw(st.integers(start, min(start + 12, len(source.text))))
         places = [source.lines.position(offset) for offset in (start, end)]
-        guard = draw(
-            st.sampled_from([{"allowInsecureRange": True}, {"expectedText": source.text[start:end]}])
-        )
+        guards: list[Edit] = [{"allowInsecureRange": True}, {"expectedText": source.text[start:end]}]
+        guard = draw(st.sampled_from(guards))
         return {
             "range": {
                 name: {"line": at.line, "col": at.col}

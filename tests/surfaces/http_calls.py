@@ -43,7 +43,7 @@ class Answer:
 class HttpServer:
     """A running server: its port, its token, and what it said on its standard error before it listened."""
 
-    process: "subprocess.Popen[str]"
+    process: "subprocess.Popen[Any]"
     port: int
     token: str
     said: list[str]
@@ -134,6 +134,7 @@ def http_server(
         stderr=subprocess.PIPE,
         encoding="utf-8",
     )
+    assert process.stderr is not None
     said = [process.stderr.readline()]
     try:
         found = re.search(r" at http://\S+:(\d+)/mcp\.", said[0])

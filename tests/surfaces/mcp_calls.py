@@ -13,7 +13,7 @@ from typing import Any
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from jsonschema import Draft202012Validator
 from mcp import Client, StdioServerParameters
-from mcp.types import BlobResourceContents, TextResourceContents
+from mcp.types import BlobResourceContents, CallToolResult, TextContent, TextResourceContents
 
 REPOSITORY = Path(__file__).parents[2]
 GENERATIONS = {"auto": "2026-07-28", "legacy": "2025-11-25"}
@@ -43,21 +43,21 @@ class Calls:
             published = next(each for each in self.tools() if each["name"] == tool)
             Draft202012Validator(published["outputSchema"]).validate(result.structured_content)
         return Result(
-            text="".join(block.text for block in result.content),
+            text=_text_of(result),
             data=result.structured_content,
             is_error=bool(result.is_error),
         )
 
     def call_with_progress(self, tool: str, arguments: dict[str, Any]) -> tuple[Result, list[Progress]]:
-        """The same, and what was told meanwhile."""
+        """The same, and the progress that the server reported."""
         told: list[Progress] = []
 
-        async def hear(done: float, total: float | None, message: str | None) -> None:
-            told.append((done, total))
+        async def listen(progress: float, total: float | None, message: str | None) -> None:
+            told.append((progress, total))
 
-        call = partial(self.client.call_tool, tool, arguments, progress_callback=hear)
+        call = partial(self.client.call_tool, tool, arguments, progress_callback=listen)
         result = self.portal.call(call)
-        text = "".join(block.text for block in result.content)
+        text = _text_of(result)
         return Result(text, result.structured_content, bool(result.is_error)), told
 
     def prompts(self) -> list[str]:
@@ -66,6 +66,7 @@ class Calls:
     def prompt(self, name: str) -> str:
         """The one message of a prompt."""
         (message,) = self.portal.call(self.client.get_prompt, name).messages
+        assert isinstance(message.content, TextContent)
         return message.content.text
 
     def tools(self) -> list[dict[str, Any]]:
@@ -81,8 +82,14 @@ class Calls:
         return bool(self.tools())
 
 
+def _text_of(result: CallToolResult) -> str:
+    blocks = [block for block in result.content if isinstance(block, TextContent)]
+    assert len(blocks) == len(result.content)
+    return "".join(block.text for block in blocks)
+
+
 @contextmanager
-def calls_to(server: object, mode: str, **options: object) -> Iterator[Calls]:
+def calls_to(server: Any, mode: str, **options: Any) -> Iterator[Calls]:
     """Client of `server` (an object in memory, or parameters of a process) in one protocol generation."""
     client = Client(server, mode=mode, read_timeout_seconds=_SECONDS, **options)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(client) as connected:

@@ -2,9 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from typing import Any
 from urllib.parse import urlencode
 
 from mdplan.engine.engine import Engine
@@ -83,13 +84,13 @@ class ReviewCalls:
 
     def ask(self, method: str, path: str, body: bytes, headers: Mapping[str, str | None]) -> Answer:
         given = {"host": HOST, **({"cookie": self.cookie} if self.cookie else {}), **headers}
-        sent: list[dict[str, object]] = []
+        sent: list[MutableMapping[str, Any]] = []
         chunks = [{"type": "http.request", "body": body, "more_body": False}]
 
-        async def receive() -> dict[str, object]:
+        async def receive() -> MutableMapping[str, Any]:
             return chunks.pop(0) if chunks else {"type": "http.disconnect"}
 
-        async def send(message: dict[str, object]) -> None:
+        async def send(message: MutableMapping[str, Any]) -> None:
             sent.append(message)
 
         path, _, query = path.partition("?")

@@ -18,19 +18,22 @@ class Lines:
     """The server's standard streams, line by line, with a time limit."""
 
     def __init__(self, server: "subprocess.Popen[bytes]") -> None:
+        assert server.stdin is not None
+        assert server.stdout is not None
         self.server = server
+        self._input, self._output = server.stdin, server.stdout
         self._replies: queue.Queue[bytes] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
-        for line in self.server.stdout:
+        for line in self._output:
             self._replies.put(line)
         self._replies.put(b"the server has ended")
 
     def send(self, line: bytes) -> None:
-        self.server.stdin.write(line + b"\n")
-        self.server.stdin.flush()
+        self._input.write(line + b"\n")
+        self._input.flush()
 
     def ask(self, method: str, params: dict[str, Any] | None = None, number: int = 1) -> dict[str, Any]:
         request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}
@@ -66,7 +69,8 @@ def lines_to(*options: str) -> Iterator[Lines]:
     finally:
         server.kill()
         for stream in (server.stdin, server.stderr):
+            assert stream is not None
             stream.close()
         server.wait(SECONDS)
         lines._reader.join(SECONDS)  # noqa: SLF001 (the stream may only be closed when nobody reads it)
-        server.stdout.close()
+        lines._output.close()  # noqa: SLF001
