@@ -1,5 +1,6 @@
 """The documents of a workspace, as what batches and plans are made of."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -197,7 +198,8 @@ class Documents(OutlinedFiles):
             return self._new_file(name, requested, first_edit)
         outline = self.open(name, requested.encoding, requested.format)
         if isinstance(outline, Diagnostic):
-            return outline
+            is_glob = outline.code is Code.FILE_NOT_FOUND and self.workspace.is_several(requested.file)
+            return replace(outline, hint=_glob_hint(requested.file)) if is_glob else outline
         expected = requested.base_sha256
         if expected is not None and not outline.source.sha256.startswith(expected.lower()):
             return stale_base(str(name), expected, outline)
@@ -304,6 +306,10 @@ def _lfs_refusal(name: FileName, data: bytes) -> Diagnostic | None:
         hint="edit it in a work tree in which `git lfs pull` has fetched the content",
         file=str(name),
     )
+
+
+def _glob_hint(glob: str) -> str:
+    return f'`file` names one file; for all that match, send `"files": {json.dumps(glob)}` beside `edits`'
 
 
 def _named_twice(name: str) -> Diagnostic:

@@ -20,6 +20,7 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 from anyio.abc import TaskGroup
+from mcp import MCPError
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
@@ -29,6 +30,7 @@ from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetad
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp.types import (
+    INVALID_PARAMS,
     CallToolResult,
     InputRequiredResult,
     TextContent,
@@ -66,7 +68,7 @@ def new_server(*, version: str, instructions: str) -> MCPServer[Any]:
 def fill(server: MCPServer[Any], offer: Catalog) -> None:
     """Publish all of `offer`, as it is, on a server that has nothing yet."""
     # The SDK's own way to add a tool makes its schema from the signature of a function.
-    server._tool_manager = ToolManager(tools=[_tool(definition) for definition in offer.tools])  # noqa: SLF001
+    server._tool_manager = _Tools(tools=[_tool(definition) for definition in offer.tools])  # noqa: SLF001
     for resource in offer.resources:
         _add_resource(server, resource)
     for prompt in offer.prompts:
@@ -107,6 +109,23 @@ class _AnyArguments(FuncMetadata):
         return {"arguments": arguments_to_validate}
 
 
+class _Tools(ToolManager):
+    """Tools of a server; the SDK would answer a call of an unknown one as a tool that failed."""
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        context: Context[Any, Any],
+        convert_result: bool = False,  # noqa: FBT001, FBT002 (the SDK's signature)
+    ) -> Any:  # noqa: ANN401 (the SDK's signature)
+        """Call the tool `name`. Raises `MCPError` (invalid params) for one that is not there."""
+        if self.get_tool(name) is None:
+            known = ", ".join(tool.name for tool in self.list_tools())
+            raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}; this server has {known}")
+        return await super().call_tool(name, arguments, context, convert_result)
+
+
 def _tool(definition: ToolDefinition) -> Tool:
     # A plain function, not a coroutine: the SDK runs it in a thread, and other calls go on concurrently.
     return Tool(
@@ -118,6 +137,7 @@ def _tool(definition: ToolDefinition) -> Tool:
         fn_metadata=_AnyArguments(arg_model=ArgModelBase, output_schema=dict(definition.output_schema)),
         is_async=False,
         context_kwarg="context",
+        meta=dict(definition.meta) or None,
         annotations=ToolAnnotations(
             title=definition.title,
             read_only_hint=not definition.writes,

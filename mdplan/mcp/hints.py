@@ -14,6 +14,8 @@ _SPELLINGS: Final = tuple(
     for pattern, replacement in (
         (r",? or raise (?:the limit )?\(?`--[a-z-]+`\)?", ""),
         (r" \(`--[a-z-]+(?: [a-z]+)?`\)", ""),
+        (r"`--allow` and `--deny` limit", "this server limits"),
+        (r"\ba stat of\b", "md_stat of"),
         (r"see `mdplan schema batch` for what is allowed", "see the input schema of the tool"),
         (r"`mdplan plan BATCH`, or md_validate", "md_validate"),
         (r"md_apply and `mdplan help` list them all", "the description of `op` in md_apply lists them all"),

@@ -1,7 +1,7 @@
 """Tools, resources and prompts as values: what is published of them, and what they give. No SDK here."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -20,6 +20,7 @@ class ToolDefinition:
 
     `writes` says whether it can change files; a server that is read-only leaves such tools out.
     `may_be_repeated` says that the same call a second time changes nothing more, so that a client may retry.
+    `meta` is `_meta` of the published tool: what only some clients understand.
     """
 
     name: str
@@ -29,6 +30,7 @@ class ToolDefinition:
     output_schema: Mapping[str, Any]
     writes: bool
     may_be_repeated: bool = True
+    meta: Mapping[str, Any] = field(default_factory=dict)
     call: Callable[[Mapping[str, Any]], ToolResult]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import MCPError
 
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY, calls_to, process
@@ -63,6 +64,53 @@ def test_read_only_server_has_no_tool_that_writes(root: Path) -> None:
 
     assert names == ["md_stat", "md_read", "md_search", "md_validate", "md_history"]
     assert "action" not in history["inputSchema"]["properties"], "it only lists"
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_unknown_tool_is_an_error_of_the_protocol(root: Path, mode: str) -> None:
+    with calls_to(process("--root", str(root)), mode) as calls:
+        with pytest.raises(MCPError, match="Unknown tool: md_edit; this server has md_stat") as refused:
+            calls.portal.call(calls.client.call_tool, "md_edit", {})
+        assert calls.is_alive()
+
+    assert refused.value.error.code == -32602
+
+
+@pytest.mark.parametrize("options", [(), ("--require-approval",)])
+def test_tools_carry_the_hints_of_claude_code(root: Path, options: tuple[str, ...]) -> None:
+    with calls_to(process("--root", str(root), *options), "auto") as calls:
+        meta = {tool["name"]: tool["_meta"] for tool in calls.tools()}
+
+    loaded = {name for name, hints in meta.items() if hints.get("anthropic/alwaysLoad")}
+    asking = {name for name, hints in meta.items() if hints.get("anthropic/requiresUserInteraction")}
+    assert loaded == {"md_stat", "md_read", "md_apply"}
+    assert all(hints["anthropic/searchHint"] for name, hints in meta.items() if name not in loaded)
+    assert asking == ({"md_apply"} if options else set())
+
+
+def test_all_toolsets_can_be_asked_for_at_once(root: Path) -> None:
+    with calls_to(process("--root", str(root), "--toolsets", "all"), "auto") as calls:
+        names = {tool["name"] for tool in calls.tools()}
+
+    assert {"md_apply", "TextPatch", "read_files", "patch_text_file_contents"} <= names
+
+
+def test_glob_in_place_of_a_file_leads_to_files(root: Path) -> None:
+    batch = {"file": "g*.md", "edits": [EDIT]}
+    with calls_to(process("--root", str(root)), "auto") as calls:
+        refused = calls.call("md_validate", batch)
+        planned = calls.call("md_validate", {"files": batch["file"], "edits": batch["edits"]})
+
+    assert '"files": "g*.md"' in refused.data["error"]["hint"]
+    assert planned.data["ok"]
+
+
+def test_hint_of_history_names_the_tool(root: Path) -> None:
+    with calls_to(process("--root", str(root)), "auto") as calls:
+        refused = calls.call("md_history", {"action": "undo", "transaction": "0123456789"})
+
+    assert refused.is_error
+    assert "see md_history" in refused.text
 
 
 def test_allow_and_deny_limit_what_is_seen(root: Path) -> None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from mdplan.web.http_app import HttpPart
 
 _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
+# In place of the names of all toolsets.
+_ALL: Final = "all"
 
 
 @command(
@@ -46,7 +48,7 @@ _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
     default="md",
     show_default=True,
     metavar="NAMES",
-    help="Families of tools, separated by commas: md, text, files, editor.",
+    help="Families of tools, separated by commas: md, text, files, editor; or all.",
 )
 @click.option("--tools", default="", metavar="NAMES", help="Of these only some tools, separated by commas.")
 @click.option(
@@ -86,9 +88,11 @@ def serve(
     from mdplan.storage.workspace import Workspace
 
     toolsets, tools = _names(offered["toolsets"]), _names(offered["tools"])
+    if toolsets == [_ALL]:
+        toolsets = list(INTRODUCTIONS)
     if offered["mode"] is not None:
         toolsets, tools = ["editor"], [EDITOR_PATCH]
-    _check_names("--toolsets", toolsets or [""], INTRODUCTIONS)
+    _check_names("--toolsets", toolsets or [""], (*INTRODUCTIONS, _ALL))
     _check_names("--tools", tools, tool_names(toolsets))
     http = read_http_options(offered)
     _warn_of_open_token(offered["token_file"])

@@ -1,8 +1,8 @@
 """The toolset `md`: look at a file's structure, preview edits, apply them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from mdplan.engine.engine import Engine
 from mdplan.mcp.arguments import catch_errors
@@ -51,6 +51,18 @@ Example: {"file": "README.md", "edits": [{"op": "replace_match", "heading": "Ins
 _VALIDATE: Final = """\
 Preview of md_apply, which takes the same: all problems at once, or a diff and a planId. Writes nothing."""
 
+# Claude Code loads the first three with a session, and finds the others by these words.
+_ALWAYS: Final = {"anthropic/alwaysLoad": True}
+_META: Final[Mapping[str, Mapping[str, Any]]] = {
+    "md_stat": _ALWAYS,
+    "md_read": _ALWAYS,
+    "md_apply": _ALWAYS,
+    "md_search": {"anthropic/searchHint": "find text or front matter in Markdown files"},
+    "md_validate": {"anthropic/searchHint": "preview Markdown edits as a diff"},
+}
+# Claude Code then asks its user before each call, in every permission mode.
+_ASKS_USER: Final = {"anthropic/requiresUserInteraction": True}
+
 # What compact answers have beside the fields of a report.
 _ONLY_COMPACT: Final = {
     "md_stat": ("outline", "inventory"),
@@ -73,6 +85,10 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
             input_schema=schemas.INPUTS[name](),
             output_schema=output_schema((shape,), _ONLY_COMPACT.get(name, ())),
             writes=name == "md_apply",
+            meta={
+                **_META[name],
+                **(_ASKS_USER if name == "md_apply" and engine.settings.require_approval else {}),
+            },
             call=catch_errors(shape, with_verbosity(shape, partial(call, engine))),
         )
 

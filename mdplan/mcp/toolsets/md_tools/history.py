@@ -12,6 +12,7 @@ from mdplan.mcp.arguments import catch_errors
 from mdplan.mcp.compact.past import history_wire
 from mdplan.mcp.compact.plans import compact_plan_answer
 from mdplan.mcp.flat_schema import object_schema, request_properties
+from mdplan.mcp.hints import with_tool_hints
 from mdplan.mcp.report_text import diff_uri, refusal_text
 from mdplan.mcp.requests import read_arguments
 from mdplan.mcp.result import answer, plan_answer, with_short_diff
@@ -77,6 +78,7 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
             (HistoryReport,) if read_only else (ApplyReport, HistoryReport), ("listing", "transaction")
         ),
         writes=not read_only,
+        meta={"anthropic/searchHint": "list past Markdown edits" + ("" if read_only else ", undo one")},
         may_be_repeated=read_only,  # The undo of an undo is a redo.
         call=catch_errors(HistoryReport, call),
     )
@@ -91,8 +93,9 @@ def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[..., ToolR
             return _answer(refusal(HistoryReport, request), most, full=full)
         if request.action == "undo" and "action" in fields:
             rebases = request.on_stale == "rebase"
-            report = engine.undo(request.transaction, dry_run=request.dry_run, rebases=rebases)
-            note_written(engine, report)
+            undone = engine.undo(request.transaction, dry_run=request.dry_run, rebases=rebases)
+            note_written(engine, undone)
+            report = with_tool_hints(undone)
             return plan_answer(report, most) if full else compact_plan_answer(report, most)
         if request.transaction is not None:
             return _answer(with_short_diff(engine.transaction(request.transaction), most), most, full=full)
@@ -102,6 +105,7 @@ def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[..., ToolR
 
 
 def _answer(report: HistoryReport, most: int, *, full: bool) -> ToolResult:
+    report = with_tool_hints(report)
     if full:
         return answer(report, _text, most)
     text = _text(report) if report.ok else refusal_text(report)
