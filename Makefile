@@ -1,7 +1,7 @@
 # What people and CI run. All but `help` and `clean` make and fill .venv first when it is missing or stale.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint format bench bench-agents fuzz docs schemas clean
+.PHONY: help demo test test-all lint format bench bench-agents replay fuzz docs schemas clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -56,6 +56,10 @@ bench: $(STAMP) ## measure speed
 
 bench-agents: $(STAMP) ## measure what thirty tasks cost an agent, with mdplan and with other tools
 	@$(BIN)/python -m tests.benchmarks.agents.run
+
+replay: $(STAMP) ## replay real changes of documents with mdplan and with other tools; ORIGIN=bundle or clone
+	@$(BIN)/python -m tests.benchmarks.replay.run $(ORIGIN)
+	@$(BIN)/python -m tests.benchmarks.replay.report
 
 fuzz: $(STAMP) ## feed odd input to each target of tests/fuzz for SECONDS, guided by coverage
 	@$(PIP) install --only-binary=atheris --group fuzz || { \

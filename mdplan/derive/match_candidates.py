@@ -18,6 +18,8 @@ _GAPS = (60, 1 << 30)
 # A pattern shorter than this might later be found in other words.
 _FEWEST_CHARACTERS = 12
 _MOST_CHARACTERS = 600
+# Whether context is taken before and behind the change.
+_WAYS = ((True, True), (True, False), (False, True))
 _MOST_WORDS = 40
 _COMPARISONS = 100_000
 
@@ -43,7 +45,8 @@ class MatchCandidates:
 
     def of_hunk(self, hunk: Hunk) -> Iterator[Candidate]:
         """The hunk as replaced text: as one match, and as one match for each place that differs."""
-        if hunk.old_start == hunk.old_end and hunk.new_start == hunk.new_end:
+        # Whole lines that come or go say nothing of the lines beside them: a pattern would join the two.
+        if hunk.old_start == hunk.old_end or hunk.new_start == hunk.new_end:
             return
         seen = set()
         for gap in _GAPS:
@@ -126,7 +129,9 @@ class MatchCandidates:
 
     def _edit(self, segment: Segment) -> dict[str, object] | None:
         """A replacement of the shortest pattern around `segment` that occurs once."""
-        found = [self._grown(segment, way) for way in ((True, True), (True, False), (False, True))]
+        # What stands on one side of an insertion does not prove that the other side is unchanged.
+        ways = _WAYS if len(segment.span) else _WAYS[:1]
+        found = [self._grown(segment, way) for way in ways]
         edits = []
         for each in found:
             if each is not None:
@@ -148,7 +153,8 @@ class MatchCandidates:
         for _ in range(_MOST_WORDS):
             if end - start > max(_MOST_CHARACTERS, 2 * len(segment.span)):
                 return None
-            if end - start >= _FEWEST_CHARACTERS and self._is_unique(start, end):
+            is_long = end - start >= _FEWEST_CHARACTERS
+            if is_long and self._is_inside(segment, start, end) and self._is_unique(start, end):
                 return self._with_context(segment, start, end)
             before, after = start, end
             if back and start > segment.floor:
@@ -158,6 +164,13 @@ class MatchCandidates:
             if (start, end) == (before, after):
                 return None
         return None
+
+    def _is_inside(self, segment: Segment, start: int, end: int) -> bool:
+        """Whether the pattern breaks no line at its edges, and has text on both sides of an insertion."""
+        text, span = self._text, segment.span
+        if text[start] in "\r\n" or text[end - 1] in "\r\n":
+            return False
+        return bool(len(span) or (text[start : span.start].strip() and text[span.end : end].strip()))
 
     def _is_unique(self, start: int, end: int) -> bool:
         self._left -= len(self._text)

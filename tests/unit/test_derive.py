@@ -24,7 +24,7 @@ def derived(old: bytes, new: bytes) -> Derivation | tuple:
         ("One line of text.\n", "One line of text.\nAnother one.\n", ["replace_lines"]),
         ("# A\n", "# A\n\nFirst words, and many of them, so that they are not repeated.\n", ["apply_diff"]),
         ("\nLast words.\n", "", ["delete_lines"]),
-        ("Last words.\n", "Last words.", ["replace_match"]),
+        ("Last words.\n", "Last words.", ["apply_diff"]),
         ("Last words.\n", "Last words.\r\n", ["apply_diff"]),
     ],
 )
@@ -61,6 +61,16 @@ def test_place_that_nothing_tells_from_others_is_guarded_by_the_whole_file() -> 
     batch = derived(b"a\n" * 2000, b"a\n" * 999 + b"b\n" + b"a\n" * 1001).batch
 
     assert len(batch["baseSha256"]) == 16
+
+
+def test_inserted_text_is_guarded_on_both_sides() -> None:
+    old = b"This applies to each `struct`, to each `enum`, and to each `union` alike, as was said before.\n"
+    [edit] = derived(old, old.replace(b"`enum`,", b"`enum`s,")).batch["edits"]
+    before, _, after = edit["pattern"].partition("`,")
+
+    assert edit["op"] == "replace_match"
+    assert before.strip()
+    assert after.strip()
 
 
 def test_byte_order_mark_cannot_be_derived() -> None:

@@ -1,0 +1,83 @@
+"""Changes of Markdown files that people committed, in an order that depends on nothing but their names."""
+
+import hashlib
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+
+@dataclass(frozen=True)
+class Change:
+    """One file in one commit, as blob names; `later` are its versions in the commits after that."""
+
+    repository: str
+    commit: str
+    path: str
+    old: str
+    new: str
+    later: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.repository} {self.commit[:10]} {self.path}"
+
+
+class Repository:
+    """A clone of a bundle or repository, whose blobs are read by one process."""
+
+    def __init__(self, origin: Path, folder: Path) -> None:
+        self.name = origin.stem
+        self._folder = folder / self.name
+        if not self._folder.exists():
+            run("git", "clone", "--quiet", "--bare", str(origin), str(self._folder))
+        command = ["git", "-C", str(self._folder), "cat-file", "--batch"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def blob(self, name: str) -> bytes:
+        self._process.stdin.write(name.encode() + b"\n")
+        self._process.stdin.flush()
+        size = int(self._process.stdout.readline().split()[2])
+        return self._process.stdout.read(size + 1)[:-1]
+
+    def changes(self, most: int) -> list[Change]:
+        """The first `most` changes in the order of the hash of commit and path."""
+        versions: dict[str, list[str]] = {}
+        found = []
+        for commit, path, old, new in self._log():
+            later = versions.setdefault(path, [])
+            picked = tuple(later[-distance] for distance in (1, 5, 20) if len(later) >= distance)
+            found.append(Change(self.name, commit, path, old, new, picked))
+            later.append(new)
+        found.sort(key=lambda change: hashlib.sha256(f"{change.commit} {change.path}".encode()).digest())
+        return found[:most]
+
+    def _log(self) -> Iterator[tuple[str, str, str, str]]:
+        options = ("--no-merges", "--diff-filter=M", "--raw", "--no-abbrev", "--no-renames", "--format=@%H")
+        log = run("git", "-C", str(self._folder), "log", *options, "HEAD", "--", "*.md").decode()
+        commit = ""
+        for line in log.splitlines():
+            if line.startswith("@"):
+                commit = line[1:]
+            elif line.startswith(":"):
+                head, path = line.split("\t", 1)
+                _, _, old, new, _ = head.split()
+                yield commit, path, old, new
+
+
+def run(*command: str, data: bytes = b"", check: bool = True) -> bytes:
+    return subprocess.run(command, input=data, check=check, capture_output=True).stdout
+
+
+def merged(ours: bytes, base: bytes, theirs: bytes) -> tuple[bytes, bool]:
+    """The three-way merge, `ours` where they conflict, and whether they do not."""
+    with TemporaryDirectory() as folder:
+        paths = [Path(folder, name) for name in ("ours", "base", "theirs")]
+        for path, data in zip(paths, (ours, base, theirs), strict=True):
+            path.write_bytes(data)
+        names = list(map(str, paths))
+        clean = subprocess.run(["git", "merge-file", "-p", "-q", *names], check=False, capture_output=True)
+        if clean.returncode == 0:
+            return clean.stdout, True
+        return run("git", "merge-file", "-p", "-q", "--ours", *names, check=False), False
