@@ -33,13 +33,16 @@ class Repository:
         if not self._folder.exists():
             run("git", "clone", "--quiet", "--bare", str(origin), str(self._folder))
         command = ["git", "-C", str(self._folder), "cat-file", "--batch"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._asked, self._answers = process.stdin, process.stdout
 
     def blob(self, name: str) -> bytes:
-        self._process.stdin.write(name.encode() + b"\n")
-        self._process.stdin.flush()
-        size = int(self._process.stdout.readline().split()[2])
-        return self._process.stdout.read(size + 1)[:-1]
+        self._asked.write(name.encode() + b"\n")
+        self._asked.flush()
+        size = int(self._answers.readline().split()[2])
+        return self._answers.read(size + 1)[:-1]
 
     def changes(self, most: int) -> list[Change]:
         """The first `most` changes in the order of the hash of commit and path."""

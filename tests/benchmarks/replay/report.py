@@ -134,7 +134,7 @@ def strata(rows: list[Any], tools: list[str]) -> str:
 
 
 def drift(rows: list[Any], tools: list[str], counts: Callable[[str], bool]) -> str:
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for tool in tools:
         found = Counter(
             each.removesuffix(" (changed)")
@@ -142,12 +142,12 @@ def drift(rows: list[Any], tools: list[str], counts: Callable[[str], bool]) -> s
             for each in row["tools"][tool]["drift"]
             if each and counts(each)
         )
-        kinds = ("right", "right elsewhere", "refused", "wrong")
+        kinds: tuple[str, ...] = ("right", "right elsewhere", "refused", "wrong")
         if not counts("right"):
             kinds = kinds[1:]
         lines.append((tool, *(f"{found[kind]:,}" for kind in kinds)))
-    header = ("Tool", "Right", "Elsewhere", "Refused", "Wrong")
-    return table(header if counts("right") else ("Tool", "Applied", "Refused", "Wrong"), lines)
+    header = ("Right", "Elsewhere") if counts("right") else ("Applied",)
+    return table(("Tool", *header, "Refused", "Wrong"), lines)
 
 
 if __name__ == "__main__":

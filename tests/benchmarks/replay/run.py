@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any
+from typing import Any, NamedTuple
 
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.source import Source
@@ -25,7 +25,7 @@ ENCODINGS = ("o200k_base", "cl100k_base")
 
 @cache
 def encoding(name: str) -> Any:
-    import bpe_openai
+    import bpe_openai  # type: ignore[import-untyped]
 
     return bpe_openai.get_encoding(name)
 
@@ -47,7 +47,7 @@ def row_of(change: Change, repository: Repository, tools: Sequence[Tool] = TOOLS
     return row
 
 
-def result_of(tool: Tool, path: str, old: str, new: str, drifted: list[Any]) -> dict[str, Any]:
+def result_of(tool: Tool, path: str, old: str, new: str, drifted: list[Drifted | None]) -> dict[str, Any]:
     call = tool.write(path, old, new)
     if call is None:
         return {"exact": False, "tokens": [0, 0], "drift": ["refused"] * len(drifted)}
@@ -55,7 +55,7 @@ def result_of(tool: Tool, path: str, old: str, new: str, drifted: list[Any]) -> 
         "exact": tool.apply(call, path, old, old) == new,
         "tokens": [len(encoding(name).encode(call)) for name in ENCODINGS],
         "drift": [
-            None if each is None else judged(tool.apply(call, path, each[0], old), *each, old, new)
+            None if each is None else judged(tool.apply(call, path, each.text, old), each, old, new)
             for each in drifted
         ],
     }
@@ -71,22 +71,30 @@ def text_of(data: bytes) -> str | None:
         return None
 
 
-def drift(later: str | None, old: str, new: str) -> tuple[str, str, bool] | None:
-    """The later version without the change, the later version, and whether the two could be told apart."""
+class Drifted(NamedTuple):
+    """A `later` version, the `text` of it without a change, and whether the two could be told apart."""
+
+    text: str
+    later: str
+    is_clean: bool
+
+
+def drift(later: str | None, old: str, new: str) -> Drifted | None:
+    """The later version without the change from `old` to `new`."""
     if later is None:
         return None
     data, is_clean = merged(*(each.encode() for each in (later, new, old)))
-    return data.decode("utf-8", "replace"), later, is_clean
+    return Drifted(data.decode("utf-8", "replace"), later, is_clean)
 
 
-def judged(result: str | None, text: str, later: str, is_clean: bool, old: str, new: str) -> str:
+def judged(result: str | None, drifted: Drifted, old: str, new: str) -> str:
     """Right, refused or wrong; where the place of the change has changed too, in that case with a mark."""
-    mark = "" if is_clean else " (changed)"
-    if result is None or result == text:
+    mark = "" if drifted.is_clean else " (changed)"
+    if result is None or result == drifted.text:
         return "refused" + mark
-    if is_clean and result == later:
+    if drifted.is_clean and result == drifted.later:
         return "right"
-    return ("right elsewhere" if effect(text, result) == effect(old, new) else "wrong") + mark
+    return ("right elsewhere" if effect(drifted.text, result) == effect(old, new) else "wrong") + mark
 
 
 def effect(before: str, after: str) -> object:

@@ -18,6 +18,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.memory.planning import RequestedFile, plan_in_memory
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.replanning import missing_preconditions
+from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.text.diff.line_blocks import LineComparison
 from mdplan.text.source import Source
@@ -84,6 +85,7 @@ def mdplan_write(path: str, old: str, new: str) -> str | None:
 
 def mdplan_apply(call: str, path: str, text: str, base: str) -> str | None:
     batch = read_batch(json.loads(call))
+    assert isinstance(batch, Batch)
     outline = opened(path, text)
     stated = batch.files[0].base_sha256
     if stated is not None and not outline.source.sha256.startswith(stated):
