@@ -23,6 +23,14 @@ BUNDLES = REPOSITORY.parent / "shared" / "replay"
 ENCODINGS = ("o200k_base", "cl100k_base")
 
 
+class Drifted(NamedTuple):
+    """A `later` version, the `text` of it without a change, and whether the two could be told apart."""
+
+    text: str
+    later: str
+    is_clean: bool
+
+
 @cache
 def encoding(name: str) -> Any:
     import bpe_openai  # type: ignore[import-untyped]
@@ -69,14 +77,6 @@ def text_of(data: bytes) -> str | None:
         return data.decode()
     except UnicodeDecodeError:
         return None
-
-
-class Drifted(NamedTuple):
-    """A `later` version, the `text` of it without a change, and whether the two could be told apart."""
-
-    text: str
-    later: str
-    is_clean: bool
 
 
 def drift(later: str | None, old: str, new: str) -> Drifted | None:
