@@ -1,7 +1,8 @@
 """Plans of single files, as any process can make them."""
 
+import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import local
 
 from mdplan.bot.job import CandidateFile, Chunk, FileOutcome, FileStatus, Job, PackedJob
@@ -41,7 +42,9 @@ class FilePlanner:
         )
         self.selecting = Selector(job.loaded, self.documents)
         self._linked: dict[str, LinkIndex] = {}
-        self._planner = Planner(self.documents, settings.batch, self._link_index)
+        # The files of a manifest are counted when all are planned.
+        limits = replace(settings.batch, files=sys.maxsize)
+        self._planner = Planner(self.documents, limits, self._link_index)
         links = job.loaded.manifest.links
         self._rules = links.rules() if links is not None else None
         # What changes in other files is found when all files are known.

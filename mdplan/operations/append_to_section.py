@@ -26,6 +26,7 @@ class AppendToSection(PayloadOperation):
         "markdown": "Restart your shell afterwards.",
     }
     accepts_root: ClassVar = True
+    repeats: ClassVar = True
 
     op: Literal["append_to_section"]
     extent: Literal["auto", "subtree"] = Field(

@@ -21,6 +21,7 @@ class DeleteLines(LineOperation):
 
     example: ClassVar[dict[str, object]] = {"op": "delete_lines", "lines": {"start": 3, "end": 4}}
     needs_markdown: ClassVar = False
+    repeats: ClassVar = True
 
     op: Literal["delete_lines"]
     lines: LinesField = Field(description='1-based {start, end}, inclusive; or "12:a3f-14:b07" from md_read.')

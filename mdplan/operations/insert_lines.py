@@ -34,6 +34,7 @@ class InsertLines(LineOperation):
         "markdown": "A second line.",
     }
     needs_markdown: ClassVar = False
+    repeats: ClassVar = True
 
     op: Literal["insert_lines"]
     line: Ordinal = Field(description='1-based line that the new lines go beside; or "12:a3f" from md_read.')

@@ -26,6 +26,7 @@ class InsertSection(PayloadOperation):
         "markdown": "## Upgrade\n\nRun the installer again.",
     }
     accepts_root: ClassVar = True
+    repeats: ClassVar = True
 
     op: Literal["insert_section"]
     position: SectionPosition = Field(description="Where the new section goes, seen from the target.")

@@ -22,6 +22,7 @@ class PrependToSection(PayloadOperation):
         "markdown": "You need Python 3.11 or newer.",
     }
     accepts_root: ClassVar = True
+    repeats: ClassVar = True
 
     op: Literal["prepend_to_section"]
 

@@ -16,6 +16,7 @@ from tests.bot.repository import Repository
 MANIFEST = """\
 files:
   - file: shared.md
+    when: {{not: {{matches: "^{line}$"}}}}
     edits: [{{op: append_to_file, markdown: "{line}"}}]
   - file: {line}.md
     edits: [{{op: create_file, markdown: "# {line}"}}]

@@ -4,11 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.bot.manifest.placeholders import Values, VariableName, filled, names_in
+from mdplan.bot.manifest.placeholders import Values, VariableName, filled, placeholders_in
 from mdplan.diagnostics import Code, Diagnostic
 
+OF_FILTERS = {"pipes": "a | b\nc", "title": "What's new?", "day": "2026-11-23T08:00:00"}
 VALUES = Values(
-    {"vars": {"a": "A", "n": 3, "yes": True, "none": None, "list": ["x", {"y": 1.5}]}, "path": "p.md"}
+    {
+        "vars": {"a": "A", "n": 3, "yes": True, "none": None, "list": ["x", {"y": 1.5}], **OF_FILTERS},
+        "path": "p.md",
+    }
 )
 
 
@@ -30,6 +34,14 @@ VALUES = Values(
         ("{{{{{{path}}", "{{p.md"),
         ("{{{{{{{{", "{{{{"),
         ("}}", "}}"),
+        ("{{vars.none | default: nobody}}", "nobody"),
+        ("{{vars.missing | default: 'a b'}}", "a b"),
+        ("{{vars.a | default: x}}", "A"),
+        ("| {{vars.pipes | cell}} |", "| a \\| b<br>c |"),
+        ("{{vars.none|cell}}", ""),
+        ("{{ vars.title | slug }}", "whats-new"),
+        ("{{vars.day | date: %d %b %Y}}", "23 Nov 2026"),
+        ("{{vars.day | date}}", "2026-11-23"),
     ],
 )
 def test_text_is_filled_in(text: str, expected: object) -> None:
@@ -50,6 +62,10 @@ def test_text_is_filled_in(text: str, expected: object) -> None:
         ("{{}}", "`{{}}` begins a placeholder that is none"),
         ("{{vars a}}", "`{{vars a}}` begins a placeholder that is none"),
         ("{{{vars.a}}}", "`{{{vars.a}}}` begins a placeholder that is none"),
+        ("{{vars.a | cel}}", "there is no filter `cel`"),
+        ("{{vars.a | date}}", "`A` is not a date"),
+        ("{{vars.list | cell}}", "the filter `cell` takes a text, and this is a list or a map"),
+        ("{{vars.a |}}", "`{{vars.a |}}` begins a placeholder that is none"),
     ],
 )
 def test_text_is_refused(text: str, message: str) -> None:
@@ -60,7 +76,10 @@ def test_text_is_refused(text: str, message: str) -> None:
 
 
 def test_names_are_found() -> None:
-    assert names_in("{{a}} {{{{b}} {{c.d}}") == (VariableName("a"), VariableName("c.d"))
+    found = placeholders_in("{{a}} {{{{b}} {{c.d | cell}}")
+
+    assert not isinstance(found, Diagnostic)
+    assert [each.name for each in found] == [VariableName("a"), VariableName("c.d")]
 
 
 @given(st.text())

@@ -67,7 +67,9 @@ def test_problem_of_many_files_is_told_once(project: Path) -> None:
     for number in range(30):
         (project / f"page-{number:02}.md").write_text("# Page\n", encoding="utf-8")
     edit = "{op: append_to_section, heading: Gone, markdown: x}"
-    (project / "bot.yml").write_text(f"files: [{{glob: 'page-*', edits: [{edit}]}}]\n", encoding="utf-8")
+    (project / "bot.yml").write_text(
+        f"files: [{{glob: 'page-*', when: {{hasText: Page}}, edits: [{edit}]}}]\n", encoding="utf-8"
+    )
 
     run = mdplan("bot", "check", "bot.yml")
 
@@ -81,7 +83,7 @@ def test_problems_past_what_a_person_reads_are_counted(project: Path) -> None:
     for number in range(130):
         (project / f"page-{number:03}.md").write_bytes(b"\x00\x01")
     (project / "bot.yml").write_text(
-        "files: [{glob: 'page-*', edits: [{op: append_to_file, markdown: x}]}]\n", encoding="utf-8"
+        "files: [{glob: 'page-*', edits: [{op: update_toc}]}]\n", encoding="utf-8"
     )
 
     run = mdplan("bot", "check", "bot.yml")

@@ -13,9 +13,10 @@ from mdplan.bot.manifest.expansion import (
     is_edit_loop,
     is_text_loop,
 )
-from mdplan.bot.manifest.placeholders import Values, VariableName, has_placeholder, misuse, names_in
+from mdplan.bot.manifest.placeholders import Values, VariableName, has_placeholder, misuse, placeholders_in
 from mdplan.bot.manifest.source_map import Path
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.operations import OPERATIONS
 from mdplan.requests.batch_reader import read_batch
 
 # What is known of a file only when it is read.
@@ -96,12 +97,12 @@ class EditChecks:
             yield _misplaced("edits is no list", "write the edits of the loop as a list", (*path, "edits"))
 
     def _placeholders(self, text: str, path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:
-        names = names_in(text)
-        if isinstance(names, Diagnostic):
-            yield ManifestProblem(names, path)
+        found = placeholders_in(text)
+        if isinstance(found, Diagnostic):
+            yield ManifestProblem(found, path)
             return
-        for name in names:
-            if problem := self._misuse(name, inside):
+        for each in found:
+            if not each.has_default and (problem := self._misuse(each.name, inside)):
                 yield ManifestProblem(problem, path)
 
     def _misuse(self, name: VariableName, inside: frozenset[str]) -> Diagnostic | None:
@@ -111,6 +112,22 @@ class EditChecks:
         known = self.values.having(**dict.fromkeys(inside | self.of_files))
         found = known.find(name)
         return found if isinstance(found, Diagnostic) else None
+
+
+def repeating_edits(edits: Sequence[Any], path: Path) -> Iterator[ManifestProblem]:
+    """Edits of a rule without a condition that would change their files in every run of the manifest."""
+    for index, edit in enumerate(edits):
+        if is_edit_loop(edit):
+            yield from repeating_edits(_list(edit["edits"]), (*path, index, "edits"))
+            continue
+        op = edit.get("op") if isinstance(edit, Mapping) else None
+        if isinstance(op, str) and op in OPERATIONS and OPERATIONS[op].repeats:
+            condition = "hasSection: TITLE" if op == "insert_section" else "hasText: TEXT"
+            yield _misplaced(
+                f"`{op}` would change the file again in every run",
+                f"add a condition to the rule: `when: {{not: {{{condition}}}}}`",
+                (*path, index),
+            )
 
 
 def _is_to_fill(value: object) -> bool:

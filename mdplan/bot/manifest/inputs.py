@@ -1,18 +1,17 @@
-"""Inputs of a manifest: its own file, JSON data files, options, and environment variables."""
+"""Inputs of a manifest: its own file, data files, options, and environment variables."""
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mdplan.bot.manifest.data_files import read_data
 from mdplan.bot.manifest.input_files import InputFiles
 from mdplan.bot.manifest.loading import LoadedManifest, checked, read_manifest
 from mdplan.bot.manifest.model import Manifest
 from mdplan.bot.manifest.placeholders import Values
 from mdplan.bot.manifest.source_map import SourceMap, read_source_map
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.storage.fs.file_name import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +19,7 @@ class ManifestInputs:
     """What a caller gives next to a manifest.
 
     `variables` go before those of the manifest; of `environment` only the variables of these names can be
-    used; `data` are JSON files by the name of their value.
+    used; `data` are data files by the name of their value.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -63,7 +62,8 @@ def _values(
     data: dict[str, Any] = {}
     for name, file in {**manifest.data, **given.data}.items():
         is_given = name in given.data
-        found = _json_of(files.read(file) if is_given else files.read_relative(path, file), file)
+        text = files.read(file) if is_given else files.read_relative(path, file)
+        found = text if isinstance(text, Diagnostic) else read_data(text, file)
         data[name] = found
         if isinstance(found, Diagnostic) and not is_given:
             problems.append(_placed(found, path, located, name))
@@ -75,15 +75,3 @@ def _values(
 
 def _placed(problem: Diagnostic, path: str, located: SourceMap, name: str) -> Diagnostic:
     return replace(problem, file=path, place=located.place(("data", name)))
-
-
-def _json_of(text: str | Diagnostic, file: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
-    if isinstance(text, Diagnostic):
-        return text
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        reason = f"{error.msg} at line {error.lineno}, column {error.colno}"
-    except (RecursionError, ValueError):
-        reason = "it is nested too deeply, or contains a number that is too long"
-    return Diagnostic.invalid(f"`{visible(file)}` is not JSON: {reason}", "data files are JSON")

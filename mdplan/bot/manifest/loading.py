@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from mdplan.bot.manifest.edit_checks import EditChecks
+from mdplan.bot.manifest.edit_checks import EditChecks, repeating_edits
 from mdplan.bot.manifest.expansion import ManifestProblem
 from mdplan.bot.manifest.model import Condition, Manifest
 from mdplan.bot.manifest.placeholders import Values, misuse
@@ -70,7 +70,9 @@ def _all_checks(manifest: Manifest, located: SourceMap, checks: EditChecks) -> I
         for name in ("file", "glob", "exclude"):
             # Files are found before anything is known of them.
             yield from before.texts(getattr(rule, name), (*path, name), frozenset())
-        if rule.when is not None:
+        if rule.when is None:
+            yield from repeating_edits(rule.edits, (*path, "edits"))
+        else:
             yield from _condition_checks(
                 located.data["files"][number]["when"], rule.when, (*path, "when"), checks
             )

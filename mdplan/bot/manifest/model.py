@@ -94,7 +94,8 @@ class Manifest(ManifestPart):
         default={}, description="Values of {{vars.NAME}}; `--var NAME=VALUE` goes before them."
     )
     data: dict[str, str] = Field(
-        default={}, description="JSON files, beside the manifest, that are the values of {{data.NAME}}."
+        default={},
+        description="JSON, YAML, TOML, CSV or text files next to the manifest: the values of {{data.NAME}}.",
     )
     files: tuple[Rule, ...] = Field(min_length=1, description="Files, and what should be true of them.")
     max_files: Ordinal | None = Field(default=None, description="Most files that may change.")

@@ -2,7 +2,8 @@
 
 They are strict: a name that nothing has is an error, and so is an opening that is not closed. A text that is
 one placeholder and nothing else is that value, whatever it is; inside of other text it must be a text, a
-number, true or false. So it must in a field that takes text: see `text_fields`.
+number, true or false. So it must in a field that takes text: see `text_fields`. Filters follow the name:
+``{{name | default: none | cell}}``.
 """
 
 import re
@@ -10,12 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mdplan.bot.manifest.filters import DEFAULT, Filter, read_filter
 from mdplan.diagnostics import Diagnostic
 from mdplan.text.search.similar_names import NameIndex
 
 _OPENING: Final = "{{"
 _LITERAL: Final = "{{{{"
-_PLACEHOLDER: Final = re.compile(r"\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
+_PLACEHOLDER: Final = re.compile(r"\{\{[ \t]*([^\s{}|]+)((?:[ \t]*\|[^{}|]+)*)[ \t]*\}\}")
 _PIECE: Final = re.compile(r"\{\{\{\{|\{\{")
 _SHOWN: Final = 60
 
@@ -56,9 +58,33 @@ class Values:
         return value
 
 
-def pieces(text: str) -> Iterator[str | VariableName] | Diagnostic:
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """A name, and the filters that its value passes through."""
+
+    name: VariableName
+    filters: tuple[Filter, ...] = ()
+
+    @property
+    def has_default(self) -> bool:
+        """Whether it has a value where nothing has the name."""
+        return any(each.name == DEFAULT for each in self.filters)
+
+    def value(self, values: Values) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+        """What it represents. Errors: INVALID_ARGUMENT."""
+        value = values.find(self.name)
+        if isinstance(value, Diagnostic) and self.has_default:
+            value = None
+        for each in self.filters:
+            if isinstance(value, Diagnostic):
+                break
+            value = each(value)
+        return value
+
+
+def pieces(text: str) -> Iterator[str | Placeholder] | Diagnostic:
     """`text` as literal texts and placeholders in turn. Errors: INVALID_ARGUMENT for half a placeholder."""
-    found: list[str | VariableName] = []
+    found: list[str | Placeholder] = []
     at = 0
     while opening := _PIECE.search(text, at):
         found.append(text[at : opening.start()])
@@ -72,19 +98,24 @@ def pieces(text: str) -> Iterator[str | VariableName] | Diagnostic:
                 f"`{_short(text[opening.start() :])}` begins a placeholder that is none",
                 "write `{{name}}`, or `{{{{` for two braces",
             )
-        found.append(VariableName(placeholder[1]))
+        filters = [read_filter(each) for each in placeholder[2].split("|")[1:]]
+        unknown = next((each for each in filters if isinstance(each, Diagnostic)), None)
+        if unknown is not None:
+            return unknown
+        known = tuple(each for each in filters if isinstance(each, Filter))
+        found.append(Placeholder(VariableName(placeholder[1]), known))
         at = placeholder.end()
     found.append(text[at:])
     return iter([each for each in found if each])
 
 
-def names_in(text: str) -> tuple[VariableName, ...] | Diagnostic:
+def placeholders_in(text: str) -> tuple[Placeholder, ...] | Diagnostic:
     """The placeholders of `text`."""
     found = pieces(text)
     return (
         found
         if isinstance(found, Diagnostic)
-        else tuple(each for each in found if isinstance(each, VariableName))
+        else tuple(each for each in found if isinstance(each, Placeholder))
     )
 
 
@@ -109,8 +140,8 @@ def filled(text: str, values: Values) -> Any | Diagnostic:  # noqa: ANN401 (any 
     if isinstance(found, Diagnostic):
         return found
     parts = list(found)
-    if len(parts) == 1 and isinstance(parts[0], VariableName):
-        return values.find(parts[0])
+    if len(parts) == 1 and isinstance(parts[0], Placeholder):
+        return parts[0].value(values)
     texts: list[str] = []
     for part in parts:
         text_or_problem = part if isinstance(part, str) else _as_text(part, values)
@@ -130,8 +161,8 @@ def misuse(reason: str, hint: str) -> Diagnostic:
     return Diagnostic.invalid(reason, hint)
 
 
-def _as_text(name: VariableName, values: Values) -> str | Diagnostic:
-    value = values.find(name)
+def _as_text(placeholder: Placeholder, values: Values) -> str | Diagnostic:
+    value = placeholder.value(values)
     match value:
         case Diagnostic() | str():
             return value
@@ -140,7 +171,7 @@ def _as_text(name: VariableName, values: Values) -> str | Diagnostic:
         case _:
             kind = "nothing" if value is None else "a list" if isinstance(value, list) else "a map"
             return misuse(
-                f"`{_short(name.text)}` is {kind}, which is no part of a text",
+                f"`{_short(placeholder.name.text)}` is {kind}, which is no part of a text",
                 "name a part of it; a loop (`forEach`) takes the entries of a list",
             )
 

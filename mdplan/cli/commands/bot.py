@@ -70,7 +70,7 @@ _OPTIONS: Final = (
         multiple=True,
         callback=_pairs,
         metavar="NAME=FILE",
-        help="JSON file that is the value of {{data.NAME}}; repeatable.",
+        help="JSON, YAML, TOML, CSV or text file that is the value of {{data.NAME}}; repeatable.",
     ),
     click.option("--keep-going", is_flag=True, help="Leave out files that cannot be planned; exit with 3."),
     click.option(

@@ -252,6 +252,8 @@ class Operation(WireModel, ABC):
     has_second_pass: ClassVar[bool] = False
     # Problems of `resolve` that mean: what the edit removes is not there.
     satisfied_by: ClassVar[frozenset[Code]] = frozenset()
+    # Made again, the edit changes the file again: a manifest needs a condition for it.
+    repeats: ClassVar[bool] = False
 
     op: str
 
