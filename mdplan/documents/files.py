@@ -9,7 +9,7 @@ from typing import Final, Self, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks.deadline import ParseTimeout, parse_time
-from mdplan.markdown.format_detection import document_format
+from mdplan.markdown.format_detection import document_format, has_mdx_name
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.open_document import decode_document
 from mdplan.settings import Settings
@@ -137,4 +137,5 @@ class OutlinedFiles:
 
     def outline(self, name: FileName, source: Source, given_format: str | None) -> Outline:
         """The file `name`, which was read as `source`, parsed with the limits of these files."""
-        return Outline(source, document_format(str(name), source.text, given_format), self.limits)
+        found = document_format(str(name), source.text, given_format)
+        return Outline(source, found, self.limits, is_mdx=has_mdx_name(str(name)))

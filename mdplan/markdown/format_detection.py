@@ -17,6 +17,11 @@ _SUFFIXES: Final = {
 _STARTS_WITH_HEADING: Final = r"(?:[ \t]*+[\r\n])*+ {0,3}#{1,6}(?:[ \t\r\n]|\Z)"
 
 
+def has_mdx_name(path: str) -> bool:
+    """Whether the file `path` is MDX by its suffix."""
+    return path.lower().endswith(".mdx")
+
+
 def document_format(path: str, text: str, given: str | None = None) -> DocumentFormat:
     """Format of the file `path` (forward slashes), which holds `text` without byte order mark.
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from mdplan.diagnostics import Diagnostic, Refused
 from mdplan.edits import Edit
-from mdplan.markdown.format_detection import document_format
+from mdplan.markdown.format_detection import document_format, has_mdx_name
 from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.memory.front_matter import FrontMatter
@@ -70,7 +70,8 @@ class Document:
 
     def __init__(self, source: Source, name: str, format: Format | None, encoding: str | None) -> None:  # noqa: A002
         """`from_text` and `from_bytes` make one of `source`."""
-        self._outline = Outline(source, document_format(name, source.text, format))
+        found = document_format(name, source.text, format)
+        self._outline = Outline(source, found, is_mdx=has_mdx_name(name))
         self._requested = RequestedFile(name, format, encoding)
         self._collected: list[Edit] = []
 

@@ -86,9 +86,9 @@ def _bounds(block: Block) -> tuple[int, int]:
 
 
 def _is_mdx(outline: Outline) -> bool:
-    """Whether the first paragraphs import or export modules, or a comment is one of MDX."""
+    """Whether its name says so, or the first paragraphs import or export modules, or a comment is of MDX."""
     text = outline.source.text
-    if "{/*" in text:
+    if outline.is_mdx or "{/*" in text:
         return True
     found = _MODULE_LINE.search(text, outline.body_start)
     at = found.start() if found else 0

@@ -93,7 +93,7 @@ def _encoded(text: str, written: str, form: DestinationForm, outline: Outline) -
     safe = _SAFE
     if form is DestinationForm.BARE and not _BALANCED.fullmatch(text):
         safe = safe.replace("(", "").replace(")", "")
-    if form in {DestinationForm.QUOTED, DestinationForm.UNQUOTED}:
+    if form in {DestinationForm.QUOTED, DestinationForm.UNQUOTED, DestinationForm.SHORTCODE}:
         safe = safe.replace("'", "").replace("=", "")
     if not _ENTITY.search(text):
         safe += "&"

@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.blocks.blocks import INLINE_KINDS, BlockKind
 from mdplan.markdown.inline.html_attributes import HtmlAttribute, unescaped
 from mdplan.markdown.inline.inline_node import InlineKind
 from mdplan.markdown.inline.link_parts import unescape
-from mdplan.markdown.links.targets import attributes_in, nodes_near, percent_decoded
+from mdplan.markdown.links.targets import attributes_in, leaves_containing, nodes_near, percent_decoded
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.span import Span
 
-ANY_LINK: Final = re.compile(r"\]\(|\]:|\[\[")
+ANY_LINK: Final = re.compile(r"\]\(|\]:|\[\[|\{\{[<%]")
+# A link of Hugo: `{{< ref "a.md" >}}`, `{{% relref "a.md#b" %}}`.
+REF_SHORTCODE: Final = re.compile(r"""\{\{[<%][ \t]*(?:rel)?ref[ \t]+(?P<quote>["`])(?P<ref>[^"`\r\n]+)""")
 
 _EXTERNAL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
 # The sign of a fragment, and not that of a numeric character reference.
@@ -30,13 +32,14 @@ _KINDS: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE, InlineKind.DEFINIT
 
 
 class DestinationForm(Enum):
-    """How a destination is written: bare, in angle brackets, in or without quotes, as a wiki link."""
+    """How a destination is written: in Markdown, in HTML with or without quotes, as a wiki link, for Hugo."""
 
     BARE = auto()
     ANGLE = auto()
     QUOTED = auto()
     UNQUOTED = auto()
     WIKI = auto()
+    SHORTCODE = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +76,16 @@ def destinations(
     """
     found: dict[Span, Destination] = {}
     for area in areas:
-        for destination in (*_of_nodes(outline, area, mark), *_of_attributes(outline, area)):
+        for destination in _found_in(outline, area, mark):
             if destination.span.overlaps(area):
                 found[destination.span] = destination
     return tuple(found[span] for span in sorted(found))
+
+
+def _found_in(outline: Outline, area: Span, mark: re.Pattern[str]) -> Iterator[Destination]:
+    yield from _of_nodes(outline, area, mark)
+    yield from _of_attributes(outline, area)
+    yield from _of_shortcodes(outline, area)
 
 
 def is_external(href: str) -> bool:
@@ -91,7 +100,7 @@ def understood(written: str, form: DestinationForm) -> str:
             return unescape(written)
         case DestinationForm.QUOTED | DestinationForm.UNQUOTED:
             return unescaped(written)
-        case DestinationForm.WIKI:
+        case DestinationForm.WIKI | DestinationForm.SHORTCODE:
             return written
 
 
@@ -126,6 +135,26 @@ def _of_attributes(outline: Outline, area: Span) -> Iterator[Destination]:
                 yield split
         elif attribute.name == "srcset":
             yield from _of_srcset(outline, attribute)
+
+
+def _of_shortcodes(outline: Outline, area: Span) -> Iterator[Destination]:
+    """What Hugo's `ref` and `relref` name, outside of code.
+
+    Hugo also finds a page by its name alone, so that one which names no file may be right: it is never
+    reported as broken.
+    """
+    for block in leaves_containing(outline, area, REF_SHORTCODE):
+        matches = REF_SHORTCODE.finditer(outline.source.text, block.span.start, block.span.end)
+        for match in matches if block.kind in INLINE_KINDS else ():
+            span = Span(*match.span("ref"))
+            is_code = any(node.kind is InlineKind.CODE for node in outline.inline.nodes_in(span))
+            split = (
+                None
+                if is_code
+                else _split(outline, span, match["ref"], DestinationForm.SHORTCODE, is_shown=True)
+            )
+            if split is not None:
+                yield split
 
 
 def _of_srcset(outline: Outline, attribute: HtmlAttribute) -> Iterator[Destination]:

@@ -61,15 +61,18 @@ class Outline:
         format: DocumentFormat = DocumentFormat.MARKDOWN,  # noqa: A002
         limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS,
         *,
+        is_mdx: bool = False,
         before: "tuple[Outline, EditList] | None" = None,
     ) -> None:
         """Parse `source` once, as what `format` says; `limits` hold for all that is done with it.
 
+        `is_mdx` says that the name of the file is that of MDX; without it the text may say so.
         With an outline `before` it and the edits between them, only what is around these is parsed.
         """
         self.source = source
         self.limits = limits
         self.format = format
+        self.is_mdx = is_mdx
         is_markdown = format is DocumentFormat.MARKDOWN
         self.front_matter: FrontMatter | None = find_front_matter(source.text) if is_markdown else None
         self.body_start = self.front_matter.span.end if self.front_matter else 0
@@ -96,7 +99,7 @@ class Outline:
 
     def edited(self, edits: "EditList", source: Source) -> "Outline":
         """Outline of `source`, which `edits` made of this one's."""
-        return Outline(source, self.format, self.limits, before=(self, edits))
+        return Outline(source, self.format, self.limits, is_mdx=self.is_mdx, before=(self, edits))
 
     def _parse(self, before: "tuple[Outline, EditList] | None") -> BlockTree:
         text, lines = self.source.text, self.source.lines

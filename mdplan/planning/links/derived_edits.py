@@ -85,8 +85,9 @@ def _site_warnings(changes: LinkChanges, linked: LinkSource, uncertain: _Uncerta
         yield linked.rules_problem
     for path, places in sorted(uncertain.items()):
         now = changes.after.paths.get(path)
-        listed = ", ".join(f"{file}:{line}" for file, line in places[:_MOST_PLACES])
-        more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
+        lines = [f"{file}:{line}" for file, line in dict.fromkeys(places)]
+        listed = ", ".join(lines[:_MOST_PLACES])
+        more = f" and {len(lines) - _MOST_PLACES} more" if len(lines) > _MOST_PLACES else ""
         many = "a link may" if len(places) == 1 else f"{len(places)} links may"
         becomes = f"is now `{now}`" if now else "this plan deletes"
         yield Diagnostic.warning(

@@ -7,7 +7,7 @@ from html import unescape
 from typing import Final
 from urllib.parse import unquote
 
-from mdplan.markdown.links.destinations import is_external
+from mdplan.markdown.links.destinations import REF_SHORTCODE, is_external
 from mdplan.markdown.links.link_path import page_key
 from mdplan.markdown.links.targets import target_key
 
@@ -88,9 +88,10 @@ def keys_in_html(text: str) -> frozenset[str]:
 
 
 def _destinations(text: str) -> Iterator[re.Match[str]]:
-    """Everything that may be a destination: those of Markdown, of wiki links, and of HTML."""
+    """Everything that may be a destination: those of Markdown, wiki links, Hugo and HTML."""
     yield from _DESTINATION.finditer(text)
     yield from _PAGE.finditer(text)
+    yield from REF_SHORTCODE.finditer(text)
     yield from _attribute_values(text, ("href", "src", "poster"))
 
 

@@ -156,7 +156,7 @@ class _LinkChecker:
         moved = _holding(self._moved, destination.span)
         origin = self.document.old_path if moved is None else self.document.moved[moved]
         target = self.changes.target(origin, destination)
-        if target is None:
+        if target is None or self._is_page_name(destination, target, origin):
             return _FINE
         if target.kind is not TargetKind.FILE and moved is None:
             near = self.changes.near(origin, destination)
@@ -239,6 +239,11 @@ class _LinkChecker:
             return True
         found = find_target(self.changes.before, origin, destination)
         return found is not None and found.kind is not TargetKind.NOTHING
+
+    def _is_page_name(self, destination: Destination, target: LinkedPath, origin: str) -> bool:
+        """Whether `destination` is one that Hugo looks for in all of the site: no file is where it points."""
+        is_shortcode = destination.form is DestinationForm.SHORTCODE
+        return is_shortcode and not self._existed(target, origin, destination)
 
     def _moved_to(self, target: LinkedPath, destination: Destination) -> CurrentTarget | None:
         now = self.changes.now(target, destination)
