@@ -415,3 +415,55 @@ def test_missing_git_is_reported(bare: Repository, manifest: Path, monkeypatch: 
 
     assert report.error.message == "git is not installed"
     assert bare.at("main") == before
+
+
+NIGHTLY = GitCommit(branch="bot/nightly", rebuilds=True)
+
+
+def test_branch_of_the_bot_is_rebuilt_on_the_newest_base(work: Repository, manifest: Path) -> None:
+    first = work.applied(manifest, "main", NIGHTLY)
+    base = work.commit({"docs/later.md": b"nightly\n"})
+    without = work.applied(manifest, "main", GitCommit(branch="bot/nightly"))
+    second = work.applied(manifest, "main", NIGHTLY)
+
+    assert first.applied
+    assert codes(without) == ["STALE_BASE"]
+    assert "--rebuild" in (without.error.hint if without.error is not None else "")
+    assert work.git("rev-list", "main..bot/nightly").split() == [second.commit]
+    assert work.at("bot/nightly^") == base
+    assert work.files("bot/nightly")["docs/later.md"] == b"stable\n"
+
+
+def test_rebuilt_branch_stays_where_nothing_changed(work: Repository, manifest: Path) -> None:
+    first = work.applied(manifest, "main", NIGHTLY)
+    second = work.applied(manifest, "main", replace(NIGHTLY, message="another text"))
+
+    assert second.commit == first.commit == work.at("bot/nightly")
+
+
+@pytest.mark.parametrize("amended", [False, True])
+def test_branch_with_a_commit_of_somebody_else_is_not_rebuilt(
+    work: Repository,
+    manifest: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    amended: bool,
+) -> None:
+    work.applied(manifest, "main", NIGHTLY)
+    work.git("worktree", "add", "-q", str(tmp_path / "by-hand"), "bot/nightly")
+    by_hand = Repository(tmp_path / "by-hand")
+    by_hand.write({"docs/one.md": b"by hand\n"})
+    how = ["--amend", "--no-edit"] if amended else ["-m", "by hand"]
+    by_hand.git("add", "-A")
+    with monkeypatch.context() as somebody:
+        somebody.setenv("GIT_COMMITTER_NAME", "Eve")
+        by_hand.git("commit", "-q", *how)
+    tip = work.at("bot/nightly")
+    work.git("worktree", "remove", "--force", str(by_hand.path))
+    work.commit({"docs/later.md": b"nightly\n"})
+
+    report = work.applied(manifest, "main", NIGHTLY)
+
+    assert codes(report) == ["STALE_BASE"]
+    assert work.at("bot/nightly") == tip

@@ -83,6 +83,13 @@ def commit_message(given: str | None, manifest: str, plan_id: str) -> bytes:
     return message.encode("utf-8", "surrogateescape").replace(b"\0", b"")
 
 
+def plan_of(message: bytes) -> str | None:
+    """The plan that a commit with this `message` was made of; None for a commit of others."""
+    last = message.decode("utf-8", "surrogateescape").rstrip("\n").rpartition("\n")[2]
+    name, colon, plan_id = last.partition(": ")
+    return plan_id if colon and name == TRAILER else None
+
+
 def _configured(config: "Config", role: str, name: str) -> str:
     for section in (role, "user"):
         try:

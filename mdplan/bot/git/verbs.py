@@ -8,13 +8,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dulwich.objects import ObjectID
+from dulwich.objects import Commit, ObjectID
 from dulwich.repo import Repo
 
 from mdplan.bot.bot import Bot, BotResult, RunOptions
 from mdplan.bot.bot_report import BotReport
 from mdplan.bot.git.commit import CommitText, move_branch, write_commit
-from mdplan.bot.git.identity import Signature, commit_message, signature
+from mdplan.bot.git.identity import Signature, commit_message, plan_of, signature
+from mdplan.bot.git.objects import read_object
 from mdplan.bot.git.repository import (
     BRANCHES,
     BaseCommit,
@@ -50,13 +51,15 @@ class GitCommit:
     """What the commit of a plan is to be: on the branch `branch`, None for the one that was read.
 
     `author` is ``Name <address>`` and `message` its text; None for what git and the manifest say. With
-    `rebases` the manifest is planned again on a branch that moved concurrently.
+    `rebases` the manifest is planned again on a branch that moved concurrently. With `rebuilds` a branch
+    whose own commits are all of this bot begins again at the commit that was read.
     """
 
     branch: str | None = None
     author: str | None = None
     message: str | None = None
     rebases: bool = False
+    rebuilds: bool = False
 
 
 @contextmanager
@@ -116,9 +119,11 @@ class _Attempt:
             branch = target_branch(repository, self.wanted.branch, base)
             at = base.commit if branch == base.branch else branch_tip(repository, branch)
             _must_be_free(repository, branch)
-            if at is not None and at != base.commit:
-                raise repository_error(*_elsewhere(branch, at, base, self.ref))
             text = self._signatures(repository)
+            if at is not None and at != base.commit:
+                if not self.wanted.rebuilds:
+                    raise repository_error(*_elsewhere(branch, at, base, self.ref))
+                _must_be_of_the_bot(repository, branch, at, base, text[1])
         with ExitStack() as held:
             made = _bot(self.engine, self.loaded, self.how, self.place, base).plan(held)
         if made.plan is None:
@@ -126,11 +131,20 @@ class _Attempt:
         made.found.diffs.clear()
         facts = {"files": len(made.plan.files), "planId": made.plan.plan_id}
         self.how.on_event("committing", facts)
+        if at is not None and self._is_there(made.plan, base, at):
+            return _committed_report(made, base, branch, at.decode())
         commit = self._committed(made.plan, base, branch, at, *text)
         if commit is None:
             return None
         self.how.on_event("committed", {"commit": commit, "branch": branch})
         return _committed_report(made, base, branch, commit)
+
+    def _is_there(self, plan: Plan, base: BaseCommit, at: ObjectID) -> bool:
+        """Whether the commit `at` was made of `plan` on `base`: then a rebuilt branch stays as it is."""
+        with self.place.open() as repository:
+            commit = read_object(repository.object_store, at)
+        assert isinstance(commit, Commit)
+        return commit.parents == [base.commit] and plan_of(commit.message) == plan.plan_id
 
     def _signatures(self, repository: Repo) -> tuple[Signature, Signature]:
         """Who is author and committer, asked before anything is planned."""
@@ -224,10 +238,25 @@ def _must_be_free(repository: Repo, branch: str) -> None:
         raise repository_error(Code.TARGET_BUSY, message, hint)
 
 
+def _must_be_of_the_bot(
+    repository: Repo, branch: str, at: ObjectID, base: BaseCommit, bot: Signature
+) -> None:
+    """Raise `StorageRefused` (STALE_BASE) if `branch` has a commit that `bot` did not make from a plan."""
+    for entry in repository.get_walker(include=[at], exclude=[base.commit]):
+        commit = entry.commit
+        if plan_of(commit.message) is None or commit.committer != bot.who:
+            short = visible(branch.removeprefix(BRANCHES))
+            who = visible(commit.committer.decode("utf-8", "replace"))
+            message = f"the branch `{short}` has the commit {BaseCommit(commit.id, None).shown} by {who}"
+            hint = "merge that branch, or name a new one (`--branch NAME`): `--rebuild` would lose the commit"
+            raise repository_error(Code.STALE_BASE, message, hint)
+
+
 def _elsewhere(branch: str, at: ObjectID, base: BaseCommit, ref: str) -> tuple[Code, str, str]:
     short = visible(branch.removeprefix(BRANCHES))
     message = f"the branch `{short}` is at {BaseCommit(at, None).shown}, and `{visible(ref)}` at {base.shown}"
-    return Code.STALE_BASE, message, f"plan on what the branch has: `--git {short}`; or name a new branch"
+    hint = f"`--rebuild` makes a branch of the bot again from `{visible(ref)}`; `--git {short}` adds to it"
+    return Code.STALE_BASE, message, hint
 
 
 def _moved(ref: str, rebases: bool) -> Diagnostic:  # noqa: FBT001 (what the caller asked for)

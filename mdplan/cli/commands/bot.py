@@ -192,6 +192,11 @@ def check(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 @click.option(
     "--branch", metavar="NAME", help="With --git: the branch that gets the commit; the one that REF names."
 )
+@click.option(
+    "--rebuild",
+    is_flag=True,
+    help="With --git and --branch: begin the branch again at REF; all its commits must be of the bot.",
+)
 @click.option("--message", "-m", metavar="TEXT", help="With --git: what the commit says.")
 @click.option("--author", metavar="'NAME <ADDRESS>'", help="With --git: the author; else who git says.")
 @click.option(
@@ -207,8 +212,10 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     With --git that is a commit on a branch, made without a work tree; a branch that is checked out in one is
     refused.
     """
-    wanted = {name: given.pop(name) for name in ("branch", "message", "author", "on_stale")}
-    idle = [name.replace("_", "-") for name, value in wanted.items() if value is not None]
+    wanted: dict[str, Any] = {name: given.pop(name) for name in ("branch", "message", "author", "on_stale")}
+    wanted["rebuilds"] = given.pop("rebuild") or None
+    names = {"rebuilds": "rebuild", "on_stale": "on-stale"}
+    idle = [names.get(name, name) for name, value in wanted.items() if value is not None]
     if given["ref"] is None and idle:
         raise click.UsageError(f"`--{idle[0]}` needs `--git`.")
     loaded, how = _loaded(session, given), _how(session, given)
@@ -243,7 +250,7 @@ def _applied(
     loaded: "LoadedManifest",
     how: "RunOptions",
     given: dict[str, Any],
-    wanted: dict[str, str | None],
+    wanted: dict[str, Any],
 ) -> BotReport:
     from mdplan.bot.verbs import apply_manifest
 
@@ -252,8 +259,9 @@ def _applied(
         return apply_manifest(engine, loaded, how)
     from mdplan.bot.git.verbs import GitCommit, apply_to_branch
 
-    rebases = wanted.pop("on_stale") == "rebase"
-    return apply_to_branch(engine, loaded, how, ref, GitCommit(**wanted, rebases=rebases))
+    rebases, rebuilds = wanted.pop("on_stale") == "rebase", bool(wanted.pop("rebuilds"))
+    commit = GitCommit(**wanted, rebases=rebases, rebuilds=rebuilds)
+    return apply_to_branch(engine, loaded, how, ref, commit)
 
 
 def _loaded(session: Session, given: dict[str, Any]) -> "LoadedManifest | Problems":
