@@ -88,7 +88,7 @@ def hunk_text(
 
 def edit_text(edit: ReviewedEdit) -> str:
     """An edit in a line: its number, its operation, its place, and what it matched."""
-    parts = [f"edit {edit.index} {edit.op}", *([shown(edit.place)] if edit.place else [])]
+    parts = [f"edit {edit.index + 1} {edit.op}", *([shown(edit.place)] if edit.place else [])]
     result = edit.result
     if result.matches_found is not None:
         parts.append(f"{result.matches_replaced} of {result.matches_found} matches")

@@ -88,7 +88,7 @@ def _answer(ask: AskFunction, tell: WriteFunction, question: str) -> str | None:
 
 
 def _comment(ask: AskFunction, choices: Choices, edit: ReviewedEdit) -> None:
-    line = ask(f"Comment on edit {edit.index}: ")
+    line = ask(f"Comment on edit {edit.index + 1}: ")
     if line is not None:
         choices.comments[edit.index] = line.strip()
 

@@ -41,7 +41,7 @@ def test_check_apply_check() -> None:
     assert [run.out for run in runs] == [b""] * 4
     assert "Would change 1 file, 1 edit: +1 -1 lines." in runs[0].err
     assert "Applied: 1 file, 1 edit: +1 -1 lines." in runs[1].err
-    assert "All of it is true already." in runs[2].err
+    assert "All files match the manifest." in runs[2].err
     assert Path("a.md").read_text() == "# A\n\nRelease 2.0\n"
 
 

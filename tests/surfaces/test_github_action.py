@@ -161,7 +161,7 @@ def test_apply_changes_the_files_and_the_next_check_passes(job: Job) -> None:
     assert "The stable firmware" in job.guide()
     again = job.bot("check")
     assert (again.outputs["changed"], again.outputs["plan-id"], job.verdict(again)) == ("false", "", 0)
-    assert "All of it is true already." in again.summary
+    assert "All files match the manifest." in again.summary
 
 
 @pytest.mark.parametrize("root", ["--root notes", "--root=notes"])

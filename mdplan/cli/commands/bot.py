@@ -1,4 +1,4 @@
-"""`mdplan bot`: what a manifest says of many files, planned, checked or applied as one plan."""
+"""`mdplan bot`: a manifest of edits to many files, planned, checked or applied as one plan."""
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -22,6 +22,7 @@ from mdplan.cli.plan_view import (
 )
 from mdplan.cli.progress import CHOICES, progress_listener
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import Command, Group
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.cli.views.report import counted, file_list, plan_size
 from mdplan.diagnostics import Exit
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from mdplan.bot.verbs import Proposal
     from mdplan.diagnostics import Problems
 
+# Options that the first screen of help leaves out.
+_RARE: Final = frozenset({"environment", "data", "jobs", "executor", "progress"})
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -62,7 +65,7 @@ _OPTIONS: Final = (
         "environment",
         multiple=True,
         metavar="NAME",
-        help="Let the manifest use this variable of the environment, as {{env.NAME}}; repeatable.",
+        help="Allow {{env.NAME}}, an environment variable; repeatable.",
     ),
     click.option(
         "--data",
@@ -70,14 +73,14 @@ _OPTIONS: Final = (
         multiple=True,
         callback=_pairs,
         metavar="NAME=FILE",
-        help="JSON, YAML, TOML, CSV or text file that is the value of {{data.NAME}}; repeatable.",
+        help="JSON, YAML, TOML, CSV or text file for {{data.NAME}}; repeatable.",
     ),
-    click.option("--keep-going", is_flag=True, help="Leave out files that cannot be planned; exit with 3."),
+    click.option("--keep-going", is_flag=True, help="Skip files that cannot be planned; exit with 3."),
     click.option(
         "--jobs",
         type=click.IntRange(min=1),
         metavar="NUMBER",
-        help="Processes that plan; one a core if not given.",
+        help="Number of worker processes.  [default: one per core]",
     ),
     click.option(
         "--executor", metavar="dask://HOST:PORT", help="Plan on a Dask cluster that sees the same files."
@@ -86,14 +89,14 @@ _OPTIONS: Final = (
         "--git",
         "ref",
         metavar="REF",
-        help="Work on this branch, tag or commit of the repository, bare or not, and on no work tree.",
+        help="Work on this branch, tag or commit instead of the work tree.",
     ),
     click.option(
         "--progress",
         type=click.Choice(CHOICES),
         default="auto",
         show_default=True,
-        help="On standard error: a bar, or one JSON object a line; auto is a bar on a terminal.",
+        help="Progress on standard error; auto is a bar at a terminal.",
     ),
 )
 
@@ -104,7 +107,7 @@ def _options(function: Decorated) -> Decorated:
     return function
 
 
-class _Verbs(click.Group):
+class _Verbs(Group):
     """The verbs of the bot; a manifest in place of one gets a suggestion."""
 
     def resolve_command(
@@ -122,21 +125,26 @@ class _Verbs(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=_Verbs)
+@click.group(
+    cls=_Verbs,
+    subcommand_metavar="plan|check|apply MANIFEST [OPTIONS]",
+    options_metavar="",
+    example="mdplan bot plan manifest.yaml\nmdplan bot apply manifest.yaml",
+)
 def bot() -> None:
-    """Make true in many files what a manifest says, all or nothing.
+    """Apply a manifest of edits to many files, all or nothing.
 
-    A manifest is a YAML or JSON file: which files, under which conditions, which edits; `mdplan help
-    manifest` shows one. What holds already is left alone, so a manifest can be applied again and again.
+    A manifest is a YAML or JSON file that lists files, conditions and edits; `mdplan help manifest` shows
+    one. The bot skips files that already match, so you can apply a manifest again and again.
     """
 
 
-@bot.command()
+@bot.command(cls=Command, example="mdplan bot plan manifest.yaml --var version=1.2", rare=_RARE)
 @_options
 @output_option
 @engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Show what MANIFEST would change, and save that as one plan; no file is touched.
+    """Show what MANIFEST would change, and save it as one plan; the files stay unchanged.
 
     The diff goes to standard output, in a form that `git apply` takes, and everything else to standard error.
     """
@@ -166,13 +174,13 @@ def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noq
         return code
 
 
-@bot.command()
+@bot.command(cls=Command, example="mdplan bot check manifest.yaml", rare=_RARE)
 @_options
 @engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def check(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Say whether all that MANIFEST says is true already: exit with 0, or with 1 if something would change.
+    """Check whether the files match MANIFEST: exit with 0, or with 1 if something would change.
 
-    Nothing is written, and no plan is saved.
+    Writes nothing and saves no plan.
     """
     loaded, how = _loaded(session, given), _how(session, given)
     if isinstance(loaded, tuple):
@@ -187,30 +195,34 @@ def check(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
         return code
 
 
-@bot.command()
+@bot.command(
+    cls=Command,
+    example="mdplan bot apply manifest.yaml\nmdplan bot apply manifest.yaml --git main -m 'Bump version'",
+    rare=_RARE | {"branch", "rebuild", "author", "on_stale"},
+)
 @_options
+@click.option("--branch", metavar="NAME", help="With --git: the branch to commit to.  [default: REF]")
+@click.option("--message", "-m", metavar="TEXT", help="With --git: the commit message.")
 @click.option(
-    "--branch", metavar="NAME", help="With --git: the branch that gets the commit; the one that REF names."
+    "--author", metavar="'NAME <ADDRESS>'", help="With --git: the commit author.  [default: from git]"
 )
 @click.option(
     "--rebuild",
     is_flag=True,
     help="With --git and --branch: begin the branch again at REF; all its commits must be of the bot.",
 )
-@click.option("--message", "-m", metavar="TEXT", help="With --git: what the commit says.")
-@click.option("--author", metavar="'NAME <ADDRESS>'", help="With --git: the author; else who git says.")
 @click.option(
     "--on-stale",
     type=click.Choice(["refuse", "rebase"]),
-    help="With --git: rebase plans again when the branch moved meanwhile.  [default: refuse]",
+    help="With --git: rebase plans again if the branch has moved.  [default: refuse]",
 )
 @approval_option
 @engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
 def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Make true what MANIFEST says, in one commit: all files or none.
+    """Apply MANIFEST in one transaction: all files or none.
 
-    With --git that is a commit on a branch, made without a work tree; a branch that is checked out in one is
-    refused.
+    With --git the result is a commit on a branch, made without a work tree; mdplan rejects a branch that is
+    checked out in one.
     """
     wanted: dict[str, Any] = {name: given.pop(name) for name in ("branch", "message", "author", "on_stale")}
     wanted["rebuilds"] = given.pop("rebuild") or None
@@ -293,7 +305,7 @@ def _how(session: Session, given: dict[str, Any]) -> "RunOptions":
 
 
 def _exit(report: BotReport) -> Exit:
-    """RunOptions a command that commits nothing ends: REFUSED where there is a plan beside problems."""
+    """How a command that commits nothing ends: REFUSED where there is a plan beside problems."""
     return Exit.REFUSED if _went_on(report) else _exit_of_error(report)
 
 
@@ -310,7 +322,7 @@ def _print_checked(session: Session, report: BotReport) -> None:
     console = session.console
     print_warnings(session, report)
     if report.no_op:
-        console.note("All of it is true already.")
+        console.note("All files match the manifest.")
     else:
         listed = file_list(report.files, console.err)
         console.note(listed or "\n".join(f"  {shown(file.file)}" for file in report.files if file.changed))
@@ -321,9 +333,9 @@ def _print_checked(session: Session, report: BotReport) -> None:
 def _print_counts(session: Session, report: BotReport) -> None:
     counts = [
         (report.files_changed, "to change"),
-        (report.files_hold, "as it should be"),
-        (report.files_left_out, "left out"),
-        (report.files_refused, "refused"),
+        (report.files_hold, "unchanged"),
+        (report.files_left_out, "skipped"),
+        (report.files_refused, "rejected"),
     ]
     told = ", ".join(f"{number} {what}" for number, what in counts if number)
     if told:

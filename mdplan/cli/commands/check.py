@@ -11,6 +11,7 @@ import click
 from mdplan.checks.check import CheckReport, check_documents, check_since
 from mdplan.cli.console import shown
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import command
 from mdplan.cli.views.report import counted, problem_texts
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import FILES
@@ -23,7 +24,7 @@ from mdplan.settings import DEFAULT_SETTINGS, Settings
 _BLOCKING: Final = 2
 
 
-@click.command()
+@command(example="mdplan check --since main docs\nmdplan check old.md new.md", rare=("hook",))
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @click.option("--since", metavar="REF", help="Compare the files with the commit that REF names.")
 @click.option(
@@ -39,15 +40,12 @@ _BLOCKING: Final = 2
 )
 @engine_command(CheckReport, FILES, tells_people=True)
 def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: str, hook: bool) -> Exit:
-    r"""Say what a change broke in documents, whoever made it.
+    """Report what a change broke in documents, whichever tool made it.
 
-    \b
-    mdplan check --since main docs/   changed files below docs/
-    mdplan check old.md new.md        two versions of one document
-
-    It reports changed line ends and encodings, headings that are text now, unclosed code and comments, torn
-    tables, front matter that cannot be read, unbalanced regions and tags, and links that lead to nothing or
-    to another place. Exits with 1 where it finds something.
+    Compares the files below PATH with an older commit (--since), or two versions of one document. It reports
+    changed line ends and encodings, headings that became text, unclosed code and comments, broken tables,
+    front matter that cannot be read, unbalanced regions and tags, and links whose target is missing or
+    different. Exits with 1 if it finds a problem.
     """
     if hook:
         return _check_for_hook(session)

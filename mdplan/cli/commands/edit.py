@@ -2,24 +2,46 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from mdplan.cli.edits.content import edit_text
+from mdplan.cli.edits.examples import example_command
+from mdplan.cli.edits.option_words import option_name
 from mdplan.cli.edits.options import EditOptions
 from mdplan.cli.edits.proposal import ApplyOptions, batch_of, choice_options, expand_globs, propose
 from mdplan.cli.session import Session, engine_command
-from mdplan.cli.usage.command import command
+from mdplan.cli.shell_words import for_shell
+from mdplan.cli.usage.command import Group, command, wants_all
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.cli.usage.suggestions import either
 from mdplan.diagnostics import Exit
-from mdplan.field_names import snake_case
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.plan import ApplyReport
 
+# Operations by what they change, for the first screen of help.
+TOPICS: Final = {
+    "Sections": (
+        "append_to_section", "prepend_to_section", "insert_section", "replace_section", "upsert_section",
+        "delete_section", "move_section", "rename_heading", "set_heading_level", "format_section",
+    ),
+    "Lists, tables": (
+        "add_list_item", "remove_list_item", "set_task", "sort_list", "upsert_table_row", "delete_table_row",
+    ),
+    "Metadata": (
+        "set_front_matter", "delete_front_matter", "add_to_front_matter_list",
+        "remove_from_front_matter_list", "set_ini_key", "delete_ini_key", "replace_ini_section",
+    ),
+    "Text": (
+        "replace_match", "preview_match", "replace_range", "replace_code_block", "replace_region",
+        "update_toc", "apply_diff", "insert_lines", "replace_lines", "delete_lines", "append_to_file",
+    ),
+    "Files": ("create_file", "rename_file", "delete_file"),
+}  # fmt: skip
 
-class OperationGroup(click.Group):
+
+class OperationGroup(Group):
     """One command for each operation, made when it is asked for. Names may be written with hyphens."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -47,18 +69,22 @@ class OperationGroup(click.Group):
         """The list of operations in the help text."""
         from mdplan.reference.operations import operation_reference
 
-        rows = [(op, operation_reference(op).summary) for op in self.list_commands(ctx)]
+        if wants_all(ctx):
+            rows = [(op, operation_reference(op).summary) for op in self.list_commands(ctx)]
+        else:
+            rows = [(topic, ", ".join(names)) for topic, names in TOPICS.items()]
         with formatter.section("Operations"):
             formatter.write_dl(rows)
 
 
 @click.command(
     cls=OperationGroup,
+    options_metavar="",
     subcommand_metavar="OP FILE... [OPTIONS]",
-    epilog="Example: mdplan edit append_to_section guide.md --section Install --text 'Restart it.'",
+    example="mdplan edit rename_heading guide.md --section Install --new-title Setup",
 )
 def edit() -> None:
-    """Make one edit: show its diff, ask, and apply it.
+    """Make one edit: show the diff, ask, then apply it.
 
     OP is an operation; its fields are options. `mdplan edit OP --help` lists them.
     """
@@ -70,7 +96,12 @@ def _command(op: str) -> click.Command:
 
     options = EditOptions.of(op)
 
-    @command(name=op, help=operation_reference(op).summary)
+    @command(
+        name=op,
+        help=for_shell(operation_reference(op).summary),
+        example=example_command(options),
+        rare={*options.rare, "allow_outline_change", "allow_duplicate_headings", "update_references"},
+    )
     @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
     @click.option(
         "--allow-outline-change", is_flag=True, help="Allow headings to change outside of the edit."
@@ -97,9 +128,14 @@ def _command(op: str) -> click.Command:
         for name in ("allow_outline_change", "allow_duplicate_headings", "update_references"):
             if given[name]:
                 batch[name] = given[name]
-        return propose(session, batch, ApplyOptions.of(given))
+        return propose(session, batch, ApplyOptions.of(given), fields=options.schemas)
 
-    run.params[1:1] = list(options.options())
+    made = list(options.options())
+    needed = len(options.required) + options.is_about_sections
+    # What people need most comes first: the first screen of help has no room for all.
+    at = next(index for index, each in enumerate(run.params) if each.name == "dry_run") + 1
+    run.params[at:at] = made[needed:]
+    run.params[1:1] = made[:needed]
     return run
 
 
@@ -121,7 +157,7 @@ def _check_words(options: EditOptions, edit: dict[str, Any], files: tuple[str, .
     missing = [name for name in options.required if name not in edit and name != content]
     if not missing:
         return
-    flags = [f"--{snake_case(name).replace('_', '-')}" for name in sorted(missing)]
+    flags = [option_name(name) for name in sorted(missing)]
     words = [word for word in files[1:] if not Path(folder, word).exists()]
     section = " --section HEADING" if options.is_about_sections else ""
     values = " ".join(f"{flag} TEXT" for flag in flags)

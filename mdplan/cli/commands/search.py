@@ -46,7 +46,8 @@ class _NodeKindType(click.Choice[str]):
     SearchRequest,
     "exclude",
     type=_NodeKindType(),
-    help="Skip matches in these.",
+    metavar="KIND",
+    help="Skip matches in codeBlocks, linkDestinations, html and other kinds; repeatable.",
 )
 @field_option(SearchRequest, "context", "-C")
 @field_option(SearchRequest, "limit")

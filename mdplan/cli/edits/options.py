@@ -1,7 +1,7 @@
 """Command options for the fields of an operation, derived from its JSON Schema."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from mdplan.cli.edits.field_types import (
     TextRangeType,
     YamlValueType,
 )
+from mdplan.cli.edits.option_words import in_options, option_name
 from mdplan.cli.shell_words import for_shell
 from mdplan.field_names import snake_case
 from mdplan.reference.schema import Schema, inlined, operation_schema
@@ -29,6 +30,8 @@ _ALIASES: Final = {"markdown": ("text",), "pattern": ("find",), "replacement": (
 _HEADING_PATHS: Final = ("headingPath", "parentPath", "toHeadingPath")
 # Guards and rare fields: last in the help.
 _RARE: Final = ("sectionSha256", "toBaseSha256", "expectedValue", "sectionId", "toSectionId", "anchor")
+# `--section` takes these as well.
+_SECTION_FIELDS: Final = ("heading", "headingPath", "anchor", "occurrence")
 _SECTION: Final = "section"
 _SECTION_ID: Final = re.compile(r"sha256-[0-9a-fA-F]{8,64}")
 
@@ -60,6 +63,11 @@ class EditOptions:
         """Whether ``--section`` names its target."""
         return "headingPath" in self.schemas and _SECTION not in self.schemas
 
+    @property
+    def rare(self) -> frozenset[str]:
+        """Names of the parameters that the first screen of help leaves out."""
+        return frozenset(snake_case(name) for name in (*_RARE, *_SECTION_FIELDS) if name not in self.required)
+
     def options(self) -> Iterator[click.Option]:
         """One option for each field, required ones first and guards last."""
         names = sorted(self.schemas, key=lambda name: (name not in self.required, name in _RARE))
@@ -71,7 +79,7 @@ class EditOptions:
                 help="Target section: a heading, a path such as 'Guide / Install', or a section ID.",
             )
         for name in names:
-            yield _option(name, self.schemas[name], is_required=name in self.required)
+            yield _option(name, self.schemas[name], self.schemas, is_required=name in self.required)
 
     def edit(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The edit that the values `given` for `options` describe. Texts such as ``@FILE`` are read."""
@@ -96,10 +104,10 @@ def section_target(text: str) -> dict[str, Any]:
     return {"headingPath": path} if len(path) > 1 else {"heading": text}
 
 
-def _option(name: str, schema: Schema, *, is_required: bool) -> click.Option:
+def _option(name: str, schema: Schema, fields: Collection[str], *, is_required: bool) -> click.Option:
     """The option of a field. Where the field is required, its help says so."""
-    flags = [f"--{snake_case(each).replace('_', '-')}" for each in (name, *_ALIASES.get(name, ()))]
-    description = for_shell(schema.get("description", ""))
+    flags = [option_name(each) for each in (name, *_ALIASES.get(name, ()))]
+    description = in_options(for_shell(schema.get("description", "")), fields)
     shown = f"{description} (required)" if is_required else description
     if schema.get("type") == "boolean":
         flag = snake_case(name).replace("_", "-")

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from glob import iglob
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from mdplan.cli.edits.content import edit_text
+from mdplan.cli.edits.option_words import for_edit_command
 from mdplan.cli.options import approval_option
 from mdplan.cli.pending_plan import ask, has_terminal
 from mdplan.cli.plan_view import print_applied, print_recovered, print_summary, print_warnings, write_diff
@@ -83,9 +84,15 @@ def batch_of(session: Session, files: Sequence[str], edits: Sequence[object]) ->
 
 
 def propose(
-    session: Session, batch: dict[str, Any], choice: ApplyOptions, check: Check | None = None
+    session: Session,
+    batch: dict[str, Any],
+    choice: ApplyOptions,
+    check: Check | None = None,
+    fields: Collection[str] = (),
 ) -> Exit:
     """Plan `batch`, show its diff, ask, and apply it. `check` can refuse the plan.
+
+    `fields` of the edit are options of the command, and problems name them so.
 
     Without a terminal, and without `--yes`, the plan is saved and nothing is applied: exit code 1.
     """
@@ -95,7 +102,8 @@ def propose(
         report = draft.report
         problem = check(report) if check is not None and report.ok else None
         if problem is not None or not report.ok:
-            return session.finish(report) if problem is None else session.refuse(problem)
+            problems = report.diagnostics if problem is None else (problem,)
+            return _refuse(session, report, problems, fields)
         write_diff(session, draft.diff)
         if report.no_op or choice.dry_run:
             return _save(session, report, Exit.DONE)
@@ -115,6 +123,15 @@ def propose(
             case _:
                 session.console.note("Nothing changed.")
                 return Exit.WOULD_CHANGE
+
+
+def _refuse(session: Session, report: PlanReport, problems: Problems, fields: Collection[str]) -> Exit:
+    """End with the `problems` of `report`; people read them with options in place of the `fields`."""
+    if report.ok:
+        return session.refuse(*problems)
+    if not session.console.as_json:
+        problems = tuple(for_edit_command(each, fields) for each in problems)
+    return session.finish(replace(report, diagnostics=problems))
 
 
 def _save(session: Session, report: PlanReport, code: Exit) -> Exit:

@@ -1,4 +1,4 @@
-"""A command whose help fits on one screen; `--help-all` shows the rest."""
+"""Commands and groups whose help fits on one screen; `--help-all` shows the rest."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -16,13 +16,15 @@ _LIMITS: Final = frozenset(limit.parameter for limit in ALL_LIMITS)
 _RARE: Final = frozenset(
     {"allow", "deny", "color", "cursor", "encoding", "format", "quiet", "require_approval"}
 )
+_LINE_END: Final = re.compile(r"(?<!\\)\n")
 _RANGE: Final = re.compile(r"\s*\[[^\]]*x[<>]=?[^\]]*\]")
 
 
-class Command(click.Command):
+class _Screen(click.Command):
     """A command with examples. Its first screen of help shows the most important options.
 
-    `example` is one line or more, each a whole command. Options named in `rare` are left to `--help-all`.
+    `example` is one command or more, each on a line of its own; a line that ends with a backslash continues.
+    Options named in `rare` are left to `--help-all`.
     """
 
     def __init__(
@@ -33,7 +35,7 @@ class Command(click.Command):
         **attributes: Any,  # noqa: ANN401 (click's)
     ) -> None:
         super().__init__(*arguments, **attributes)
-        self.examples = tuple(example.splitlines())
+        self.examples = tuple(_LINE_END.split(example)) if example else ()
         self.rare = _RARE | frozenset(rare)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -60,6 +62,8 @@ class Command(click.Command):
         with formatter.indentation():
             formatter.write_text(" ".join(summary.split()))
         self._write_examples(formatter)
+        if isinstance(self, click.Group):
+            self.format_commands(ctx, formatter)
         rows = [_row(each, ctx) for each in options]
         with formatter.section("Options"):
             formatter.write_dl([*rows, ("--help-all", "Show all options and details.")], col_spacing=2)
@@ -69,6 +73,8 @@ class Command(click.Command):
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         self._write_examples(formatter)
+        if isinstance(self, click.Group):
+            self.format_commands(ctx, formatter)
         options = self._options(ctx)
         groups = {
             "Options": [each for each in options if each.name not in self.rare | _LIMITS],
@@ -84,8 +90,8 @@ class Command(click.Command):
     def _write_examples(self, formatter: click.HelpFormatter) -> None:
         if self.examples:
             with formatter.section("Examples" if len(self.examples) > 1 else "Example"):
-                for line in self.examples:
-                    formatter.write(f"  {line}\n")
+                for example in self.examples:
+                    formatter.write("".join(f"  {line}\n" for line in example.splitlines()))
 
     def _options(self, ctx: click.Context) -> list[click.Option]:
         params = click.Command.get_params(self, ctx)
@@ -94,6 +100,14 @@ class Command(click.Command):
             for each in params
             if isinstance(each, click.Option) and not each.hidden and "--help" not in each.opts
         ]
+
+
+class Command(_Screen):
+    """A command with examples, and help that fits on one screen."""
+
+
+class Group(_Screen, click.Group):
+    """The same for a group of commands, which its help lists between examples and options."""
 
 
 def command(name: str | None = None, **attributes: Any) -> Callable[[Callable[..., Any]], Command]:  # noqa: ANN401

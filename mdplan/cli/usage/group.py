@@ -75,15 +75,17 @@ class CommandGroup(click.Group):
             super().format_help(ctx, formatter)
             return
         formatter.write(f"Usage: {ctx.command_path} COMMAND [OPTIONS]\n\n")
-        formatter.write(f"  {(self.help or '').partition(chr(10))[0]}\n\n  {self.examples[0]}\n\n")
+        formatter.write(f"{(self.help or '').partition(chr(10))[0]}\n")
+        formatter.write(f"Example: {self.examples[0]}\n\n")
         width = max(map(len, self.lazy_commands)) + 2
         for title, names in self.topics.items():
             formatter.write(f"{title}\n")
             for name in names:
                 formatter.write(f"  {name:{width}}{self.lazy_commands[name].summary}\n")
         listed = {name for names in self.topics.values() for name in names}
-        rest = ", ".join(name for name in self.lazy_commands if name not in listed)
-        formatter.write(f"More\n  {rest}\n  {ctx.command_path} --help-all lists all commands.\n")
+        formatter.write(f"More, which {ctx.command_path} --help-all explains\n")
+        with formatter.indentation():
+            formatter.write_text(", ".join(name for name in self.lazy_commands if name not in listed))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands in the help text, of which none is loaded for it."""

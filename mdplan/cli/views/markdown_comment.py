@@ -85,7 +85,7 @@ def _warning(warning: Diagnostic) -> str:
     place = warning.file or ""
     if warning.place is not None:
         place += f":{warning.place.line}"
-    edit = f" (edit {warning.edit_index})" if warning.edit_index is not None else ""
+    edit = f" (edit {warning.edit_index + 1})" if warning.edit_index is not None else ""
     message = warning.message[:_MOST_MESSAGE]
     return f"- **{warning.code}**{f' {_code(place)}' if place else ''}{edit}: {_code(message)}"
 
@@ -95,7 +95,8 @@ def _table(files: Sequence[ReviewedFile]) -> Iterator[str]:
         return
     rows = [
         f"| {_cell(_name(file))} | {file.kind} | +{file.lines_added} -{file.lines_removed} "
-        f"| {', '.join(map(str, file.edits[:10])) or 'links'}{', …' if len(file.edits) > 10 else ''} |"
+        f"| {', '.join(str(edit + 1) for edit in file.edits[:10]) or 'links'}"
+        f"{', …' if len(file.edits) > 10 else ''} |"
         for file in files[:_FILES_IN_TABLE]
     ]
     table = ["| File | | Lines | Edits |", "|---|---|---|---|", *rows]
@@ -148,14 +149,14 @@ def _edits(review: PlanReview, file: FileReview) -> str:
             place = f" {_code(edit.place)}" if edit.place else ""
             found = edit.result.matches_replaced
             matches = f", {counted(found, 'match').replace('matchs', 'matches')}" if found is not None else ""
-            rows.append(f"- edit {edit.index}: {_code(edit.op)}{place}{matches}")
+            rows.append(f"- edit {edit.index + 1}: {_code(edit.op)}{place}{matches}")
     more = len(file.file.edits) - len(rows)
     return "\n".join([*rows, *([f"- and {more} more"] if more > 0 and rows else [])])
 
 
 def _hunk(hunk: ReviewedHunk) -> str:
     section = " / ".join(hunk.section)
-    edits = ", ".join(f"edit {edit}" for edit in hunk.edits[:10])
+    edits = ", ".join(f"edit {edit + 1}" for edit in hunk.edits[:10])
     derived = "links" if hunk.is_derived else ""
     named = "; ".join(part for part in (edits, derived) if part)
     header = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
