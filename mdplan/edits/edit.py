@@ -11,14 +11,8 @@ from mdplan.diagnostics import Refused
 from mdplan.edits.section import Section
 from mdplan.field_names import camel_case, snake_case
 from mdplan.operations import OPERATIONS, class_name
+from mdplan.operations.base.fields import CodeBlockField, LinesField, PositionField, RangeField, WireModel
 from mdplan.operations.base.list import ListField
-from mdplan.operations.base.operation import (
-    CodeBlockField,
-    LinesField,
-    PositionField,
-    RangeField,
-    WireModel,
-)
 from mdplan.operations.base.table import TableField
 from mdplan.requests import batch
 from mdplan.requests.batch_reader import read_batch, read_edit

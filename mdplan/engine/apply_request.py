@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.field_names import camel_case, fold_names, unknown_fields
-from mdplan.operations.base.operation import Count
+from mdplan.operations.base.fields import Count
 from mdplan.planning.document import is_document
 from mdplan.reports.plan import ApplyReport
 from mdplan.requests.batch import Batch

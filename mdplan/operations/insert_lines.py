@@ -6,15 +6,10 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.fields import LineHash, LinesField, Ordinal
 from mdplan.operations.base.line_text import with_line_hash
 from mdplan.operations.base.lines import LineOperation, as_lines
-from mdplan.operations.base.operation import (
-    Claim,
-    LineHash,
-    LinesField,
-    Ordinal,
-    Resolution,
-)
+from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around
 from mdplan.text.span import Span

@@ -15,7 +15,8 @@ from mdplan.markdown.edits.spacing import (
 from mdplan.markdown.outline.heading_path import find_by_id, find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
-from mdplan.operations.base.operation import BlockInsertion, Claim, Resolution, SectionHash
+from mdplan.operations.base.fields import SectionHash
+from mdplan.operations.base.operation import BlockInsertion, Claim, Resolution
 from mdplan.operations.base.payload import LevelFitting, SectionPosition, place_next_to
 from mdplan.text.span import Span
 

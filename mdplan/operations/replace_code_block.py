@@ -12,7 +12,8 @@ from mdplan.markdown.outline.inventory import fence_language, has_language
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.expected_text import with_nearest_lines
-from mdplan.operations.base.operation import Claim, CodeBlockField, Resolution, SectionTargeted
+from mdplan.operations.base.fields import CodeBlockField
+from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.line_end_view import lines_of, to_lf
 from mdplan.text.source import visible
 from mdplan.text.span import Span

@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, InstanceOf, model_validator
 
-from mdplan.operations.base.operation import FileEffect, Operation, WireModel
+from mdplan.operations.base.fields import WireModel
+from mdplan.operations.base.operation import FileEffect, Operation
 
 ReferenceScope = Literal["none", "file", "workspace"]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.operation import Operation, Ordinal, SectionHash
+from mdplan.operations.base.fields import Ordinal, SectionHash
+from mdplan.operations.base.operation import Operation
 from mdplan.plaintext.ini_address import find_key, find_section, section_name
 from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.plaintext.ini_section import IniKey, IniSection

@@ -7,7 +7,8 @@ from pydantic import Field
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.expected_text import with_nearest_lines
-from mdplan.operations.base.operation import LinesField, Operation
+from mdplan.operations.base.fields import LinesField
+from mdplan.operations.base.operation import Operation
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
 from mdplan.text.span import Position, Span
 

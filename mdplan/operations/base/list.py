@@ -12,7 +12,8 @@ from mdplan.markdown.edits.item_text import ItemText, read_item
 from mdplan.markdown.elements.lists import MarkdownList, PlacedItem
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
-from mdplan.operations.base.operation import Claim, Count, Ordinal, Resolution, SectionTargeted, WireModel
+from mdplan.operations.base.fields import Count, Ordinal, WireModel
+from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.edit import TextEdit
 from mdplan.text.source import visible
 from mdplan.text.span import Span

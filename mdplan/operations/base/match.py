@@ -20,13 +20,8 @@ from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.pattern_problem import pattern_problem
-from mdplan.operations.base.operation import (
-    Count,
-    LinesField,
-    Match,
-    MatchReport,
-    SectionTargeted,
-)
+from mdplan.operations.base.fields import Count, LinesField
+from mdplan.operations.base.operation import Match, MatchReport, SectionTargeted
 from mdplan.text.line_end_view import pattern_in_view, to_lf
 from mdplan.text.search.folded_search import SearchTerm
 from mdplan.text.search.near_miss import NearMiss

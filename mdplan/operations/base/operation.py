@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -16,102 +16,14 @@ from mdplan.markdown.front_matter.change import KeyChange
 from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
+from mdplan.operations.base.fields import (
+    Ordinal,
+    SectionHash,
+    WireModel,
+)
 from mdplan.operations.base.file_state import FileState
-from mdplan.operations.base.line_text import lines_of_text, with_line_hash
 from mdplan.text.edit import TextEdit
-from mdplan.text.span import Position, Span
-
-
-class WireModel(BaseModel):
-    """Strict, frozen model of what a caller sends; names are camelCase on the wire."""
-
-    model_config = ConfigDict(
-        alias_generator=to_camel,
-        populate_by_name=True,
-        extra="forbid",
-        frozen=True,
-        allow_inf_nan=False,
-        defer_build=True,
-    )
-
-
-Ordinal = Annotated[int, Field(strict=True, ge=1)]
-Count = Annotated[int, Field(strict=True, ge=0)]
-SectionHash = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
-
-
-LineHash = Annotated[str, Field(pattern=r"^[0-9a-f]{3,64}$")]
-# Of one line, or of each line from there to the end of a range.
-LineHashes = Annotated[str, Field(pattern=r"^[0-9a-f]{3,64}(,[0-9a-f]{3,64})*$")]
-
-
-class PositionField(WireModel):
-    """A place in a file: 1-based line, or ``"12:a3f"``, and column, in code points."""
-
-    line: Ordinal
-    col: Ordinal
-    line_hash: LineHash | None = Field(default=None, repr=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _split_line(cls, given: object) -> object:
-        return with_line_hash(given)
-
-    def to_position(self) -> Position:
-        """The same place as a value of the core."""
-        return Position(self.line, self.col)
-
-
-class RangeField(WireModel):
-    """Half-open range: `end` is the place behind the last character."""
-
-    start: PositionField
-    end: PositionField
-
-
-class CodeBlockField(WireModel):
-    """A fenced code block, by its 0-based index, its language, or its index among those of a language."""
-
-    index: Count | None = None
-    language: str | None = None
-
-    @model_validator(mode="after")
-    def _check_one(self) -> "CodeBlockField":
-        if self.index is None and self.language is None:
-            msg = "give index, language or both"
-            raise ValueError(msg)
-        return self
-
-
-class LinesField(WireModel):
-    """Whole lines `start` to `end`, 1-based and inclusive; as text ``"12-14"`` or ``"12:a3f-14:b07"``.
-
-    ``"12:a3f,c41,b07"`` are the same lines with a hash of each, which also proves those between the ends.
-    """
-
-    start: Ordinal
-    end: Ordinal
-    start_hash: LineHashes | None = Field(default=None, repr=False)
-    end_hash: LineHash | None = Field(default=None, repr=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_text(cls, given: object) -> object:
-        return lines_of_text(given) if isinstance(given, str) else given
-
-    @model_validator(mode="after")
-    def _check_order(self) -> "LinesField":
-        if self.end < self.start:
-            msg = "end is before start"
-            raise ValueError(msg)
-        hashes = (self.start_hash or "").count(",") + 1
-        if hashes > 1 and hashes != self.end - self.start + 1:
-            lines = self.end - self.start + 1
-            msg = (
-                f"there are {hashes} hashes for {lines} lines: give one for each line, or those of both ends"
-            )
-            raise ValueError(msg)
-        return self
+from mdplan.text.span import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,8 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.elements.tables import TableRow, TableSource
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
-from mdplan.operations.base.operation import Count, SectionTargeted, WireModel
+from mdplan.operations.base.fields import Count, WireModel
+from mdplan.operations.base.operation import SectionTargeted
 from mdplan.text.search.similar_names import CaselessNames
 from mdplan.text.source import visible
 

@@ -20,7 +20,7 @@ from mdplan.mcp.short_report import within
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets.md_tools.session import note_written
 from mdplan.mcp.toolsets.md_tools.verbosity import VERBOSITY, VERBOSITY_SCHEMA, output_schema, with_verbosity
-from mdplan.operations.base.operation import WireModel
+from mdplan.operations.base.fields import WireModel
 from mdplan.reference.schema import Schema
 from mdplan.reports.base import refusal
 from mdplan.reports.history import HistoryReport, TransactionEntry
