@@ -19,6 +19,7 @@ from mdplan.reports.base import Report, refusal, to_wire
 if TYPE_CHECKING:
     from mdplan.documents.files import OutlinedFiles
     from mdplan.engine.engine import Engine
+    from mdplan.settings import Settings
     from mdplan.storage.workspace import Workspace
 
 # What these say depends on which folder is the root.
@@ -47,10 +48,9 @@ class Session:
         Raises `StorageRefused`, which `engine_command` reports.
         """
         from mdplan.engine.engine import Engine
-        from mdplan.settings import Settings
 
-        settings = replace(Settings().limited(self.limits), require_approval=require_approval)
-        return Engine(self._open_workspace(), settings)
+        settings = replace(self.settings(), require_approval=require_approval)
+        return Engine(self.open_workspace(), settings)
 
     def open_files(self) -> "OutlinedFiles":
         """The files of the roots, for a command that only looks: it starts faster than an engine.
@@ -58,11 +58,17 @@ class Session:
         Raises `StorageRefused`, as above.
         """
         from mdplan.documents.files import OutlinedFiles
+
+        return OutlinedFiles.of(self.open_workspace(), self.settings())
+
+    def settings(self) -> "Settings":
+        """The default settings, with the limits that were given as options."""
         from mdplan.settings import Settings
 
-        return OutlinedFiles.of(self._open_workspace(), Settings().limited(self.limits))
+        return Settings().limited(self.limits)
 
-    def _open_workspace(self) -> "Workspace":
+    def open_workspace(self) -> "Workspace":
+        """The roots, opened. Raises `StorageRefused`, as above."""
         from mdplan.storage.fs.root import find_root
         from mdplan.storage.workspace import Workspace
 

@@ -25,7 +25,6 @@ from mdplan.engine.apply_request import (
 from mdplan.engine.approval import Approval, ApprovalGate, no_approval
 from mdplan.engine.caller import Caller
 from mdplan.engine.commit import Committer, PlanCommitter
-from mdplan.engine.doctor import examine
 from mdplan.engine.document_check import DocumentCheck
 from mdplan.engine.history import History, PastTransaction
 from mdplan.engine.history_list import HistoryList
@@ -313,6 +312,8 @@ class Engine:
 
     def doctor(self) -> "DoctorReport":
         """What is wrong with the roots and the state folders, and what to do about it; nothing is changed."""
+        from mdplan.engine.doctor import examine
+
         return examine(self.workspace, self.settings)
 
     def _read_batch(self, data: object) -> Batch | Problems:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mdplan.markdown.blocks.blocks import Block, BlockKind, is_left_open
-from mdplan.markdown.front_matter.values import FrontMatterContent
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import folded
@@ -70,6 +69,9 @@ class IntendedChanges:
         """
         had, has = self._base.front_matter, self._result.front_matter
         if has is not None and had is None:
+            # Most edits touch no front matter, and this loads a YAML parser.
+            from mdplan.markdown.front_matter.values import FrontMatterContent
+
             content = self._result.front_matter_content
             is_mapping = isinstance(content, FrontMatterContent) and bool(content.values)
             return is_mapping and any(map(self._writes, _fences(self._result, has.span)))

@@ -162,6 +162,23 @@ def test_a_look_at_a_usual_document_imports_nothing_heavy(detail: str, tmp_path:
     assert loaded_by(*command) & HEAVY == set()
 
 
+def test_doctor_imports_nothing_heavy(tmp_path: Path) -> None:
+    assert loaded_by("-m", "mdplan", "doctor", "--root", str(tmp_path)) & HEAVY == set()
+
+
+@pytest.mark.parametrize("command", ["replace", "plan"])
+def test_an_edit_imports_only_what_reads_and_verifies_it(command: str, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(USUAL)
+    edit = {"op": "replace_match", "pattern": "leaves", "replacement": "cups"}
+    batch = json.dumps({"file": "a.md", "edits": [edit]})
+    arguments = ("leaves", "cups", "a.md", "--dry-run") if command == "replace" else ("-",)
+
+    loaded = loaded_by("-m", "mdplan", command, *arguments, "--root", str(tmp_path), stdin=batch)
+
+    assert loaded & HEAVY == {"pydantic", "markdown_it", "mdit_py_plugins"}
+    assert "mdplan.reference.schema" not in loaded
+
+
 def test_front_matter_loads_its_readers(tmp_path: Path) -> None:
     """What is not needed above is there where it is needed."""
     (tmp_path / "a.md").write_bytes(b"---\nkey: 1\n---\n" + PLAIN + b"\nSee[^1].\n\n[^1]: This.\n")

@@ -21,7 +21,9 @@ def doctor(session: Session) -> Exit:
     Checks the state folder of each root, its lock and its journal, files that interrupted commits have left,
     the file system, the store of plans, and the size of the history. Exits with 6 if something needs fixing.
     """
-    report = session.open_engine().doctor()
+    from mdplan.engine.doctor import examine
+
+    report = examine(session.open_workspace(), session.settings())
     if not session.console.as_json:
         session.console.text("".join(_line(check, session.console.out) for check in report.checks))
         session.console.note(_summary(report))

@@ -11,8 +11,7 @@ import click
 
 from mdplan.cli.completion import assignments, headings, task_items
 from mdplan.cli.edits.content import edit_text, read_content
-from mdplan.cli.edits.field_types import AssignmentType, is_date
-from mdplan.cli.edits.options import section_target
+from mdplan.cli.edits.field_types import AssignmentType, section_target
 from mdplan.cli.edits.proposal import (
     ApplyOptions,
     batch_of,
@@ -156,6 +155,8 @@ def _replaced(words: tuple[str, ...], folder: str) -> tuple[str, ...]:
 
 
 def _front_matter_edit(pairs: list[str]) -> dict[str, Any]:
+    from mdplan.cli.edits.yaml_values import is_date
+
     kind = AssignmentType(is_typed=True)
     values = dict(kind.convert(pair, None, None) for pair in pairs)
     texts = {pair.partition("=")[0].strip(): pair.partition("=")[2] for pair in pairs}

@@ -4,13 +4,11 @@ import re
 from typing import Any, Final
 
 import click
-import yaml
 
 _PATH_SEPARATOR: Final = re.compile(r"\s+[/>]\s+")
 _LINES: Final = re.compile(r"(\d+)(?:-(\d+))?")
 _RANGE: Final = re.compile(r"(\d+):(\d+)-(\d+):(\d+)")
-_TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
-_JSON_SCALARS: Final = (str, int, float, bool, type(None))
+_SECTION_ID: Final = re.compile(r"sha256-[0-9a-fA-F]{8,64}")
 
 
 class LineRangeType(click.ParamType[Any]):
@@ -94,6 +92,8 @@ class YamlValueType(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
         """The value as JSON has it; a date stays as it is written."""
+        from mdplan.cli.edits.yaml_values import yaml_value
+
         try:
             return yaml_value(value)
         except ValueError as error:
@@ -114,53 +114,19 @@ class AssignmentType(click.ParamType[Any]):
         key, found, text = value.partition("=")
         if not found or not key.strip():
             self.fail(f"expected KEY=VALUE, not `{value}`", param, ctx)
+        if not self.is_typed:
+            return key.strip(), text
+        from mdplan.cli.edits.yaml_values import yaml_value
+
         try:
-            return key.strip(), yaml_value(text) if self.is_typed else text
+            return key.strip(), yaml_value(text)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
 
-def yaml_value(text: str) -> Any:  # noqa: ANN401 (any JSON)
-    """`text` as one YAML value made of JSON types; dates and times stay text. Raises `ValueError`."""
-    try:
-        loaded = _ValueLoader(text).get_single_data()
-    except yaml.YAMLError as error:
-        reason = getattr(error, "problem", None) or "it is not YAML"
-        message = f"`{text}` is not a YAML value: {reason}; put text with special characters in quotes"
-        raise ValueError(message) from None
-    if not _is_json(loaded):
-        raise ValueError(f"`{text}` is a YAML value that JSON does not have")
-    return "" if loaded is None and not text.strip() else loaded
-
-
-def is_date(text: str) -> bool:
-    """Whether YAML reads `text`, a value with its quotes, as a date or a time with one."""
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError:
-        return False
-    return _has_date(node)
-
-
-def _has_date(node: yaml.Node | None) -> bool:
-    if isinstance(node, yaml.SequenceNode):
-        return any(map(_has_date, node.value))
-    return node is not None and node.tag == _TIMESTAMP
-
-
-def _is_json(value: object) -> bool:
-    if isinstance(value, dict):
-        return all(isinstance(key, str) and _is_json(item) for key, item in value.items())
-    if isinstance(value, list):
-        return all(map(_is_json, value))
-    return isinstance(value, _JSON_SCALARS)
-
-
-class _ValueLoader(yaml.SafeLoader):
-    """The safe loader of PyYAML, to which dates are text: JSON has none. `is_date` finds them."""
-
-
-_ValueLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
+def section_target(text: str) -> dict[str, Any]:
+    """Target fields for what a person calls a section: a section ID, a path, or one heading."""
+    if _SECTION_ID.fullmatch(text.strip()):
+        return {"sectionId": text.strip()}
+    path = HeadingPathType().convert(text, None, None)
+    return {"headingPath": path} if len(path) > 1 else {"heading": text}

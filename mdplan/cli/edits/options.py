@@ -1,6 +1,5 @@
 """Command options for the fields of an operation, derived from its JSON Schema."""
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,6 +16,7 @@ from mdplan.cli.edits.field_types import (
     NameListType,
     TextRangeType,
     YamlValueType,
+    section_target,
 )
 from mdplan.cli.edits.option_words import in_options, option_name
 from mdplan.cli.shell_words import for_shell
@@ -33,7 +33,6 @@ _RARE: Final = ("sectionSha256", "toBaseSha256", "expectedValue", "sectionId", "
 # `--section` takes these as well.
 _SECTION_FIELDS: Final = ("heading", "headingPath", "anchor", "occurrence")
 _SECTION: Final = "section"
-_SECTION_ID: Final = re.compile(r"sha256-[0-9a-fA-F]{8,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +93,6 @@ class EditOptions:
                 fields[name] = dict(value) if _is_map(schema) else value
         section = given.get(_SECTION) if self.is_about_sections else None
         return fields | section_target(section) if section else fields
-
-
-def section_target(text: str) -> dict[str, Any]:
-    """Target fields for what a person calls a section: a section ID, a path, or one heading."""
-    if _SECTION_ID.fullmatch(text.strip()):
-        return {"sectionId": text.strip()}
-    path = HeadingPathType().convert(text, None, None)
-    return {"headingPath": path} if len(path) > 1 else {"heading": text}
 
 
 def _option(name: str, schema: Schema, fields: Collection[str], *, is_required: bool) -> click.Option:
