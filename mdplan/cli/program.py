@@ -49,6 +49,7 @@ COMMANDS: Final[Mapping[str, LazyCommand]] = {
     "derive": _of_module(
         "derive", "derive", "Derive the batch that turns one version of a file into another."
     ),
+    "merge": _of_module("merge", "merge", "Merge two versions of a document, also as git's merge driver."),
     "bot": _of_module("bot", "bot", "Apply a manifest of edits to many files."),
     "recover": _of_module("recover", "recover", "Recover from an interrupted commit."),
     "doctor": _of_module("doctor", "doctor", "Check that this folder supports safe commits."),

@@ -1,0 +1,73 @@
+"""What a merge is made of: pieces of the three texts in the order of the result."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Origin(StrEnum):
+    """Where the lines of a piece come from."""
+
+    BOTH = "both"
+    OURS = "ours"
+    THEIRS = "theirs"
+    MERGED = "merged"
+    CONFLICT = "conflict"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Half-open ranges of 0-based lines of `base`, `ours` and `theirs`, and which of them the result has.
+
+    A merged piece has lines of its own, `merged`. A conflict has a `reason` in words.
+    """
+
+    origin: Origin
+    base: range
+    ours: range
+    theirs: range
+    merged: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class ResultLine(NamedTuple):
+    """A line of the result, its piece, and its lines in the sides; None where a side does not have it."""
+
+    text: str
+    piece: int
+    ours: int | None
+    theirs: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Lines of the three texts, each with its LF."""
+
+    base: Sequence[str]
+    ours: Sequence[str]
+    theirs: Sequence[str]
+
+    def part(self, lines: Sequence[str], where: range) -> list[str]:
+        """The lines `where` of one of the texts."""
+        return list(lines[where.start : where.stop])
+
+
+def result_lines(texts: Texts, pieces: Iterable[Piece]) -> Iterator[ResultLine]:
+    """The lines of a result; of a conflict none."""
+    for number, piece in enumerate(pieces):
+        if piece.origin is Origin.BOTH:
+            for ours, theirs in zip(piece.ours, piece.theirs, strict=True):
+                yield ResultLine(texts.ours[ours], number, ours, theirs)
+        elif piece.origin is Origin.OURS:
+            yield from (ResultLine(texts.ours[at], number, at, None) for at in piece.ours)
+        elif piece.origin is Origin.THEIRS:
+            yield from (ResultLine(texts.theirs[at], number, None, at) for at in piece.theirs)
+        elif piece.origin is Origin.MERGED:
+            place = number, piece.ours.start, piece.theirs.start
+            yield from (ResultLine(line, *place) for line in piece.merged)
+
+
+def conflict(piece: Piece, reason: str) -> Piece:
+    """`piece` as a conflict."""
+    return Piece(origin=Origin.CONFLICT, base=piece.base, ours=piece.ours, theirs=piece.theirs, reason=reason)
