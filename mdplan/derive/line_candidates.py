@@ -28,6 +28,10 @@ def line_candidates(change: Change, hunk: Hunk) -> Iterator[Candidate]:
 def diff_candidate(change: Change, hunk: Hunk) -> Candidate:
     """The hunk as a unified diff, which can write anything; it shows lines until one of them is unique."""
     start, end = hunk.old_start, hunk.old_end
+    if start == end:
+        # What stands on one side of an insertion does not prove that the other side is unchanged.
+        start, end = max(start - 1, hunk.floor), min(end + 1, hunk.ceiling)
+    is_between = hunk.old_start < hunk.old_end or end - start > 1
     while not _has_unique(change, start, end) and end - start < _MOST_SHOWN:
         if start > hunk.floor:
             start -= 1
@@ -46,7 +50,7 @@ def diff_candidate(change: Change, hunk: Hunk) -> Candidate:
     header = f"@@ -{start + bool(old)},{old} +{hunk.new_start - before + bool(new)},{new} @@\n"
     body = "".join(_signed(sign, line) for sign, lines in signed for line in lines)
     edit = {"op": "apply_diff", "diff": header + body}
-    return Candidate((edit,), is_weak=not _has_unique(change, start, end))
+    return Candidate((edit,), is_weak=not (is_between and _has_unique(change, start, end)))
 
 
 def _has_unique(change: Change, first: int, end: int) -> bool:
@@ -61,17 +65,26 @@ def _hashed(change: Change, hunk: Hunk) -> Iterator[Candidate]:
     """By hashes, where these name one place only."""
     first = hunk.old_start
     if first == hunk.old_end:
-        for line, position in ((first - 1, "after"), (first, "before")):
-            if 0 <= line < len(change.old_lines) and _is_unique(change, line):
-                yield Candidate.of(
-                    "insert_lines",
-                    line=f"{line + 1}:{_hash(change, line, _DIGITS)}",
-                    position=position,
-                    markdown=_payload(change, hunk),
-                )
+        yield from _insertion(change, hunk)
         return
     if _has_unique(change, first, hunk.old_end):
         yield _edit_of_lines(change, hunk, _addresses(change, hunk))
+
+
+def _insertion(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+    """Between two lines by the hashes of both; at an end of the file the whole file has to be the same."""
+    at, count = hunk.old_start, len(change.old_lines)
+    markdown = _payload(change, hunk)
+    if 0 < at < count:
+        if _has_unique(change, at - 1, at + 1):
+            hashes = (_hash(change, line, LEAST_DIGITS) for line in (at - 1, at))
+            yield Candidate.of("insert_lines", line=f"{at}:{','.join(hashes)}", markdown=markdown)
+    elif count:
+        line, position = (1, "before") if at == 0 else (count, "after")
+        edit = {"op": "insert_lines", "line": line, "position": position, "markdown": markdown}
+        if _is_unique(change, line - 1):
+            guarded = {**edit, "line": f"{line}:{_hash(change, line - 1, _DIGITS)}"}
+            yield Candidate((guarded,), is_weak=True)
 
 
 def _edit_of_lines(change: Change, hunk: Hunk, lines: str, *, with_text: bool = False) -> Candidate:

@@ -41,6 +41,7 @@ class MatchCandidates:
         """Make patterns of the old text of `change`."""
         self._change = change
         self._text = change.old.source.text
+        self._end = Span(len(self._text), len(self._text))
         self._left = 300_000_000
 
     def of_hunk(self, hunk: Hunk) -> Iterator[Candidate]:
@@ -55,7 +56,8 @@ class MatchCandidates:
                 seen.add(segments)
                 found = [self._edit(segment) for segment in segments]
                 if None not in found:
-                    yield Candidate(tuple(edit for edit in found if edit is not None))
+                    at_end = any(segment.span == self._end for segment in segments)
+                    yield Candidate(tuple(edit for edit in found if edit is not None), is_weak=at_end)
 
     def everywhere(self, hunks: Sequence[Hunk]) -> Iterator[tuple[tuple[Hunk, ...], Candidate]]:
         """One replacement of all occurrences of a text, and the hunks that consist of such replacements."""
@@ -130,7 +132,7 @@ class MatchCandidates:
     def _edit(self, segment: Segment) -> dict[str, object] | None:
         """A replacement of the shortest pattern around `segment` that occurs once."""
         # What stands on one side of an insertion does not prove that the other side is unchanged.
-        ways = _WAYS if len(segment.span) else _WAYS[:1]
+        ways = _WAYS if len(segment.span) or segment.span == self._end else _WAYS[:1]
         found = [self._grown(segment, way) for way in ways]
         edits = []
         for each in found:
@@ -170,7 +172,8 @@ class MatchCandidates:
         text, span = self._text, segment.span
         if text[start] in "\r\n" or text[end - 1] in "\r\n":
             return False
-        return bool(len(span) or (text[start : span.start].strip() and text[span.end : end].strip()))
+        is_between = text[start : span.start].strip() and text[span.end : end].strip()
+        return bool(len(span) or is_between or span == self._end)
 
     def _is_unique(self, start: int, end: int) -> bool:
         self._left -= len(self._text)

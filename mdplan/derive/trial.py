@@ -44,7 +44,10 @@ class Trials:
 
     def batch(self, edits: Iterable[Edit], options: dict[str, Any]) -> dict[str, Any]:
         """The batch of `edits` on this document."""
-        return {**self._requested.fields(), "edits": [dict(edit) for edit in edits], **options}
+        listed = [dict(edit) for edit in edits]
+        # A single edit goes beside the file.
+        given = listed[0] if len(listed) == 1 else {"edits": listed}
+        return {**self._requested.fields(), **options, **given}
 
     def plan(self, edits: Sequence[Edit], options: dict[str, Any]) -> Outcome:
         """What `edits` make of the document."""

@@ -322,6 +322,7 @@ class InsertLines(Edit):
 
     `line` is 1-based. `expectedText` proves that it is the line you mean. Into an empty file only
     ``line: 1`` with ``position: "before"`` goes. The final newline of the file is left as it was.
+    ``"12:a3f,b07"`` is the place between lines 12 and 13 by the hashes of both, and needs no `position`.
     """
     def __init__(
         self,

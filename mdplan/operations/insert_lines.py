@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.fields import LineHash, LinesField, Ordinal
+from mdplan.operations.base.fields import LineHashes, LinesField, Ordinal
 from mdplan.operations.base.line_text import with_line_hash
 from mdplan.operations.base.lines import LineOperation, as_lines
 from mdplan.operations.base.operation import Claim, Resolution
@@ -20,6 +20,7 @@ class InsertLines(LineOperation):
 
     `line` is 1-based. `expectedText` proves that it is the line you mean. Into an empty file only
     ``line: 1`` with ``position: "before"`` goes. The final newline of the file is left as it was.
+    ``"12:a3f,b07"`` is the place between lines 12 and 13 by the hashes of both, and needs no `position`.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -33,7 +34,7 @@ class InsertLines(LineOperation):
 
     op: Literal["insert_lines"]
     line: Ordinal = Field(description='1-based line that the new lines go beside; or "12:a3f" from md_read.')
-    line_hash: LineHash | None = Field(default=None, description='Hash of that line, as in "12:a3f".')
+    line_hash: LineHashes | None = Field(default=None, description='Hash of that line, as in "12:a3f".')
     position: Literal["before", "after"] = Field(description="before or after that line.")
     markdown: str = Field(description="New lines.")
 
@@ -46,8 +47,9 @@ class InsertLines(LineOperation):
         """The same with the number that a hash stands for. Errors: TEXT_MISMATCH."""
         if self.line_hash is None:
             return self
-        digits = self.line_hash
-        lines = LinesField(start=self.line, end=self.line, start_hash=digits, end_hash=digits)
+        first, _, second = self.line_hash.partition(",")
+        end = self.line + bool(second)
+        lines = LinesField(start=self.line, end=end, start_hash=self.line_hash, end_hash=second or first)
         return self.with_lines(outline, lines, "line")
 
     def resolve(self, outline: Outline) -> Resolution | Problems:

@@ -21,8 +21,8 @@ def derived(old: bytes, new: bytes) -> Derivation | tuple:
     [
         ("One line of text.", "One line of words.", ["replace_lines"]),
         ("- [ ] It", "- [x] It", ["set_task"]),
-        ("One line of text.\n", "One line of text.\nAnother one.\n", ["replace_lines"]),
-        ("# A\n", "# A\n\nFirst words, and many of them, so that they are not repeated.\n", ["apply_diff"]),
+        ("One line of text.\n", "One line of text.\nAnother one.\n", ["insert_lines"]),
+        ("# A\n", "# A\n\nFirst words, and many of them, so that they are not repeated.\n", ["insert_lines"]),
         ("\nLast words.\n", "", ["delete_lines"]),
         ("Last words.\n", "Last words.", ["apply_diff"]),
         ("Last words.\n", "Last words.\r\n", ["apply_diff"]),
@@ -31,21 +31,21 @@ def derived(old: bytes, new: bytes) -> Derivation | tuple:
 def test_small_change_is_one_guarded_edit(before: str, after: str, ops: list[str]) -> None:
     batch = derived(NOTES.encode(), NOTES.replace(before, after).encode()).batch
 
-    assert [edit["op"] for edit in batch["edits"]] == ops
+    assert [batch["op"]] == ops
     assert "baseSha256" not in batch
 
 
 def test_deleted_section_is_guarded_by_its_hash() -> None:
     section = "".join(f"Line {number} of a long section.\n" for number in range(30))
     old = f"# A\n\nText.\n\n## B\n\n{section}\n## C\n\nEnd.\n"
-    [edit] = derived(old.encode(), b"# A\n\nText.\n\n## C\n\nEnd.\n").batch["edits"]
+    edit = derived(old.encode(), b"# A\n\nText.\n\n## C\n\nEnd.\n").batch
 
     assert (edit["op"], edit["heading"], len(edit["sectionSha256"])) == ("delete_section", "B", 16)
 
 
 def test_word_that_changes_everywhere_is_one_edit() -> None:
     old = "".join(f"{number}: the kettle number {number}\n" for number in range(9))
-    [edit] = derived(old.encode(), old.replace("kettle", "boiler").encode()).batch["edits"]
+    edit = derived(old.encode(), old.replace("kettle", "boiler").encode()).batch
 
     assert (edit["pattern"], edit["expectedMatchCount"]) == ("kettle", 9)
 
@@ -65,12 +65,19 @@ def test_place_that_nothing_tells_from_others_is_guarded_by_the_whole_file() -> 
 
 def test_inserted_text_is_guarded_on_both_sides() -> None:
     old = b"This applies to each `struct`, to each `enum`, and to each `union` alike, as was said before.\n"
-    [edit] = derived(old, old.replace(b"`enum`,", b"`enum`s,")).batch["edits"]
+    edit = derived(old, old.replace(b"`enum`,", b"`enum`s,")).batch
     before, _, after = edit["pattern"].partition("`,")
 
     assert edit["op"] == "replace_match"
     assert before.strip()
     assert after.strip()
+
+
+def test_final_newline_can_be_added() -> None:
+    found = derived(b"# A\n\nOne line of text.", b"# B\n\nOne line of text.\n")
+
+    assert isinstance(found, Derivation)
+    assert len(found.batch["baseSha256"]) == 16
 
 
 def test_byte_order_mark_cannot_be_derived() -> None:

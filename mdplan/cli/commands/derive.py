@@ -52,13 +52,18 @@ def derive(session: Session, *, old: str, new: str, name: str | None, encoding: 
     if derived.batch is None:
         session.console.note("The versions are the same: there is nothing to derive.")
     else:
-        edits, hunks = counted(len(derived.batch["edits"]), "edit"), counted(derived.hunks, "changed place")
+        edits, hunks = (
+            counted(len(derived.batch.get("edits", "1")), "edit"),
+            counted(derived.hunks, "changed place"),
+        )
         session.console.note(f"{edits} for {hunks}. To see the diff: mdplan plan BATCH")
     return code
 
 
 def _as_lines(batch: dict[str, Any]) -> str:
     """`batch` as JSON with one edit on a line."""
+    if "edits" not in batch:
+        return json.dumps(batch, ensure_ascii=False) + "\n"
     edits = ",\n".join(f"  {json.dumps(edit, ensure_ascii=False)}" for edit in batch["edits"])
     rest = json.dumps({**batch, "edits": []}, ensure_ascii=False)
     return rest.replace('"edits": []', f'"edits": [\n{edits}\n]', 1) + "\n"

@@ -34,7 +34,8 @@ class LineOperation(Operation):
         update: dict[str, Any] = {name: numbers if name == "lines" else numbers.start}
         if is_proven and self.expected_text is None:
             table = outline.source.lines
-            text = outline.text_of(Span(table.start(numbers.start), table.content_end(numbers.end)))
+            last = numbers.end if name == "lines" else numbers.start
+            text = outline.text_of(Span(table.start(numbers.start), table.content_end(last)))
             update["expected_text"] = to_lf(text)
         return self.model_copy(update=update)
 

@@ -8,12 +8,13 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, NamedTuple
 
 from mdplan.markdown.outline.outline import Outline
+from mdplan.text.diff.line_blocks import LineComparison
 from mdplan.text.source import Source
 from tests.benchmarks.replay.changes import Change, Repository, merged
 from tests.benchmarks.replay.tools import TOOLS, Tool, blocks
@@ -94,23 +95,56 @@ def judged(result: str | None, drifted: Drifted, old: str, new: str) -> str:
         return "refused" + mark
     if drifted.is_clean and result == drifted.later:
         return "right"
-    return ("right elsewhere" if effect(drifted.text, result) == effect(old, new) else "wrong") + mark
+    names = renamed(grouped(lines_of(old)), grouped(lines_of(drifted.text)))
+    wanted = effect(old, new)
+    moved = Counter({(names.get(title, title), word): count for (title, word), count in wanted.items()})
+    is_same = effect(drifted.text, result) in (wanted, moved)
+    return ("right elsewhere" if is_same else "wrong") + mark
 
 
-def effect(before: str, after: str) -> object:
-    """Words that come and go, by the heading that they stand under."""
-    counts = Counter(words(after))
-    counts.subtract(words(before))
-    return {word: count for word, count in counts.items() if count}
+@lru_cache(maxsize=64)
+def effect(before: str, after: str) -> Counter[tuple[str, str]]:
+    """Words of the lines that come and go, by the heading that they stand under."""
+    old, new = lines_of(before), lines_of(after)
+    counts: Counter[tuple[str, str]] = Counter()
+    for block in LineComparison(1_000_000).differing([line for _, line in old], [line for _, line in new]):
+        for title, line in new[block.new_start : block.new_end]:
+            counts.update((title, word) for word in line.split())
+        for title, line in old[block.old_start : block.old_end]:
+            counts.subtract((title, word) for word in line.split())
+    return Counter({word: count for word, count in counts.items() if count})
 
 
-def words(text: str) -> list[tuple[str, str]]:
+@lru_cache(maxsize=64)
+def lines_of(text: str) -> list[tuple[str, str]]:
+    """The lines of `text`, each behind the heading that it stands under."""
     outline = Outline(Source.from_text(text))
+    table = outline.source.lines
     return [
-        (section.title, word)
-        for section in outline.sections
-        for word in text[section.heading_start : section.body.end].split()
+        (outline.section_at(table.start(line)).title, table.content(line))
+        for line in range(1, table.count + 1)
     ]
+
+
+def grouped(lines: list[tuple[str, str]]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for title, line in lines:
+        if line.strip():
+            found.setdefault(title, set()).add(line)
+    return found
+
+
+def renamed(before: dict[str, set[str]], after: dict[str, set[str]]) -> dict[str, str]:
+    """New titles of sections that are gone by name: of those that have half of their lines or more."""
+    names = {}
+    for title, own in before.items():
+        if title not in after:
+            shared = {each: len(own & others) for each, others in after.items()}
+            best = max(shared, key=lambda each: shared[each], default=title)
+            # The line of the heading is another one.
+            if 2 * shared.get(best, 0) >= len(own) - 1:
+                names[title] = best
+    return names
 
 
 def main() -> None:
