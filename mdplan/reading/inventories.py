@@ -1,8 +1,8 @@
 """Inventories of a document as entries of a report."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Final, TypedDict, TypeVar, cast
 
 from mdplan.markdown.links.targets import find_anchors
 from mdplan.markdown.outline.inventory import find_code_blocks, find_tables, find_tasks
@@ -13,6 +13,7 @@ from mdplan.reports.stat import (
     BrokenLink,
     CodeBlockEntry,
     LinkCounts,
+    ListEntry,
     RegionEntry,
     TableEntry,
     TaskCounts,
@@ -28,6 +29,7 @@ class InventoryFields(TypedDict, total=False):
 
     code_blocks: tuple[CodeBlockEntry, ...]
     tables: tuple[TableEntry, ...]
+    lists: tuple[ListEntry, ...]
     tasks: TaskCounts
     anchors: tuple[AnchorEntry, ...]
     regions: tuple[RegionEntry, ...]
@@ -49,7 +51,6 @@ def inventories(
 
     `names` are wire names, as in `INVENTORIES`. `find_broken` says which links are broken.
     """
-    fields = InventoryFields()
     totals: dict[str, int] = {}
 
     def cut(name: str, entries: Sequence[_Entry]) -> tuple[_Entry, ...]:
@@ -57,17 +58,10 @@ def inventories(
             totals[name] = len(entries)
         return tuple(entries[:limit])
 
-    if "codeBlocks" in names:
-        fields["code_blocks"] = cut("codeBlocks", _code_blocks(outline, area))
-    if "tables" in names:
-        fields["tables"] = cut("tables", _tables(outline, area))
+    found = {field: cut(name, find(outline, area)) for name, field, find in _LISTED if name in names}
+    fields = cast("InventoryFields", found)
     if "tasks" in names:
-        tasks = [task for task in find_tasks(outline) if _holds(area, task.block.span)]
-        fields["tasks"] = TaskCounts(total=len(tasks), done=sum(task.done for task in tasks))
-    if "anchors" in names:
-        fields["anchors"] = cut("anchors", _anchors(outline, area))
-    if "regions" in names:
-        fields["regions"] = cut("regions", _regions(outline, area))
+        fields["tasks"] = _tasks(outline, area)
     if "links" in names:
         counts, broken = _links(outline, area, find_broken)
         fields["links"] = LinkCounts(**counts, broken=cut("brokenLinks", broken))
@@ -108,6 +102,26 @@ def _tables(outline: Outline, area: Span) -> list[TableEntry]:
         for found in find_tables(outline)
         if _holds(area, found.block.span)
     ]
+
+
+def _lists(outline: Outline, area: Span) -> list[ListEntry]:
+    return [
+        ListEntry(
+            index=index,
+            start_line=found.block.first_line,
+            end_line=found.last_line,
+            marker=found.sign,
+            items=len(found.items),
+            section_id=outline.section_at(found.block.span.start).section_id,
+        )
+        for index, found in enumerate(outline.lists.outermost)
+        if _holds(area, found.block.span)
+    ]
+
+
+def _tasks(outline: Outline, area: Span) -> TaskCounts:
+    tasks = [task for task in find_tasks(outline) if _holds(area, task.block.span)]
+    return TaskCounts(total=len(tasks), done=sum(task.done for task in tasks))
 
 
 def _anchors(outline: Outline, area: Span) -> list[AnchorEntry]:
@@ -154,3 +168,13 @@ def _links(
 
     count = count_links(outline, area)
     return asdict(count), (find_broken or broken_in_document)(outline, area)
+
+
+# Wire name and field of each inventory that is a list of entries.
+_LISTED: Final[Sequence[tuple[str, str, Callable[[Outline, Span], Sequence[object]]]]] = (
+    ("codeBlocks", "code_blocks", _code_blocks),
+    ("tables", "tables", _tables),
+    ("lists", "lists", _lists),
+    ("anchors", "anchors", _anchors),
+    ("regions", "regions", _regions),
+)

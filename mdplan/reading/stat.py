@@ -14,7 +14,7 @@ from mdplan.reading.plain_text import ini_section_count, plain_text_fields
 from mdplan.reading.shown import escape_for_message, shown_names
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, FrontMatterEntry, SectionEntry, StatReport
-from mdplan.requests.stat import INVENTORIES, StatRequest
+from mdplan.requests.stat import USUAL_INVENTORIES, StatRequest
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.span import Lines, Span
 
@@ -244,7 +244,7 @@ def _inventories(outline: Outline, request: StatRequest, *, is_full: bool) -> tu
     """Names of the inventories to give."""
     names: tuple[str, ...] | None = request.include
     if names is None:
-        names = INVENTORIES if is_full and outline.format is DocumentFormat.MARKDOWN else ()
+        names = USUAL_INVENTORIES if is_full and outline.format is DocumentFormat.MARKDOWN else ()
     return (*names, "links") if request.links and "links" not in names else names
 
 

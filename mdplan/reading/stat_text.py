@@ -15,6 +15,7 @@ _LINK_KINDS: Final = ("inline", "reference", "autolink", "image", "wiki", "footn
 _LABELS: Final = {
     "code blocks": "code_blocks",
     "tables": "tables",
+    "lists": "lists",
     "tasks": "tasks",
     "anchors": "anchors",
     "regions": "regions",
@@ -137,6 +138,11 @@ def inventory_lines(report: StatReport) -> Iterator[str]:
         yield f"table {table.index} {lines}, {_count(table.rows, 'row')}: {cells}"
     if "tables" in totals:
         yield f"tables: {totals['tables']} in all"
+    lists = [
+        f"{each.index} {_lines(each.start_line, each.end_line)} ({_count(each.items, 'item')})"
+        for each in report.lists or ()
+    ]
+    yield from _list("lists", lists, totals.get("lists"))
     if report.tasks and report.tasks.total:
         yield f"tasks: {report.tasks.done} of {report.tasks.total} done"
     # In full detail the anchors of headings stand next to them.

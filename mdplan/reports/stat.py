@@ -57,6 +57,18 @@ class TableEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListEntry:
+    """One list in no other list: its index (0-based), lines, marker (`-`, `1.`) and number of items."""
+
+    index: int
+    start_line: int
+    end_line: int
+    marker: str
+    items: int
+    section_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskCounts:
     """Task list items."""
 
@@ -165,6 +177,7 @@ class StatReport(Report):
     total_sections: int | None = None
     code_blocks: tuple[CodeBlockEntry, ...] | None = None
     tables: tuple[TableEntry, ...] | None = None
+    lists: tuple[ListEntry, ...] | None = None
     tasks: TaskCounts | None = None
     anchors: tuple[AnchorEntry, ...] | None = None
     regions: tuple[RegionEntry, ...] | None = None

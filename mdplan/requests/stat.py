@@ -6,8 +6,10 @@ from typing import Final, Literal, get_args
 from mdplan.requests.query import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
 
 Detail = Literal["auto", "brief", "full"]
-Inventory = Literal["codeBlocks", "tables", "tasks", "anchors", "regions", "links"]
+Inventory = Literal["codeBlocks", "tables", "lists", "tasks", "anchors", "regions", "links"]
 INVENTORIES: Final[tuple[str, ...]] = get_args(Inventory)
+# Documents have many lists, and few edits need the index of one.
+USUAL_INVENTORIES: Final = tuple(name for name in INVENTORIES if name != "lists")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,8 +20,8 @@ class StatRequest(Query):
     below it: an ID or one heading as a string, else a heading path. `depth` (from 1) says how many levels
     below that section, or below the document, are listed. `limit` (from 1; 200 in full detail and for
     folders, 1,000 in brief) is the most entries of a list, and `cursor` the `next_cursor` of the page before.
-    `include` names the inventories to give; None is all in full detail and none in brief. With `links` the
-    links that lead to nothing are listed, those to other files too, for one file as for many.
+    `include` names the inventories to give; None is all but lists in full detail and none in brief. With
+    `links` the links that lead to nothing are listed, those to other files too, for one file as for many.
     """
 
     file: str = field(metadata=described("Path of a file, folder or glob.", min_length=1))
@@ -39,7 +41,7 @@ class StatRequest(Query):
     cursor: str | None = field(default=None, metadata=described(CURSOR_HELP, min_length=1))
     include: tuple[Inventory, ...] | None = field(
         default=None,
-        metadata=described("List these too; in full detail all are listed unless some are named."),
+        metadata=described("List these too; in full detail all but lists are listed unless some are named."),
     )
     links: bool = field(
         default=False, metadata=described("List broken links, also those to other files.", strict=True)

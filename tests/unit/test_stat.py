@@ -290,6 +290,22 @@ def test_under_what_is_not_there_is_refused(under: object, code: Code) -> None:
     assert (report.error.code, report.error.file) == (code, "guide.md")
 
 
+def test_lists_have_the_index_by_which_edits_name_them() -> None:
+    text = "# A\n\n- a\n  - nested\n- b\n\nText.\n\n1. c\n"
+
+    report = stat(text, include=["lists"])
+
+    assert stat(text, detail="full").lists is None
+    assert report.lists is not None
+    assert [
+        (each.index, each.start_line, each.end_line, each.marker, each.items) for each in report.lists
+    ] == [
+        (0, 3, 5, "-", 2),
+        (1, 9, 9, "1.", 1),
+    ]
+    assert "lists: 0 3-5 (2 items), 1 9-9 (1 item)\n" in stat_text(report)
+
+
 def test_inventories_are_those_of_the_section() -> None:
     report = stat(GUIDE, under="On macOS")
 

@@ -57,6 +57,7 @@ def stat_wire(report: StatReport, *, as_objects: bool | None = None) -> dict[str
         files=None,
         code_blocks=None,
         tables=None,
+        lists=None,
         tasks=None,
         anchors=None,
         regions=None,

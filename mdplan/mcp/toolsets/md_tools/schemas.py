@@ -67,7 +67,7 @@ _OF_A_PREVIEW: Final = ("file", "edits", "files", "sequential", "updateReference
 
 def _stat_schema() -> Schema:
     properties = request_properties(StatRequest, _STAT_FIELDS)
-    properties["include"] = {**_KINDS, "description": ", ".join(INVENTORIES)}
+    properties["include"] = {**_KINDS, "description": "|".join(INVENTORIES)}
     return object_schema({**properties, VERBOSITY: VERBOSITY_SCHEMA}, required=["file"])
 
 
