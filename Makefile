@@ -47,7 +47,7 @@ lint: $(STAMP) ## formatting, ruff, mypy, who may import whom, and our own docum
 	@echo '== documents'
 	@$(BIN)/mdplan bot check .ci/documents.yaml --root .
 
-format: $(STAMP) ## format the code and mend what ruff can mend safely
+format: $(STAMP) ## format the code and fix what ruff can fix safely
 	@$(BIN)/ruff check --fix-only
 	@$(BIN)/ruff format
 

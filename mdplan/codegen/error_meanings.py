@@ -57,13 +57,13 @@ A pattern, or the name of an item or row, has another number of matches than is 
 edit says otherwise. Matches in code and other [excluded nodes](../semantics-rules.md#what-matches-leave-out) do not \
 count, and the hint says how many those were.""",
     Code.SECTION_CHANGED: """\
-The section is not the one that was read: its hash is not the given `sectionSha256`. Read it again, and decide anew.""",
+The section is not the one that was read: its hash is not the given `sectionSha256`. Read it again, and decide again.""",
     Code.STALE_BASE: """\
 A file is not the one that was seen or planned on: somebody has changed it since. The message names the sections \
 that changed. Plan again, or let the plan follow with `onStale: "rebase"`, which goes on only where it does the same \
 to the same text.""",
     Code.PRECONDITION_REQUIRED: """\
-A commit has to be [pinned](../semantics-rules.md#pinning) to what the caller saw: by a plan ID, by `baseSha256` of \
+A commit needs a [guard](../semantics-rules.md#pinning) for what the caller saw: a plan ID, by `baseSha256` of \
 every file, or by evidence in each edit. This one is not.""",
     Code.REGEX_TIMEOUT: """\
 A regular expression ran for longer than the limit. Nested repetition, such as `(a+)+`, does that to text that nearly \
@@ -74,7 +74,7 @@ The text to be written is empty or blank. To remove something use the operation 
 A heading would be deeper than level 6, because headings of a payload are fitted below their section, or because a \
 section with subsections is lowered.""",
     Code.DUPLICATE_HEADING: """\
-A heading path would stand in the file more often than before, or a payload repeats some of the subsections and not \
+A heading path would be in the file more often than before, or a payload repeats some of the subsections and not \
 all. Sections that cannot be told apart cannot be addressed.""",
     Code.CONFLICTING_EDITS: """\
 Two edits of a batch want the same text, or one wants text in a section that the other deletes, replaces or moves. \
@@ -85,7 +85,7 @@ The result would have headings, front matter or regions that no edit wrote, or w
 comment or HTML block swallows what follows, or a line of dashes makes a heading of the line above it. Or rows would \
 fall out of their table, or lose cells.""",
     Code.DIFF_DOES_NOT_APPLY: """\
-A hunk of `apply_diff` does not stand in the file. Its context has to be exact; lines may have moved.""",
+A hunk of `apply_diff` does not match the file. Its context has to be exact; lines may have moved.""",
     Code.FORMATTER_FAILED: """\
 mdformat failed, is not installed, or what it made would be rendered in another way.""",
     Code.ENCODING_UNKNOWN: """\
@@ -153,7 +153,7 @@ The system failed to read or write. Where it was during a commit, that was taken
 All files are new, but the disk did not confirm it: a loss of power now may undo the commit as a whole. The next \
 commit finds out.""",
     Code.RECOVERY_REQUIRED: """\
-A commit was cut off, and what it left has to be mended first. The next commit mends what this user began on this \
+A commit was cut off, and what it left must be repaired first. The next commit repairs what this user began on this \
 machine; all else is for a person with `mdplan recover`. See \
 [recovery](../../explanation/transaction-model.md#recovery).""",
     Code.RECOVERY_CONFLICT: """\
@@ -200,7 +200,7 @@ or a shortcode.""",
     Code.OVERLAPPING_EDIT: """\
 In a sequential batch an edit changed text that an earlier edit of the batch had written.""",
     Code.UNDECIDED_NODE: """\
-A match was left out because it could not be proven in what kind of node it stands.""",
+mdplan skipped a match because it could not prove what kind of node contains it.""",
     Code.NESTING_LIMIT: """\
 Lists or quotes are nested deeper than the parser goes; blocks behind that place may be missing in what is shown.""",
     Code.NOT_UNDOABLE: """\

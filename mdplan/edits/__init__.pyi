@@ -84,7 +84,7 @@ class AddListItem(Edit):
 
     `unique: true` adds nothing where the list has an item of that text; boxes make no difference.
 
-    `list` counts from 0 the lists that stand in no other list; with a section beside it, those in the
+    `list` counts from 0 the lists that are in no other list; with a section, only those of the
     section with its subsections. Without `list` there must be exactly one there.
     """
     def __init__(
@@ -169,7 +169,7 @@ class ApplyDiff(Edit):
     `hunkOffsets` says by how many lines hunks were moved. Nothing is applied nearly. Line ends in the diff
     may be LF whatever the file has.
 
-    The header of a file may be left out, and else names the file that is edited. A diff of several files goes
+    The header of a file is optional and names the edited file. A diff of several files goes
     as ``diff`` beside `files`, or in its place: it becomes one edit for each file that it names, and creates,
     deletes and renames files too.
     """
@@ -503,7 +503,7 @@ class RemoveListItem(Edit):
     that the list still starts with it. An `item` that repeats all of the item, marker and nested lines
     included, just as it stands, proves what is removed.
 
-    `list` counts from 0 the lists that stand in no other list; with a section beside it, those in the
+    `list` counts from 0 the lists that are in no other list; with a section, only those of the
     section with its subsections.
     """
     def __init__(
@@ -783,7 +783,7 @@ class SetTask(Edit):
     One character changes, and none where the box is as it should be. A box is checked with the `x` or `X`
     that most of its list has. A text as it is written, that one task has, proves which task is meant.
 
-    `list` counts from 0 the lists that stand in no other list; with a section beside it, those in the
+    `list` counts from 0 the lists that are in no other list; with a section, only those of the
     section with its subsections.
     """
     def __init__(
@@ -847,11 +847,11 @@ class UpdateToc(Edit):
     The region stands between ``<!-- toc:start -->`` and ``<!-- toc:end -->``, which must be there, or between
     the markers of another tool: ``<!-- toc -->`` and ``<!-- /toc -->`` or ``<!-- tocstop -->``, those of
     doctoc. `region` gives another name than `toc`. Marker, indentation and levels of the list stay as they
-    are, and so does text above it; headings with ``<!-- omit in toc -->`` are left out.
+    are, and so does text above it; headings with ``<!-- omit in toc -->`` are skipped.
 
     The list is made last, of the result of all edits of the batch, with the anchors that GitHub gives: the
     second of two equal headings gets ``-1``. Headings before the region, inside of it, in quotes and in lists
-    are left out, and so are those above `minLevel` or below `maxLevel`; without `minLevel` the title of the
+    are skipped, and so are those above `minLevel` or below `maxLevel`; without `minLevel` the title of the
     document is, unless there are several.
 
     What stood in the region is replaced, and nothing needs to pin that. Where the list is right already,

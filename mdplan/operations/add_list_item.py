@@ -36,7 +36,7 @@ class AddListItem(ItemOperation):
 
     `unique: true` adds nothing where the list has an item of that text; boxes make no difference.
 
-    `list` counts from 0 the lists that stand in no other list; with a section beside it, those in the
+    `list` counts from 0 the lists that are in no other list; with a section, only those of the
     section with its subsections. Without `list` there must be exactly one there.
     """
 

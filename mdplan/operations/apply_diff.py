@@ -27,7 +27,7 @@ class ApplyDiff(Operation):
     `hunkOffsets` says by how many lines hunks were moved. Nothing is applied nearly. Line ends in the diff
     may be LF whatever the file has.
 
-    The header of a file may be left out, and else names the file that is edited. A diff of several files goes
+    The header of a file is optional and names the edited file. A diff of several files goes
     as ``diff`` beside `files`, or in its place: it becomes one edit for each file that it names, and creates,
     deletes and renames files too.
     """
@@ -39,7 +39,7 @@ class ApplyDiff(Operation):
     needs_markdown: ClassVar = False
 
     op: Literal["apply_diff"]
-    diff: str = Field(description="Unified diff of this file; its file header may be left out.")
+    diff: str = Field(description="Unified diff of this file; its file header is optional.")
 
     @cached_property
     def files(self) -> tuple[FileDiff, ...] | NotADiff:
@@ -50,7 +50,7 @@ class ApplyDiff(Operation):
         """One text edit for each run of changed lines.
 
         Errors: INVALID_ARGUMENT for what is no diff of the text of one file; DIFF_DOES_NOT_APPLY for every
-        hunk that does not stand in the file.
+        hunk that does not match the file.
         """
         file = self._file()
         if isinstance(file, Diagnostic):
@@ -176,7 +176,7 @@ def _problem(outline: Outline, found: MisplacedHunk) -> Diagnostic:
     problem = Diagnostic(
         code=Code.DIFF_DOES_NOT_APPLY,
         message=f"hunk {hunk.number} does not apply at line {hunk.old_start}{why[0] if why else ''}",
-        hint=why[1] if why else "make the diff anew from the file as it is",
+        hint=why[1] if why else "make a new diff from the current file",
         place=None if stated is None else lines.position(stated.start),
     )
     return problem if why or not hunk.old.strip() else with_nearest_lines(outline, problem, hunk.old, stated)
@@ -190,7 +190,7 @@ def _why(outline: Outline, found: MisplacedHunk) -> tuple[str, str] | None:
     if found.applied_at is not None:
         return (
             f": what it makes stands at line {told[0]} already",
-            "the diff seems to be applied: leave it out, or make it anew from the file as it is",
+            "the diff seems to be applied: omit it, or make a new one from the current file",
         )
     if len(told) == 1:
         return (

@@ -25,7 +25,7 @@ class RemoveListItem(ItemOperation):
     that the list still starts with it. An `item` that repeats all of the item, marker and nested lines
     included, just as it stands, proves what is removed.
 
-    `list` counts from 0 the lists that stand in no other list; with a section beside it, those in the
+    `list` counts from 0 the lists that are in no other list; with a section, only those of the
     section with its subsections.
     """
 

@@ -51,7 +51,7 @@ class ReplaceCodeBlock(SectionTargeted):
     )
     markdown: str = Field(description="New code, without fences; may be empty.")
     expected_text: str | None = Field(
-        default=None, description="The code as it is now; the last line end may be left out."
+        default=None, description="The code as it is now; the last line end is optional."
     )
 
     def resolve(self, outline: Outline) -> Resolution | Problems:

@@ -1,4 +1,4 @@
-"""replace_section: write a section anew."""
+"""replace_section: replace the text of a section."""
 
 from typing import ClassVar, Literal
 

@@ -24,7 +24,7 @@ class SetTask(ItemOperation):
     One character changes, and none where the box is as it should be. A box is checked with the `x` or `X`
     that most of its list has. A text as it is written, that one task has, proves which task is meant.
 
-    `list` counts from 0 the lists that stand in no other list; with a section beside it, those in the
+    `list` counts from 0 the lists that are in no other list; with a section, only those of the
     section with its subsections.
     """
 

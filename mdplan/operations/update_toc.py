@@ -28,11 +28,11 @@ class UpdateToc(Operation):
     The region stands between ``<!-- toc:start -->`` and ``<!-- toc:end -->``, which must be there, or between
     the markers of another tool: ``<!-- toc -->`` and ``<!-- /toc -->`` or ``<!-- tocstop -->``, those of
     doctoc. `region` gives another name than `toc`. Marker, indentation and levels of the list stay as they
-    are, and so does text above it; headings with ``<!-- omit in toc -->`` are left out.
+    are, and so does text above it; headings with ``<!-- omit in toc -->`` are skipped.
 
     The list is made last, of the result of all edits of the batch, with the anchors that GitHub gives: the
     second of two equal headings gets ``-1``. Headings before the region, inside of it, in quotes and in lists
-    are left out, and so are those above `minLevel` or below `maxLevel`; without `minLevel` the title of the
+    are skipped, and so are those above `minLevel` or below `maxLevel`; without `minLevel` the title of the
     document is, unless there are several.
 
     What stood in the region is replaced, and nothing needs to pin that. Where the list is right already,

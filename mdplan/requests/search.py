@@ -29,9 +29,7 @@ class SearchRequest(Query):
     case_sensitive: bool = field(default=True, metadata=described("Whether case matters."))
     multiline: bool = field(default=True, metadata=described("Regex: ^ and $ match at line ends."))
     dot_all: bool = field(default=False, metadata=described("Regex: . matches line ends."))
-    exclude: tuple[NodeKind, ...] = field(
-        default=(), metadata=described("Kinds of nodes whose matches are left out.")
-    )
+    exclude: tuple[NodeKind, ...] = field(default=(), metadata=described("Kinds of nodes to skip."))
     context: int = field(
         default=0,
         metadata=described("Lines to show on both sides of a match.", strict=True, ge=0, le=_MOST_CONTEXT),

@@ -129,7 +129,7 @@ def no_such_edit(index: int) -> Problems:
 
 def _outcome(decision: Decision) -> str:
     if decision.verdict is Verdict.REJECTED:
-        return "Rejected. Who asked for it is told, with your comments."
+        return "Plan rejected. Its author will see your comments."
     if decision.rejected:
         part = short(decision.approved_plan_id or "")
         return f"Approved without {counted(len(decision.rejected), 'edit')}: the rest is the plan {part}."

@@ -58,7 +58,7 @@ def _facts(result: EditResult) -> Iterator[str]:
         yield f"{found} found, {result.matches_replaced or 0} replaced"
     for kind, count in (result.excluded_matches or {}).items():
         if count:
-            yield f"{count} left out in {kind}"
+            yield f"{count} skipped in {kind}"
     if result.result_lines:
         ranges = list(dict.fromkeys(map(_range, result.result_lines)))
         named = ranges[:_LINES_NAMED]

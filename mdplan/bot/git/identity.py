@@ -67,7 +67,7 @@ def signature(
     if not name or not address:
         missing = "email" if name else "name"
         hint = f"set {variables}{missing.upper()}, or `git config user.{missing}`"
-        return Diagnostic.invalid(f"nobody knows the {missing} of the {role}", hint)
+        return Diagnostic.invalid(f"the {role} has no {missing}", hint)
     return Signature(f"{name} <{address}>".encode("utf-8", "surrogateescape"), *when)
 
 

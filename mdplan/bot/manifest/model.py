@@ -65,9 +65,9 @@ class Rule(ManifestPart):
     file: Texts = Field(default=(), description="Paths inside the root; may have placeholders of vars.")
     glob: Texts = Field(
         default=(),
-        description='Globs with git\'s rules, such as "docs/**/*.md"; what git ignores is left out.',
+        description='Globs with git\'s rules, such as "docs/**/*.md"; files that git ignores are skipped.',
     )
-    exclude: Texts = Field(default=(), description="Globs of files that are left out.")
+    exclude: Texts = Field(default=(), description="Globs of files to skip.")
     git_ignored: bool = Field(default=False, strict=True, description="Take files that git ignores as well.")
     when: Condition | None = Field(default=None, description="Only files of which this holds.")
     encoding: str | None = Field(default=None, description="Encoding, where files are not UTF-8.")

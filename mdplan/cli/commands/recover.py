@@ -19,7 +19,7 @@ from mdplan.reports.history import ForeignTransaction, RecoverReport
 @click.option("--keep-current", is_flag=True, help="Where a file was changed since: leave it as it is.")
 @click.option("--restore-base", is_flag=True, help="Where a file was changed since: put back the old one.")
 @click.option("--foreign", is_flag=True, help="With --yes: also roll back commits that others began.")
-@click.option("--yes", is_flag=True, help="Answer every question with yes; needed where nobody can answer.")
+@click.option("--yes", is_flag=True, help="Answer yes to every question; required without a terminal.")
 @engine_command(RecoverReport, COMMITS)
 def recover(session: Session, *, keep_current: bool, restore_base: bool, foreign: bool, yes: bool) -> Exit:
     """Recover from an interrupted commit.

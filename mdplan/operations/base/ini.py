@@ -24,7 +24,7 @@ class IniOperation(Operation):
     section: str | None = Field(
         default=None,
         min_length=1,
-        description="Name of an INI section; left out: what stands before the first one.",
+        description="Name of an INI section; omit it for the keys before the first one.",
     )
     occurrence: Ordinal | None = Field(
         default=None, description="Which of several keys or sections of that name; 1-based."

@@ -19,7 +19,7 @@ class LineOperation(Operation):
     """An operation on whole lines."""
 
     expected_text: str | None = Field(
-        default=None, description="What these lines hold now; the last line end may be left out."
+        default=None, description="What these lines contain now; the last line end is optional."
     )
 
     def with_lines(self, outline: Outline, lines: LinesField, name: str) -> "LineOperation | Diagnostic":

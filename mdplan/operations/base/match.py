@@ -62,7 +62,7 @@ class MatchSelection:
 
     @property
     def warnings(self) -> Problems:
-        """UNDECIDED_NODE where matches were left out for want of a proof."""
+        """UNDECIDED_NODE where matches were skipped for want of a proof."""
         undecided = self.matches.excluded.get(UNDECIDED, 0)
         return (_undecided(undecided),) if undecided else ()
 
@@ -279,9 +279,7 @@ def _literal(outline: Outline, found: Span) -> NearMiss:
 
 
 def _undecided(count: int) -> Diagnostic:
-    which = (
-        "1 match was left out because its" if count == 1 else f"{count} matches were left out because their"
-    )
+    which = "skipped 1 match because its" if count == 1 else f"skipped {count} matches because their"
     return Diagnostic.warning(
         Code.UNDECIDED_NODE,
         f"{which} place in the Markdown could not be proven",

@@ -24,7 +24,7 @@ def find_region(outline: Outline, name: str) -> RegionText | Diagnostic:
     found = read_region(outline, named[0])
     return found or Diagnostic(
         code=Code.REGION_NOT_FOUND,
-        message=f"the markers of `{name}` at {lines_of_region(named[0])} do not stand in the same "
+        message=f"the markers of `{name}` at {lines_of_region(named[0])} are not in the same "
         "quote or list item",
         hint="put both on lines of their own in one of them",
     )

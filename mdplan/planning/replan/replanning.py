@@ -83,7 +83,7 @@ def _asked(plan: Planner, request: dict[str, Any], limits: Limits) -> PlannedBat
 
 
 def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
-    """PRECONDITION_REQUIRED for every file that neither a base hash nor the evidence of each edit pins."""
+    """PRECONDITION_REQUIRED for every file that neither a base hash nor the evidence of each edit guards."""
     problems: list[Diagnostic] = []
     for built in built_files:
         if built.file.requested.base_sha256 is not None:

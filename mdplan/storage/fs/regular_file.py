@@ -124,7 +124,7 @@ def take_snapshot(
         if error.errno == errno.ENOENT:
             return FileSnapshot(None)
         if error.errno == errno.ELOOP:
-            return FileSnapshot("link put there meanwhile")
+            return FileSnapshot("link put there concurrently")
         raise
     try:
         status = filesystem.status(descriptor)

@@ -113,9 +113,11 @@ def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
     try:
         patch = PatchSet(lines)
     except UnidiffParseError as error:
-        return _miscounted(lines, added) or NotADiff(f"it cannot be read: {str(error)[:80].strip()}", _ANEW)
+        return _miscounted(lines, added) or NotADiff(
+            f"it cannot be read: {str(error)[:80].strip()}", _NEW_DIFF
+        )
     if any(_is_cut(lines, hunk) for file in patch for hunk in file):
-        return _miscounted(lines, added) or NotADiff("lines stand behind the end of a hunk", _ANEW)
+        return _miscounted(lines, added) or NotADiff("lines stand behind the end of a hunk", _NEW_DIFF)
     if any(_has_stray_mark(hunk) for file in patch for hunk in file):
         return NotADiff("a backslash begins a line of a hunk, and marks no last line before it", _SIGNED)
     starts = [_start_of(lines, file) for file in patch]
@@ -128,7 +130,7 @@ def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
     return files
 
 
-_ANEW: Final = "make it anew, as `git diff` or `diff -u` would"
+_NEW_DIFF: Final = "make a new diff, as `git diff` or `diff -u` would"
 _SIDES: Final = {" ": {"old", "new"}, "-": {"old"}, "+": {"new"}}
 _SIGNED: Final = "begin a line that stays with a blank, one that goes with `-`, and one that comes with `+`"
 
@@ -181,7 +183,7 @@ def _ends_hunk(lines: Sequence[str], at: int) -> bool:
 
 
 def _miscounted(lines: Sequence[str], added: int) -> NotADiff | None:
-    """The first hunk whose header does not count its lines right, told so that it can be mended."""
+    """The first hunk whose header does not count its lines right, described so that it can be fixed."""
     for at, line in enumerate(lines):
         header = _HEADER.match(line)
         if header is None:

@@ -245,7 +245,7 @@ def read(engine: Engine, request: TextReadRequest) -> ToolResult:
     end = _end(engine, place) if result.truncated else last
     rest = {
         "totalLines": end - first + 1,
-        "suggestion": f"{_SUGGESTION}: lines {last + 1}-{end} are left out",
+        "suggestion": f"{_SUGGESTION}: lines {last + 1}-{end} are omitted",
     }
     return success(
         {
