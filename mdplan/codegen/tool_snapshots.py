@@ -33,4 +33,5 @@ def _listed(tool: ToolDefinition) -> dict[str, Any]:
             "idempotentHint": tool.may_be_repeated,
             "openWorldHint": False,
         },
+        **({"_meta": dict(tool.meta)} if tool.meta else {}),
     }

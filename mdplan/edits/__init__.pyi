@@ -716,6 +716,7 @@ class SetFrontMatter(Edit):
     entries that differ. A new key stands behind the last one; maps on its way are made. `value: null` counts
     as absent; to set null use `values`.
 
+    `expectedValue` guards one key, given by `key` or alone in `values`.
     `createIfMissing` creates the block where the file has none, in YAML or in what `frontMatterFormat` says.
     A block with anchors, tags, merge keys or a key that stands twice is not edited by keys.
     """

@@ -26,6 +26,7 @@ class SetFrontMatter(FrontMatterCreator):
     entries that differ. A new key stands behind the last one; maps on its way are made. `value: null` counts
     as absent; to set null use `values`.
 
+    `expectedValue` guards one key, given by `key` or alone in `values`.
     `createIfMissing` creates the block where the file has none, in YAML or in what `frontMatterFormat` says.
     A block with anchors, tags, merge keys or a key that stands twice is not edited by keys.
     """
@@ -48,6 +49,22 @@ class SetFrontMatter(FrontMatterCreator):
     dates: tuple[str, ...] | None = Field(
         default=None, min_length=1, description="Keys whose strings are dates, to be written without quotes."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_key(cls, given: object) -> object:
+        """`values` of one key as `key` and `value`, where `expectedValue` guards it."""
+        if not isinstance(given, Mapping) or given.get("expectedValue") is None:
+            return given
+        values = given.get("values")
+        if (
+            not isinstance(values, Mapping)
+            or len(values) != 1
+            or not given.keys().isdisjoint({"key", "value"})
+        ):
+            return given
+        ((key, value),) = values.items()
+        return given if value is None else {**given, "key": key, "value": value, "values": None}
 
     @field_validator("value")
     @classmethod
@@ -77,7 +94,7 @@ class SetFrontMatter(FrontMatterCreator):
             msg = "give a value; null counts as absent, so to set it send values"
             raise ValueError(msg)
         if self.values is not None and self.expected_value is not None:
-            msg = "expectedValue goes with key"
+            msg = "expectedValue goes with one key"
             raise ValueError(msg)
         keys = [self.key] if self.values is None else list(self.values)
         strange = [name for name in self.dates or () if name not in keys]

@@ -23,9 +23,9 @@ from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.reports.stat import StatReport
 
 _STAT: Final = """\
-Structure of a Markdown or text file, never its content: baseSha256 and sections (sectionId, headingPath, \
-lines; above 40, or with detail brief, one line each: first line, heading, ID). Of a folder, with all below \
-it, or a glob: a line for each file. Start here."""
+Structure of a file, never its content: baseSha256 and sections (sectionId, headingPath, lines; above 40, or \
+with detail brief, one line each: first line, heading, ID). Of a folder, with all below it, or a glob: a \
+line for each file. Start here."""
 
 _READ: Final = """\
 Text of one place of a file (the whole file without one), or of several (targets). A code block, table or \
@@ -40,7 +40,8 @@ Edit one file (file, edits), several (files), or apply a preview (planId): all e
 
 - Edits address the file as you saw it, not each other's results, unless sequential; they may not overlap.
 - A write needs to know what you saw: look first (md_stat, md_read, md_search), or give baseSha256, planId, \
-or in each edit expectedText, line hashes, sectionSha256 or a literal replace_match with an exact count.
+or in each edit expectedText, expectedValue, line hashes, sectionSha256 or a literal replace_match with an \
+exact count.
 - replace_match wants one match, unless matchSelection or expectedMatchCount says otherwise. It skips code, \
 link targets, image sources, front matter and HTML, unless include names them.
 - dryRun: true gives a diff and a planId, without guard; {"planId": "..."} then applies exactly that.

@@ -36,7 +36,7 @@ _READ_IN_WORDS: Final[Mapping[str, Schema]] = {
     "codeBlock": {"type": "object", "description": "{language}, {index} or both, from 0."},
     "table": {"type": "object", "description": "{index} or {header}."},
     "list": {"type": "object", "description": "{index}."},
-    "targets": {"type": "array", "items": {"type": "object"}, "description": "Several places."},
+    "targets": {"type": "array", "items": {"type": "object"}},
 }
 # The choices stand at the first tool.
 _VERBOSITY: Final[Schema] = {"type": "string"}
@@ -55,8 +55,7 @@ _FILES: Final[Schema] = {
     "description": "In place of file: [{file, edits}]; or a glob or list of names, for the same edits."
 }
 _BRIEF: Final[Mapping[str, str]] = {
-    "baseSha256": "As you saw it.",
-    "expectedFiles": "Of a glob.",
+    "expectedFiles": "Of a glob; with replace_match only those that match.",
     "accept": "Only these edits, from 0.",
     "onStale": "rebase: go on by the edits' own evidence.",
     "updateReferences": "Of links to what is renamed or moved.",
