@@ -16,6 +16,7 @@ class BotReport(ApplyReport):
 
     With `--git`, `base_commit` is the commit that was planned on; `commit` is the one that was made, and
     `branch` the full name of the branch that it went to. There is no receipt then: git keeps the history.
+    `pull_request` is the address of the pull request that `bot pr` opened, updated or closed.
     """
 
     files_named: int = 0
@@ -26,3 +27,4 @@ class BotReport(ApplyReport):
     base_commit: str | None = None
     commit: str | None = None
     branch: str | None = None
+    pull_request: str | None = None

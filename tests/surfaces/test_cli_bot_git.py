@@ -108,3 +108,27 @@ def test_branch_that_moved_on_is_exit_4(bare: Repository) -> None:
 
     assert run.code == 4
     assert "STALE_BASE" in run.err
+
+
+def test_pull_request_branch_is_pushed_and_then_deleted(bare: Repository) -> None:
+    bare.git("clone", "-q", ".", str(Path("clone").absolute()))
+    pr = ("bot", "pr", "bot.yml", "--root", "clone", "--forge", "none")
+    first = mdplan(*pr)
+    pushed = bare.at("mdplan/bot")
+    bare.git("update-ref", "refs/heads/main", pushed)
+    last = mdplan(*pr)
+
+    assert (first.code, last.code) == (0, 0)
+    assert f"Commit {pushed[:12]} on mdplan/bot.\n" in first.err
+    assert "Nothing to change" in last.err
+    assert bare.git("branch", "--list", "mdplan/bot") == ""
+
+
+def test_pull_request_needs_a_token(bare: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GH_TOKEN", "GITHUB_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    bare.git("clone", "-q", ".", str(Path("clone").absolute()))
+    run = mdplan("bot", "pr", "bot.yml", "--root", "clone")
+
+    assert run.code == 2
+    assert "set GH_TOKEN, or use `--forge none`" in run.err

@@ -118,12 +118,12 @@ class _Attempt:
             base = find_base(repository, self.ref)
             branch = target_branch(repository, self.wanted.branch, base)
             at = base.commit if branch == base.branch else branch_tip(repository, branch)
-            _must_be_free(repository, branch)
+            must_be_free(repository, branch)
             text = self._signatures(repository)
             if at is not None and at != base.commit:
                 if not self.wanted.rebuilds:
                     raise repository_error(*_elsewhere(branch, at, base, self.ref))
-                _must_be_of_the_bot(repository, branch, at, base, text[1])
+                must_be_of_the_bot(repository, branch, at, base.commit, text[1])
         with ExitStack() as held:
             made = _bot(self.engine, self.loaded, self.how, self.place, base).plan(held)
         if made.plan is None:
@@ -190,7 +190,7 @@ class _Attempt:
             files = files_to_stage(plan, paths, bases, replayed, documents.backups_of(plan))
             commit = write_commit(repository, self.place, base.commit, files, text)
             # What was checked out while this was planned must stay what git thinks it is.
-            _must_be_free(repository, branch)
+            must_be_free(repository, branch)
             self._use(clearance, plan, commit)
             wait = self.engine.settings.lock_timeout
             return commit.decode() if move_branch(repository, branch, at, commit, text, wait) else None
@@ -228,7 +228,8 @@ def _committed_report(made: BotResult, base: BaseCommit, branch: str, commit: st
     )
 
 
-def _must_be_free(repository: Repo, branch: str) -> None:
+def must_be_free(repository: Repo, branch: str) -> None:
+    """Raise `StorageRefused` (TARGET_BUSY) if the branch of this full name is checked out."""
     folder = checked_out_in(repository, branch)
     if folder is not None:
         message = (
@@ -238,13 +239,16 @@ def _must_be_free(repository: Repo, branch: str) -> None:
         raise repository_error(Code.TARGET_BUSY, message, hint)
 
 
-def _must_be_of_the_bot(
-    repository: Repo, branch: str, at: ObjectID, base: BaseCommit, bot: Signature
+def must_be_of_the_bot(
+    repository: Repo, branch: str, at: ObjectID, base: ObjectID, bot: Signature | None = None
 ) -> None:
-    """Raise `StorageRefused` (STALE_BASE) if `branch` has a commit that `bot` did not make from a plan."""
-    for entry in repository.get_walker(include=[at], exclude=[base.commit]):
+    """Raise `StorageRefused` (STALE_BASE) if somebody else made a commit of `branch` from `base` to `at`.
+
+    Those of the bot name their plan; with `bot` its committer as well.
+    """
+    for entry in repository.get_walker(include=[at], exclude=[base]):
         commit = entry.commit
-        if plan_of(commit.message) is None or commit.committer != bot.who:
+        if plan_of(commit.message) is None or (bot is not None and commit.committer != bot.who):
             short = visible(branch.removeprefix(BRANCHES))
             who = visible(commit.committer.decode("utf-8", "replace"))
             message = f"the branch `{short}` has the commit {BaseCommit(commit.id, None).shown} by {who}"

@@ -120,7 +120,7 @@ class _Verbs(Group):
             what = "the verb is missing" if is_file else f"there is no verb `{name}`"
             manifest = name if is_file else "MANIFEST"
             raise Misuse(
-                what, f"write `mdplan bot plan {manifest}`; the verbs are plan, check and apply", ctx
+                what, f"write `mdplan bot plan {manifest}`; the verbs are plan, check, apply and pr", ctx
             )
         return super().resolve_command(ctx, args)
 
@@ -241,6 +241,61 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     if report.ok or report.applied:
         print_applied(session, report)
         print_commit(session, report)
+        _print_counts(session, report)
+    return code
+
+
+@bot.command()
+@_options
+@click.option("--base", metavar="BRANCH", default="main", show_default=True, help="Branch to merge into.")
+@click.option("--branch", metavar="NAME", help="Branch of the bot.  [default: mdplan/MANIFEST]")
+@click.option("--remote", metavar="NAME", default="origin", show_default=True, help="Remote to push to.")
+@click.option("--title", metavar="TEXT", help="Title; else the description in the manifest.")
+@click.option("--label", "labels", metavar="NAME", multiple=True, help="Label of it; repeatable.")
+@click.option("--author", metavar="'NAME <ADDRESS>'", help="Author of the commit; else who git says.")
+@click.option(
+    "--forge",
+    type=click.Choice(["github", "none"]),
+    default="github",
+    show_default=True,
+    help="none: push the branch alone.",
+)
+@approval_option
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
+def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Open, renew or close the pull request of MANIFEST.
+
+    Each run builds the branch of the bot again from the newest base, pushes it if the remote branch has
+    commits of the bot alone, and opens or updates the pull request; when nothing is left to do, it closes
+    it and deletes the branch. GH_TOKEN is the token.
+    """
+    if given["ref"] is not None:
+        raise click.UsageError("`bot pr` reads the branch of `--base`; leave out `--git`.")
+    loaded, how = _loaded(session, given), _how(session, given)
+    if isinstance(loaded, tuple):
+        return session.refuse(*loaded)
+    from mdplan.bot.pulls.github import GitHub
+    from mdplan.bot.pulls.lifecycle import PullOptions, run_pull_request
+
+    wanted = PullOptions(
+        base=given["base"],
+        branch=given["branch"] or f"mdplan/{Path(given['manifest']).stem}",
+        remote=given["remote"],
+        title=given["title"],
+        labels=given["labels"],
+        author=given["author"],
+        forge=GitHub.of_environment if given["forge"] == "github" else None,
+    )
+    engine = session.open_engine(require_approval=given["require_approval"])
+    report = run_pull_request(engine, loaded, how, wanted)
+    code = _exit_of_error(report)
+    how.on_event("ended", {"exit": int(code)})
+    session.finish(report)
+    if report.ok:
+        print_applied(session, report)
+        print_commit(session, report)
+        if report.pull_request is not None:
+            session.console.note(f"Pull request: {shown(report.pull_request)}")
         _print_counts(session, report)
     return code
 

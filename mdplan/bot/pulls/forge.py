@@ -1,0 +1,38 @@
+"""What the bot needs of a forge; GitHub is one, others can join."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """An open pull request: its number and the address of its page."""
+
+    number: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullText:
+    """What a pull request says; `labels` are added to those that it has."""
+
+    title: str
+    body: str
+    labels: Sequence[str] = ()
+
+
+class Forge(Protocol):
+    """A host of repositories. Each method raises `StorageRefused` (IO_ERROR) when the forge refuses."""
+
+    def find(self, branch: str) -> PullRequest | None:
+        """The open pull request of the branch `branch`; None where there is none."""
+
+    def open(self, branch: str, base: str, text: PullText) -> PullRequest:
+        """Ask for a merge of `branch` into `base`."""
+
+    def update(self, pull: PullRequest, text: PullText) -> None:
+        """Give `pull` this text."""
+
+    def close(self, pull: PullRequest, comment: str) -> None:
+        """Close `pull` with a last comment."""

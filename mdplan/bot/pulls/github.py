@@ -1,0 +1,112 @@
+"""GitHub as a forge, over its REST API (docs.github.com/rest/pulls, version 2022-11-28)."""
+
+import json
+import os
+import re
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import quote
+
+from mdplan.bot.git.repository import repository_error
+from mdplan.bot.pulls.forge import PullRequest, PullText
+from mdplan.diagnostics import Code
+
+_API: Final = "https://api.github.com"
+_SECONDS: Final = 30
+# https://HOST/OWNER/NAME.git, ssh://git@HOST/OWNER/NAME.git and git@HOST:OWNER/NAME.git
+_ADDRESS: Final = re.compile(r"(?:[a-z+]+://)?(?:[^@/]+@)?([^/:]+)(?::\d+)?[:/](.+?)(?:\.git)?/?")
+
+
+@dataclass(frozen=True, slots=True)
+class GitHub:
+    """The repository `name` (``OWNER/NAME``) of the API at `api`."""
+
+    api: str
+    name: str
+    token: str = field(repr=False)
+
+    @classmethod
+    def of_environment(cls, address: str) -> "GitHub":
+        """The repository that GITHUB_REPOSITORY names, else that of the remote `address`.
+
+        GH_TOKEN or GITHUB_TOKEN is the token, GITHUB_API_URL another API than that of github.com. Raises
+        `StorageRefused` (INVALID_ARGUMENT) where one is missing.
+        """
+        token = os.environ.get("GH_TOKEN") or os.environ.get("GITHUB_TOKEN")
+        if not token:
+            message = "no token of GitHub is set"
+            raise repository_error(Code.INVALID_ARGUMENT, message, "set GH_TOKEN, or use `--forge none`")
+        found = _ADDRESS.fullmatch(address)
+        name = os.environ.get("GITHUB_REPOSITORY") or (found[2] if found is not None else "")
+        if name.count("/") != 1:
+            message = f"the remote `{address}` names no repository of GitHub"
+            hint = "set GITHUB_REPOSITORY to OWNER/NAME, or use `--forge none`"
+            raise repository_error(Code.INVALID_ARGUMENT, message, hint)
+        return cls(os.environ.get("GITHUB_API_URL", _API).rstrip("/"), name, token)
+
+    def find(self, branch: str) -> PullRequest | None:
+        """The open pull request of the branch `branch`; None where there is none."""
+        owner = self.name.partition("/")[0]
+        found = self._call("GET", f"pulls?state=open&head={quote(f'{owner}:{branch}', safe='')}")
+        return _pull(found[0]) if found else None
+
+    def open(self, branch: str, base: str, text: PullText) -> PullRequest:
+        """Ask for a merge of `branch` into `base`."""
+        given = {"title": text.title, "body": text.body, "head": branch, "base": base}
+        pull = _pull(self._call("POST", "pulls", given))
+        self._label(pull, text)
+        return pull
+
+    def update(self, pull: PullRequest, text: PullText) -> None:
+        """Give `pull` this text."""
+        self._call("PATCH", f"pulls/{pull.number}", {"title": text.title, "body": text.body})
+        self._label(pull, text)
+
+    def close(self, pull: PullRequest, comment: str) -> None:
+        """Close `pull` with a last comment."""
+        self._call("POST", f"issues/{pull.number}/comments", {"body": comment})
+        self._call("PATCH", f"pulls/{pull.number}", {"state": "closed"})
+
+    def _label(self, pull: PullRequest, text: PullText) -> None:
+        if text.labels:
+            self._call("POST", f"issues/{pull.number}/labels", {"labels": list(text.labels)})
+
+    def _call(self, method: str, path: str, given: object = None) -> Any:  # noqa: ANN401 (any JSON)
+        request = urllib.request.Request(  # noqa: S310 (the user names the API)
+            f"{self.api}/repos/{self.name}/{path}",
+            method=method,
+            data=None if given is None else json.dumps(given).encode(),
+            headers={
+                "Accept": "application/vnd.github+json",
+                "Authorization": f"Bearer {self.token}",
+                "Content-Type": "application/json",
+                "X-GitHub-Api-Version": "2022-11-28",
+            },
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
+                return json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as error:
+            said = error.read(2000).decode("utf-8", "replace")
+            raise _refused(method, path, f"{error.code} {_message(said)}") from error
+        except (OSError, ValueError) as error:
+            raise _refused(method, path, str(error)) from error
+
+
+def _pull(found: Any) -> PullRequest:  # noqa: ANN401 (any JSON)
+    return PullRequest(int(found["number"]), str(found["html_url"]))
+
+
+def _message(said: str) -> str:
+    try:
+        return str(json.loads(said)["message"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _refused(method: str, path: str, reason: str) -> Exception:
+    message = f"GitHub refused {method} {path.partition('?')[0]}: {reason}"
+    hint = "the token needs write access to contents and pull requests; run the command again"
+    return repository_error(Code.IO_ERROR, message, hint)
