@@ -35,6 +35,10 @@ BY_THEIR_TEST = {
         "docs/how-to/run-the-bot-in-ci.md",
         "yaml .github/workflows/docs-comment.yml",
     ): "tests/docs/test_run_in_ci.py",
+    (
+        "docs/how-to/run-the-bot-in-ci.md",
+        "yaml .github/workflows/nightly.yml",
+    ): "tests/docs/test_run_in_ci.py",
     ("docs/how-to/run-the-bot-in-ci.md", "yaml .pre-commit-config.yaml"): "tests/docs/test_run_in_ci.py",
     ("docs/how-to/run-the-bot-in-ci.md", "yaml .gitlab-ci.yml"): "tests/docs/test_run_in_ci.py",
     ("docs/how-to/run-the-bot-in-ci.md", "sh check-docs.sh"): "tests/docs/test_run_in_ci.py",

@@ -61,6 +61,23 @@ def test_workflow_names_inputs_and_outputs_that_there_are() -> None:
     assert outputs <= set(ACTION["outputs"])
 
 
+def test_nightly_workflow_pushes_the_branch_of_the_bot(samples: Path) -> None:
+    job = yaml.safe_load(FILES[".github/workflows/nightly.yml"])["jobs"]["docs"]
+    step = job["steps"][-1]
+    identity = "".join(f"export {name}={value!r}\n" for name, value in step["env"].items() if "GIT" in name)
+    setup = (
+        "rmdir .git; git init -q -b main; git add -A; git commit -qm x\n"
+        "git clone -q --bare . ../remote.git; git remote add origin ../remote.git\n"
+    )
+    command = step["run"].removeprefix("pipx run ")
+    done = shell(
+        samples, f"{identity}{setup}{command} --forge none; git -C ../remote.git log --oneline mdplan/mdplan"
+    )
+
+    assert job["permissions"] == {"contents": "write", "pull-requests": "write"}
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 2), done.stderr
+
+
 GH = """\
 #!/bin/sh
 printf '%s\\n' "$*" >> "$GH_LOG"

@@ -245,7 +245,11 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     return code
 
 
-@bot.command()
+@bot.command(
+    cls=Command,
+    example="mdplan bot pr manifest.yaml --base main --label docs",
+    rare=_RARE | {"ref", "branch", "remote", "author"},
+)
 @_options
 @click.option("--base", metavar="BRANCH", default="main", show_default=True, help="Branch to merge into.")
 @click.option("--branch", metavar="NAME", help="Branch of the bot.  [default: mdplan/MANIFEST]")
@@ -265,9 +269,8 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Open, renew or close the pull request of MANIFEST.
 
-    Each run builds the branch of the bot again from the newest base, pushes it if the remote branch has
-    commits of the bot alone, and opens or updates the pull request; when nothing is left to do, it closes
-    it and deletes the branch. GH_TOKEN is the token.
+    Each run builds the branch of the bot again from the newest base and pushes it. It never overwrites a
+    commit by somebody else. GH_TOKEN is the token of GitHub.
     """
     if given["ref"] is not None:
         raise click.UsageError("`bot pr` reads the branch of `--base`; leave out `--git`.")
