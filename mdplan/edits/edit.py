@@ -199,10 +199,18 @@ def _read(kind: type[Value], fields: Mapping[str, Any]) -> object:
 
 
 def _json(value: object) -> object:
-    """`value` with lists for tuples and other sequences, as decoded JSON has them."""
+    """`value` with lists for tuples and sets, as decoded JSON has them; a set, which has no order, is sorted.
+
+    Raises `TypeError` for a set of values that cannot be compared.
+    """
     if isinstance(value, Mapping) and not isinstance(value, Value):
         return {name: _json(item) for name, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, set | frozenset):
+        try:
+            return sorted(value)
+        except TypeError:
+            raise TypeError(f"{value!r} has no order: give a list") from None
+    if isinstance(value, list | tuple):
         return [_json(item) for item in value]
     return value
 

@@ -26,6 +26,8 @@ _SPELLINGS: Final = tuple(
         (r"^look at the file, and send", "look at the file (md_read, md_search or md_stat), or send"),
     )
 )
+# What the candidates of a problem say as well.
+_NEAREST: Final = re.compile(r"^nearest: (?:\[[^\]]*\] \(line \d+\)(?:; (?=\[))?)+")
 
 
 def with_tool_hints(report: AnyReport) -> AnyReport:
@@ -41,6 +43,8 @@ def with_tool_hints(report: AnyReport) -> AnyReport:
 
 def _spelled(problem: Diagnostic) -> Diagnostic:
     hint = problem.hint
+    if problem.candidates:
+        hint = _NEAREST.sub("one of these may be meant", hint)
     for pattern, replacement in _SPELLINGS:
         hint = pattern.sub(replacement, hint)
     return problem if hint == problem.hint else replace(problem, hint=hint)

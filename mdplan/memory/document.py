@@ -262,10 +262,9 @@ class Document:
     def _plan(
         self, edits: AnyEdit | Sequence[AnyEdit], options: Mapping[str, Any]
     ) -> PlannedBatch | tuple[Diagnostic, ...]:
-        # Whoever has the document has seen it: the edits are of this very text.
+        # No hash: who has the document has seen it, and one would refuse `CreateFile` for a wrong reason.
         given = {
             **self._requested.fields(),
-            "baseSha256": self.sha256,
             "edits": [*self.edits, *([edits] if isinstance(edits, Mapping) else edits)],
             **options,
         }

@@ -393,12 +393,34 @@ def test_read_only_server_has_no_tool_that_writes(engine: Engine, root: Path, mo
     with calls_to(build_server(engine, read_only=True), mode) as calls:
         names = [tool["name"] for tool in calls.tools()]
         preview = calls.call("md_validate", {"file": "guide.md", "edits": [EDIT]})
-        refused = calls.call("md_apply", {"planId": preview.data["planId"]})
+        with pytest.raises(MCPError, match="Unknown tool: md_apply"):
+            calls.call("md_apply", {"planId": preview.data["planId"]})
 
         assert names == ["md_stat", "md_read", "md_search", "md_validate", "md_history"]
         assert "read-only" in calls.client.instructions
-        assert refused.is_error
         assert (root / "guide.md").read_text() == GUIDE
+
+
+def test_broken_links_with_one_cause_are_one_warning(calls: Calls, root: Path) -> None:
+    for name in ("a.md", "b.md", "c.md"):
+        (root / name).write_text("# A\n")
+    edit = {"op": "append_to_section", "heading": "A", "markdown": "See [it](gone.md)."}
+    batch = {"files": ["a.md", "b.md", "c.md"], "edits": [edit]}
+    planned = calls.call("md_validate", batch)
+    full = calls.call("md_validate", {**batch, "verbosity": "full"})
+
+    (warning,) = planned.data["warnings"]
+    assert warning["message"] == (
+        "the link to `gone.md` at line 3 leads to nothing: there is no file `gone.md`; also b.md:3, c.md:3"
+    )
+    assert len(full.data["warnings"]) == 3
+
+
+def test_near_sections_are_named_once(calls: Calls) -> None:
+    refused = calls.call("md_read", {"file": "guide.md", "heading": "Instal"})
+
+    assert refused.text.count("Install") == 2, "one line for each of the two"
+    assert "results" not in refused.data
 
 
 def test_instructions_tell_the_way_of_working(calls: Calls) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import MCPError
 
 from mdplan.engine.engine import Engine
 from mdplan.mcp.server import build_server
@@ -314,7 +315,8 @@ def test_all_six_tools_are_offered_unless_nothing_may_be_written(root: Path) -> 
         assert [tool["name"] for tool in calls.tools()] == TOOLS
     with served(root, "editor", read_only=True) as calls:
         assert [tool["name"] for tool in calls.tools()] == TOOLS[:1]
-        assert calls.call("create_text_file", {"file_path": "x", "contents": ""}).is_error
+        with pytest.raises(MCPError, match="Unknown tool: create_text_file"):
+            calls.call("create_text_file", {"file_path": "x", "contents": ""})
     assert not (root / "x").exists()
 
 

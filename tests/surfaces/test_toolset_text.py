@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import MCPError
 
 from mdplan.text.source import sha256_hex
 from tests.surfaces.awkward_files import AWKWARD, NEW, TARGET, AwkwardFile
@@ -299,20 +300,20 @@ def test_text_goes_through_the_server_as_it_is(root: Path) -> None:
 def test_read_only_server_does_not_write(root: Path, tool: str) -> None:
     with served(root, "text", read_only=True) as calls:
         names = [each["name"] for each in calls.tools()]
-        refused = calls.call(
-            tool,
-            {
-                "TextPatch": {
-                    "filePath": "guide.md",
-                    "operation": "delete",
-                    "target": {"lines": {"start": 1, "end": 1}},
-                },
-                "TextReplace": {"filePath": "guide.md", "oldText": "mail", "newText": "post"},
-            }[tool],
-        )
+        with pytest.raises(MCPError, match=f"Unknown tool: {tool}"):
+            calls.call(
+                tool,
+                {
+                    "TextPatch": {
+                        "filePath": "guide.md",
+                        "operation": "delete",
+                        "target": {"lines": {"start": 1, "end": 1}},
+                    },
+                    "TextReplace": {"filePath": "guide.md", "oldText": "mail", "newText": "post"},
+                }[tool],
+            )
 
     assert names == ["TextInspect", "TextRead"]
-    assert refused.is_error
     assert (root / "guide.md").read_text() == GUIDE
 
 

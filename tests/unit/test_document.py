@@ -294,3 +294,18 @@ def test_hints_name_methods_of_the_document() -> None:
     assert refused.error.hint == "see `document.stat()` for the headings of this file"
     with pytest.raises(Refused, match=r"a\.md"):
         Document.from_text("---\na: [\n---\n", name="a.md").front_matter["a"]
+
+
+def test_create_file_is_refused_for_what_it_needs() -> None:
+    refused = Document.from_text("# A\n").apply([edits.CreateFile(markdown="x")])
+
+    assert refused.error is not None
+    assert refused.error.message == "create_file needs files, and a document in memory is none"
+
+
+def test_values_of_a_set_are_sorted() -> None:
+    edit = edits.SetFrontMatter(key=["tags"], value={"b", "c", "a"}, create_if_missing=True)
+
+    assert edit["value"] == ["a", "b", "c"]
+    with pytest.raises(TypeError, match="give a list"):
+        edits.SetFrontMatter(key=["tags"], value={1, "a"})

@@ -100,6 +100,9 @@ def _row(section: SectionEntry) -> dict[str, Any]:
 def read_wire(report: ReadReport) -> dict[str, Any]:
     """What was read, as decoded JSON. Places that could not be read have a `problem`."""
     wire = compact_wire(replace(report, results=()))
+    if not report.ok and len(report.results) == 1:
+        # The error says all of it.
+        return wire
     wire["results"] = [pruned(to_wire(replace(result, left_out=None))) for result in report.results]
     for made, result in zip(wire["results"], report.results, strict=True):
         if result.content == "":

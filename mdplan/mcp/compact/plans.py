@@ -1,5 +1,6 @@
 """Plans and commits, said once: hashes that pin the next edit, and of each edit what one would not expect."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -22,6 +23,9 @@ _MOST_OF_A_PREVIEW: Final = 1_200
 _MOST_OF_A_COMMIT: Final = 300
 # More files are lines of text.
 _MOST_FILES: Final = 10
+# Warnings that are the same but for their places are one, which lists so many of the others.
+_MOST_PLACES: Final = 5
+_AT_LINE: Final = re.compile(r" at line \d+")
 # Of more files a client with a session gets no hashes: the server remembers them.
 _MOST_HASHES: Final = 3
 
@@ -47,8 +51,11 @@ def _told_once(report: PlanReport, *, was_shown: bool) -> PlanReport:
         shown = shown_diff(diff, whole_runs=not report.applied)
         diff, is_exact = (shown, False) if len(shown) < len(diff) else (diff, is_exact)
     is_alone = len(report.edit_results) == 1
+    has_counts = any(result.matches_found is not None for result in report.edit_results)
     return replace(
         report,
+        matches_found=report.matches_found if has_counts else None,
+        matches_replaced=report.matches_replaced if has_counts else None,
         plan_id=short(report.plan_id or ""),
         diff=diff,
         diff_exact=is_exact,
@@ -61,7 +68,21 @@ def _warnings(report: PlanReport) -> tuple[Diagnostic, ...]:
     found = dict.fromkeys(report.warnings)
     for result in report.edit_results:
         found.update(dict.fromkeys(result.warnings))
-    return tuple(found)
+    groups: dict[tuple[object, ...], list[Diagnostic]] = {}
+    for each in found:
+        groups.setdefault((each.code, _AT_LINE.sub("", each.message), each.hint), []).append(each)
+    return tuple(map(_in_one, groups.values()))
+
+
+def _in_one(warnings: Sequence[Diagnostic]) -> Diagnostic:
+    """The first of `warnings`, which differ in their places alone, with the places of the others."""
+    first, *others = warnings
+    if not others:
+        return first
+    places = [f"{each.file or ''}{f':{each.place.line}' if each.place else ''}" for each in others]
+    listed = ", ".join(dict.fromkeys(places[:_MOST_PLACES]))
+    more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
+    return replace(first, message=f"{first.message}; also {listed}{more}")
 
 
 def _remarkable(results: Sequence[EditResult], *, is_alone: bool) -> Iterator[EditResult]:

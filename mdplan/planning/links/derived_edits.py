@@ -154,7 +154,7 @@ def _broken_warning(updated: BuiltFile, link: UnresolvedLink, edits: EditList) -
     place = _place(updated, link.offset, edits)
     return Diagnostic.warning(
         Code.BROKEN_LINK,
-        f"the target of the link at line {place.line} does not exist",
+        f"the link to `{short_name(link.target)}` at line {place.line} leads to nothing: {link.cause}",
         link.hint,
         place=place,
     )

@@ -45,9 +45,11 @@ class LinkedDocument:
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedLink:
-    """A destination of the result that names nothing: the `offset` at which it starts, and what to do."""
+    """A destination of the result that names nothing: where it starts, how it is written, why, what to do."""
 
     offset: int
+    target: str
+    cause: str
     hint: str
 
 
@@ -101,7 +103,7 @@ def update_links(document: LinkedDocument, changes: LinkChanges, anchors: Anchor
         edits += found.edits
         rewritten += bool(found.edits)
         if found.is_broken:
-            broken.append(UnresolvedLink(destination.span.start, judge.hint(destination, found)))
+            broken.append(judge.unresolved(destination, found))
         elif found.is_retargeted:
             retargeted.append(judge.retargeted(destination, found))
         elif found.near is not None:
@@ -182,7 +184,23 @@ class _LinkChecker:
             could_follow=edits is not None and not now.is_removed,
         )
 
-    def hint(self, destination: Destination, outcome: _Outcome) -> str:
+    def unresolved(self, destination: Destination, outcome: _Outcome) -> UnresolvedLink:
+        """How `destination` is written, why it names nothing, and what to do about it."""
+        return UnresolvedLink(
+            destination.span.start,
+            self._outline.text_of(destination.span),
+            self._cause(destination),
+            self._hint(destination, outcome),
+        )
+
+    def _cause(self, destination: Destination) -> str:
+        target = find_target(self.changes.after, self.document.path, destination)
+        if target is None or target.kind is not TargetKind.FILE:
+            return f"there is no file `{short_name(destination.path)}`"
+        where = "this file" if target.path == self.document.path else f"`{target.path}`"
+        return f"{where} has no heading with the anchor `{short_name(destination.fragment or '')}`"
+
+    def _hint(self, destination: Destination, outcome: _Outcome) -> str:
         """What to do about a link whose target is somewhere else now, or nowhere."""
         now = outcome.now
         follow = '; `"updateReferences": "workspace"` updates links to it' if outcome.could_follow else ""
@@ -195,8 +213,8 @@ class _LinkChecker:
         near = find_near(self.changes.after, self.document.path, destination.path)
         if near is not None and near != self.document.path:
             written = link_between(folder_of(self.document.path), near)
-            return f"correct the link in the same batch: `{written}` has nearly this path"
-        return "correct the link in the same batch"
+            return f"did you mean `{written}`? It has nearly this path"
+        return "correct the link, or add what it names"
 
     def retargeted(self, destination: Destination, outcome: _Outcome) -> RetargetedLink:
         """What `destination` named, and what it names now."""
