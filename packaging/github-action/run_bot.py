@@ -155,7 +155,7 @@ def summary(run: Run, command: str, manifest: str, plan: str | None) -> str:
     if run.report is None:
         blocks += [f"It ended with exit code {run.code}.", fenced(run.err.split("\n"), _MOST_ALONE)]
     elif not run.changes and not run.problems:
-        blocks.append("All of it is true already.")
+        blocks.append("All files match the manifest.")
     if run.problems:
         errors = sum(each.severity is Severity.ERROR for each in run.problems)
         blocks.append(f"**Errors: {errors}, warnings: {len(run.problems) - errors}**")

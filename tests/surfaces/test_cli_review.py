@@ -82,12 +82,12 @@ def test_each_edit_is_shown_with_its_hunks(reviewing: ReviewService) -> None:
     _, shown = chosen(opened(reviewing), "y", "y", "y")
 
     first, second, third = shown.split("Accept this edit")[:3]
-    assert 'edit 0 replace_match: "nightly", 1 of 1 matches' in first
+    assert 'edit 1 replace_match: "nightly", 1 of 1 matches' in first
     assert "-The nightly build.\n+The stable build." in first
-    assert "edit 1 append_to_section: Install" in second
+    assert "edit 2 append_to_section: Install" in second
     assert "+Restart." in second
-    assert "   with edit 0 replace_match" in second
-    assert 'edit 2 rename_heading: Use, to "Usage"' in third
+    assert "   with edit 1 replace_match" in second
+    assert 'edit 3 rename_heading: Use, to "Usage"' in third
 
 
 def test_help_is_told(reviewing: ReviewService) -> None:
@@ -185,7 +185,7 @@ def test_part_is_approved_and_applied_in_a_terminal(project: Path, reviewing: Re
     dialog.type("y")
     dialog.expect("Accept this edit (2/2)")
     dialog.type("e")
-    dialog.expect("Comment on edit 1: ")
+    dialog.expect("Comment on edit 2: ")
     dialog.type("no restart")
     dialog.expect("Accept this edit (2/2)")
     dialog.type("n")

@@ -26,8 +26,8 @@ def test_text_names_edits_and_sections_beside_hunks(project: Path) -> None:
     text = text_of(plan_id_of())
 
     assert text.startswith("guide.md  +3 -1\n@@ -1,11 +1,13 @@ Guide\n")
-    assert '   edit 0 replace_match: "nightly", 1 of 1 matches\n' in text
-    assert "   edit 1 append_to_section: Install\n" in text
+    assert '   edit 1 replace_match: "nightly", 1 of 1 matches\n' in text
+    assert "   edit 2 append_to_section: Install\n" in text
     assert "-The nightly build.\n+The stable build.\n" in text
 
 
