@@ -82,7 +82,7 @@ class Bot:
     """Plans what a manifest asks of the files of `job`."""
 
     job: Job
-    how: RunOptions
+    options: RunOptions
 
     def plan(self, held: ExitStack) -> BotResult:
         """The plan of all files, or what is wrong with them; its diff lasts as long as `held`.
@@ -98,11 +98,11 @@ class Bot:
                 return _refused(candidates, found)
             found.named = len(candidates)
             found.warnings += _unused(self.job.loaded, candidates)
-            self.how.on_event("listed", {"files": len(candidates)})
+            self.options.on_event("listed", {"files": len(candidates)})
             packed = PackedJob.of(self.job)
             chunks = -(-len(candidates) // _CHUNK)
             try:
-                with open_executor(self.how.executor, self.how.jobs, chunks) as executor:
+                with open_executor(self.options.executor, self.options.jobs, chunks) as executor:
                     for outcome in self._outcomes(executor, packed, candidates):
                         self._take(outcome, found, spool)
                     together = self._find_coupled(executor, packed, candidates, found)
@@ -115,10 +115,10 @@ class Bot:
         self, executor: Executor, packed: PackedJob, candidates: list[CandidateFile]
     ) -> Iterator[FileOutcome]:
         done = 0
-        for outcomes in in_order(executor, plan_chunk, _chunks(candidates), packed, jobs=self.how.jobs):
+        for outcomes in in_order(executor, plan_chunk, _chunks(candidates), packed, jobs=self.options.jobs):
             done += len(outcomes)
             yield from outcomes
-            self.how.on_event("planned", {"done": done, "files": len(candidates)})
+            self.options.on_event("planned", {"done": done, "files": len(candidates)})
 
     def _take(self, outcome: FileOutcome, found: RunFindings, spool: Spool) -> None:
         found.verdicts[outcome.verdict] += 1
@@ -137,7 +137,7 @@ class Bot:
         found.refused.add(path)
         found.problems += problems
         for problem in problems:
-            self.how.on_event(
+            self.options.on_event(
                 "refused", {"file": path, "code": problem.code.value, "message": problem.message}
             )
 
@@ -150,7 +150,9 @@ class Bot:
         links: dict[str, frozenset[str]] = {}
         if names:
             paths = [path for path in self._linking(selected) if path.lower().endswith(MARKDOWN_SUFFIXES)]
-            for part in in_order(executor, links_of_chunk, _chunks(paths), packed, names, jobs=self.how.jobs):
+            for part in in_order(
+                executor, links_of_chunk, _chunks(paths), packed, names, jobs=self.options.jobs
+            ):
                 links.update((path, linked) for path, linked in part if linked)
         elif not any(each.needs_others for each in found.alone.values()):
             return []
@@ -185,7 +187,7 @@ class Bot:
                 diffs.append(spool.put(joint.diff))
         found.alone.clear()
         problems = tuple(found.problems)
-        if problems and not self.how.keep_going:
+        if problems and not self.options.keep_going:
             return _refused(problems, found)
         too_many = _too_many(self.job, plans)
         if too_many is not None:
@@ -200,7 +202,7 @@ class Bot:
     def _plan_group(self, together: list[CandidateFile], found: RunFindings) -> GroupPlan:
         planner = FilePlanner(self.job)
         try:
-            joint = plan_group(planner, together, keep_going=self.how.keep_going)
+            joint = plan_group(planner, together, keep_going=self.options.keep_going)
         finally:
             planner.workspace.close()
         for path, problems in joint.refused.items():

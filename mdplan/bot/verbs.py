@@ -40,44 +40,46 @@ class Proposal:
 
 
 @contextmanager
-def propose(engine: Engine, loaded: LoadedManifest, how: RunOptions, *, keeps: bool) -> Iterator[Proposal]:
+def propose(
+    engine: Engine, loaded: LoadedManifest, options: RunOptions, *, keeps: bool
+) -> Iterator[Proposal]:
     """What the manifest `loaded` would do to the files of `engine`; `keeps` stores the plan under its ID.
 
     Raises `StorageRefused` as `Bot.plan` does.
     """
     with ExitStack() as held:
-        made = _bot(engine, loaded, how).plan(held)
+        made = _bot(engine, loaded, options).plan(held)
         report = bot_report(made, {})
         if made.plan is not None and keeps:
             report = replace(report, stored=engine.keep(made.plan))
         yield Proposal(report=engine.recovery.with_pending_warnings(report), made=made)
 
 
-def apply_manifest(engine: Engine, loaded: LoadedManifest, how: RunOptions) -> BotReport:
+def apply_manifest(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> BotReport:
     """Plan what `loaded` asks, and commit it: all files or none.
 
-    With `how.keep_going` the files that can be planned. Raises `StorageRefused` as `Bot.plan` does. Errors:
-    those of planning; STALE_BASE where a file changed concurrently; those of the commit.
+    With `options.keep_going` the files that can be planned. Raises `StorageRefused` as `Bot.plan` does.
+    Errors: those of planning; STALE_BASE where a file changed concurrently; those of the commit.
     """
     # What a commit left half done is no base to plan on.
     recovered = engine.recovery.recover_pending()
     with ExitStack() as held:
-        made = _bot(engine, loaded, how).plan(held)
+        made = _bot(engine, loaded, options).plan(held)
     if made.plan is None:
         return with_recovered(bot_report(made, {}), recovered)
     # No caller shows the diff.
     made.found.diffs.clear()
-    how.on_event("committing", {"files": len(made.plan.files), "planId": made.plan.plan_id})
+    options.on_event("committing", {"files": len(made.plan.files), "planId": made.plan.plan_id})
     committed = engine.commit(made.plan)
     if not committed.ok:
         return with_recovered(replace(bot_report(made, _as_fields(committed)), ok=False), recovered)
     transaction = committed.receipt.transaction if committed.receipt is not None else None
-    how.on_event("committed", {"transaction": transaction})
+    options.on_event("committed", {"transaction": transaction})
     return with_recovered(bot_report(made, _as_fields(committed)), recovered)
 
 
-def _bot(engine: Engine, loaded: LoadedManifest, how: RunOptions) -> Bot:
-    return Bot(Job(tree=FolderTree.of(engine.workspace), settings=engine.settings, loaded=loaded), how)
+def _bot(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> Bot:
+    return Bot(Job(tree=FolderTree.of(engine.workspace), settings=engine.settings, loaded=loaded), options)
 
 
 def bot_report(made: BotResult, committed: dict[str, Any]) -> BotReport:

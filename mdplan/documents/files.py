@@ -120,13 +120,13 @@ class OutlinedFiles:
         if document_format(path, source.text, given_format) is outline.format:
             self.outlines.keep((path, encoding, given_format), outline)
 
-    def with_timeout(self, file: str, look: Callable[[], _Found], count: int = 1) -> _Found | Diagnostic:
-        """What `look` finds in `file`, or in so many files. Errors: PARSE_TIMEOUT."""
+    def with_timeout(self, file: str, read: Callable[[], _Found], count: int = 1) -> _Found | Diagnostic:
+        """What `read` returns, which parses `file`, or `count` files. Errors: PARSE_TIMEOUT."""
         seconds = self.limits.parse_seconds
         try:
             # The time of this thread: others, and waiting for disks, are no fault of a document.
             with parse_time(seconds * count, thread_time):
-                return look()
+                return read()
         except ParseTimeout:
             return Diagnostic(
                 code=Code.PARSE_TIMEOUT,

@@ -113,9 +113,9 @@ class Documents(OutlinedFiles):
         """
         return all(map(self._is_base, files))
 
-    def with_timeout_of(self, plan: Plan, look: Callable[[], _Found]) -> _Found | Problems:
-        """What `look` finds in the files of `plan`. Errors: PARSE_TIMEOUT."""
-        found = self.with_timeout(plan.files[0].path, look, len(plan.files))
+    def with_timeout_of(self, plan: Plan, read: Callable[[], _Found]) -> _Found | Problems:
+        """What `read` returns, which parses the files of `plan`. Errors: PARSE_TIMEOUT."""
+        found = self.with_timeout(plan.files[0].path, read, len(plan.files))
         return (found,) if isinstance(found, Diagnostic) else found
 
     def stale(self, plan: Plan, found: Sequence[FoundFile]) -> Problems:

@@ -107,12 +107,12 @@ class OpenPlan:
         edit = next(edit for edit in self.review.edits if edit.index == edit_index)
         return self._with_timeout(file_index, lambda sides: touched_section(sides, edit.result))
 
-    def _with_timeout(self, index: int, look: Callable[[FileSides], _Seen]) -> _Seen | Problems:
-        """What `look` sees in the file at `index`. Errors: as above."""
+    def _with_timeout(self, index: int, read: Callable[[FileSides], _Seen]) -> _Seen | Problems:
+        """What `read` returns for the file at `index`. Errors: as above."""
 
         def seen() -> _Seen | Problems:
             sides = self._sides(index)
-            return look(sides) if isinstance(sides, FileSides) else sides
+            return read(sides) if isinstance(sides, FileSides) else sides
 
         found = self.documents.with_timeout(self.plan.files[index].path, seen)
         return (found,) if isinstance(found, Diagnostic) else found

@@ -64,7 +64,7 @@ class GitCommit:
 
 @contextmanager
 def propose_on_commit(
-    engine: Engine, loaded: LoadedManifest, how: RunOptions, ref: str
+    engine: Engine, loaded: LoadedManifest, options: RunOptions, ref: str
 ) -> Iterator[Proposal]:
     """What the manifest `loaded` would do to the files of the commit that `ref` names.
 
@@ -75,13 +75,13 @@ def propose_on_commit(
     with place.open() as repository:
         base = find_base(repository, ref)
     with ExitStack() as held:
-        made = _bot(engine, loaded, how, place, base).plan(held)
+        made = _bot(engine, loaded, options, place, base).plan(held)
         report = replace(bot_report(made, {}), base_commit=base.commit.decode())
         yield Proposal(report=report, made=made)
 
 
 def apply_to_branch(
-    engine: Engine, loaded: LoadedManifest, how: RunOptions, ref: str, wanted: GitCommit
+    engine: Engine, loaded: LoadedManifest, options: RunOptions, ref: str, wanted: GitCommit
 ) -> BotReport:
     """Plan what `loaded` asks of the commit that `ref` names, and commit it to a branch: all files or none.
 
@@ -92,10 +92,10 @@ def apply_to_branch(
     try:
         place = RepositoryLocation.of(engine.workspace)
         for attempt in range(MOST_ATTEMPTS if wanted.rebases else 1):
-            report = _Attempt(engine, loaded, how, place, ref, wanted).report()
+            report = _Attempt(engine, loaded, options, place, ref, wanted).report()
             if report is not None:
                 return replace(report, rebased=True) if attempt and report.applied else report
-            how.on_event("rebasing", {"attempt": attempt + 1})
+            options.on_event("rebasing", {"attempt": attempt + 1})
     except StorageRefused as problem:
         return refusal(BotReport, problem.problems)
     return refusal(BotReport, (_moved(ref, wanted.rebases),))
@@ -107,7 +107,7 @@ class _Attempt:
 
     engine: Engine
     loaded: LoadedManifest
-    how: RunOptions
+    options: RunOptions
     place: RepositoryLocation
     ref: str
     wanted: GitCommit
@@ -125,18 +125,18 @@ class _Attempt:
                     raise repository_error(*_elsewhere(branch, at, base, self.ref))
                 must_be_of_the_bot(repository, branch, at, base.commit, text[1])
         with ExitStack() as held:
-            made = _bot(self.engine, self.loaded, self.how, self.place, base).plan(held)
+            made = _bot(self.engine, self.loaded, self.options, self.place, base).plan(held)
         if made.plan is None:
             return replace(bot_report(made, {}), base_commit=base.commit.decode())
         made.found.diffs.clear()
         facts = {"files": len(made.plan.files), "planId": made.plan.plan_id}
-        self.how.on_event("committing", facts)
+        self.options.on_event("committing", facts)
         if at is not None and self._is_there(made.plan, base, at):
             return _committed_report(made, base, branch, at.decode())
         commit = self._committed(made.plan, base, branch, at, *text)
         if commit is None:
             return None
-        self.how.on_event("committed", {"commit": commit, "branch": branch})
+        self.options.on_event("committed", {"commit": commit, "branch": branch})
         return _committed_report(made, base, branch, commit)
 
     def _is_there(self, plan: Plan, base: BaseCommit, at: ObjectID) -> bool:
@@ -209,9 +209,9 @@ class _Attempt:
 
 
 def _bot(
-    engine: Engine, loaded: LoadedManifest, how: RunOptions, place: RepositoryLocation, base: BaseCommit
+    engine: Engine, loaded: LoadedManifest, options: RunOptions, place: RepositoryLocation, base: BaseCommit
 ) -> Bot:
-    return Bot(Job(tree=_tree(engine, place, base), settings=engine.settings, loaded=loaded), how)
+    return Bot(Job(tree=_tree(engine, place, base), settings=engine.settings, loaded=loaded), options)
 
 
 def _tree(engine: Engine, place: RepositoryLocation, base: BaseCommit) -> CommitTree:

@@ -4,7 +4,7 @@ It is strict like a batch: unknown fields are refused with the nearest name. Edi
 written, for placeholders may stand anywhere in them; `edit_checks` looks at what can be known before.
 """
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
@@ -129,7 +129,3 @@ class Manifest(ManifestPart):
             "allowDuplicateHeadings": self.allow_duplicate_headings,
             "backup": self.backup,
         }
-
-
-# The first elements of names that are not of loops.
-ROOTS: Final = ("path", "name", "stem", "folder", "frontMatter", "vars", "env", "data")

@@ -45,7 +45,7 @@ class PullOptions:
 
 
 def run_pull_request(
-    engine: Engine, loaded: LoadedManifest, how: RunOptions, wanted: PullOptions
+    engine: Engine, loaded: LoadedManifest, options: RunOptions, wanted: PullOptions
 ) -> BotReport:
     """Build the branch of `wanted` from its base, push it, and open or update its pull request.
 
@@ -61,7 +61,7 @@ def run_pull_request(
             pushed = remote.fetch(wanted)
         title = wanted.title or loaded.manifest.description or f"Apply {_name(loaded)}"
         commit = GitCommit(branch=wanted.branch, message=title, author=wanted.author, rebuilds=True)
-        report = apply_to_branch(engine, loaded, how, _tracking(wanted.remote, wanted.base), commit)
+        report = apply_to_branch(engine, loaded, options, _tracking(wanted.remote, wanted.base), commit)
         if not report.ok:
             return report
         with place.open() as repository:

@@ -148,14 +148,14 @@ def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noq
 
     The diff goes to standard output, in a form that `git apply` takes, and everything else to standard error.
     """
-    loaded, how = _loaded(session, given), _how(session, given)
+    loaded, options = _loaded(session, given), _run_options(session, given)
     if isinstance(loaded, tuple):
         return session.refuse(*loaded)
-    with _proposed(session, loaded, how, given["ref"], keeps=True) as proposal:
+    with _proposed(session, loaded, options, given["ref"], keeps=True) as proposal:
         document = proposal.document() if output is not None else b""
         problems = write_document(document, output) if output is not None and document else ()
         code = problems[0].code.exit if problems else _exit(proposal.report)
-        how.on_event("ended", {"exit": int(code)})
+        options.on_event("ended", {"exit": int(code)})
         if problems:
             return session.refuse(*problems)
         if session.console.diff_is_for_people:
@@ -182,13 +182,13 @@ def check(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 
     Writes nothing and saves no plan.
     """
-    loaded, how = _loaded(session, given), _how(session, given)
+    loaded, options = _loaded(session, given), _run_options(session, given)
     if isinstance(loaded, tuple):
         return session.refuse(*loaded)
-    with _proposed(session, loaded, how, given["ref"], keeps=False) as proposal:
+    with _proposed(session, loaded, options, given["ref"], keeps=False) as proposal:
         report = proposal.report
         code = Exit.WOULD_CHANGE if report.ok and not report.no_op else _exit(report)
-        how.on_event("ended", {"exit": int(code)})
+        options.on_event("ended", {"exit": int(code)})
         session.finish(report)
         if report.ok or proposal.plan is not None:
             _print_checked(session, report)
@@ -230,12 +230,12 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     idle = [names.get(name, name) for name, value in wanted.items() if value is not None]
     if given["ref"] is None and idle:
         raise click.UsageError(f"`--{idle[0]}` needs `--git`.")
-    loaded, how = _loaded(session, given), _how(session, given)
+    loaded, options = _loaded(session, given), _run_options(session, given)
     if isinstance(loaded, tuple):
         return session.refuse(*loaded)
-    report = _applied(session, loaded, how, given, wanted)
+    report = _applied(session, loaded, options, given, wanted)
     code = _exit(report) if report.applied else _exit_of_error(report)
-    how.on_event("ended", {"exit": int(code)})
+    options.on_event("ended", {"exit": int(code)})
     print_recovered(session, report)
     session.finish(report)
     if report.ok or report.applied:
@@ -274,7 +274,7 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """
     if given["ref"] is not None:
         raise click.UsageError("`bot pr` reads the branch of `--base`; leave out `--git`.")
-    loaded, how = _loaded(session, given), _how(session, given)
+    loaded, options = _loaded(session, given), _run_options(session, given)
     if isinstance(loaded, tuple):
         return session.refuse(*loaded)
     from mdplan.bot.pulls.github import GitHub
@@ -290,9 +290,9 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
         forge=GitHub.of_environment if given["forge"] == "github" else None,
     )
     engine = session.open_engine(require_approval=given["require_approval"])
-    report = run_pull_request(engine, loaded, how, wanted)
+    report = run_pull_request(engine, loaded, options, wanted)
     code = _exit_of_error(report)
-    how.on_event("ended", {"exit": int(code)})
+    options.on_event("ended", {"exit": int(code)})
     session.finish(report)
     if report.ok:
         print_applied(session, report)
@@ -304,21 +304,21 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 
 
 def _proposed(
-    session: Session, loaded: "LoadedManifest", how: "RunOptions", ref: str | None, *, keeps: bool
+    session: Session, loaded: "LoadedManifest", options: "RunOptions", ref: str | None, *, keeps: bool
 ) -> AbstractContextManager["Proposal"]:
     from mdplan.bot.verbs import propose
 
     if ref is None:
-        return propose(session.open_engine(), loaded, how, keeps=keeps)
+        return propose(session.open_engine(), loaded, options, keeps=keeps)
     from mdplan.bot.git.verbs import propose_on_commit
 
-    return propose_on_commit(session.open_engine(), loaded, how, ref)
+    return propose_on_commit(session.open_engine(), loaded, options, ref)
 
 
 def _applied(
     session: Session,
     loaded: "LoadedManifest",
-    how: "RunOptions",
+    options: "RunOptions",
     given: dict[str, Any],
     wanted: dict[str, Any],
 ) -> BotReport:
@@ -326,12 +326,12 @@ def _applied(
 
     engine, ref = session.open_engine(require_approval=given["require_approval"]), given["ref"]
     if ref is None:
-        return apply_manifest(engine, loaded, how)
+        return apply_manifest(engine, loaded, options)
     from mdplan.bot.git.verbs import GitCommit, apply_to_branch
 
     rebases, rebuilds = wanted.pop("on_stale") == "rebase", bool(wanted.pop("rebuilds"))
     commit = GitCommit(**wanted, rebases=rebases, rebuilds=rebuilds)
-    return apply_to_branch(engine, loaded, how, ref, commit)
+    return apply_to_branch(engine, loaded, options, ref, commit)
 
 
 def _loaded(session: Session, given: dict[str, Any]) -> "LoadedManifest | Problems":
@@ -346,7 +346,7 @@ def _loaded(session: Session, given: dict[str, Any]) -> "LoadedManifest | Proble
         return load_manifest(given["manifest"], values, InputFiles(workspace, documents.max_file_bytes))
 
 
-def _how(session: Session, given: dict[str, Any]) -> "RunOptions":
+def _run_options(session: Session, given: dict[str, Any]) -> "RunOptions":
     from mdplan.bot.bot import RunOptions
     from mdplan.bot.executors import default_jobs
 
