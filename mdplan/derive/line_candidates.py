@@ -76,8 +76,12 @@ def _insertion(change: Change, hunk: Hunk) -> Iterator[Candidate]:
     at, count = hunk.old_start, len(change.old_lines)
     markdown = _payload(change, hunk)
     if 0 < at < count:
-        if _has_unique(change, at - 1, at + 1):
-            hashes = (_hash(change, line, LEAST_DIGITS) for line in (at - 1, at))
+        end = at + 1
+        # A blank line says nothing of what follows.
+        while end < hunk.ceiling and not change.old_lines[end - 1].strip() and end - at < _MOST_WIDENED:
+            end += 1
+        if _has_unique(change, at - 1, end):
+            hashes = (_hash(change, line, LEAST_DIGITS) for line in range(at - 1, end))
             yield Candidate.of("insert_lines", line=f"{at}:{','.join(hashes)}", markdown=markdown)
     elif count:
         line, position = (1, "before") if at == 0 else (count, "after")

@@ -47,9 +47,9 @@ class InsertLines(LineOperation):
         """The same with the number that a hash stands for. Errors: TEXT_MISMATCH."""
         if self.line_hash is None:
             return self
-        first, _, second = self.line_hash.partition(",")
-        end = self.line + bool(second)
-        lines = LinesField(start=self.line, end=end, start_hash=self.line_hash, end_hash=second or first)
+        hashes = self.line_hash.split(",")
+        end = self.line + len(hashes) - 1
+        lines = LinesField(start=self.line, end=end, start_hash=self.line_hash, end_hash=hashes[-1])
         return self.with_lines(outline, lines, "line")
 
     def resolve(self, outline: Outline) -> Resolution | Problems:

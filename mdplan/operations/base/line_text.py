@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-_NEIGHBOURS: Final = 2
 _LINES: Final = re.compile(
     r"(?P<start>[1-9][0-9]{0,8})(?::(?P<startHash>[0-9a-fA-F]{3,64}(?P<further>(?:,[0-9a-fA-F]{3,64})*)))?"
     r"(?:-(?P<end>[1-9][0-9]{0,8})(?::(?P<endHash>[0-9a-fA-F]{3,64}))?)?"
@@ -30,16 +29,17 @@ def lines_of_text(given: str) -> dict[str, Any]:
 def with_line_hash(given: object) -> object:
     """`given`, an object whose `line` may be ``"12:a3f"``, with number and hash apart. Raises ValueError.
 
-    ``"12:a3f,b07"`` is the place between lines 12 and 13, which `position` need not say.
+    ``"12:a3f,b07"`` is the place between lines 12 and 13, which `position` need not say. Hashes of further
+    lines prove more of what follows.
     """
     if not isinstance(given, Mapping) or not isinstance(given.get("line"), str):
         return given
     found = lines_of_text(given["line"])
     lines = found["end"] - found["start"] + 1
-    if "-" in given["line"] or lines > _NEIGHBOURS:
+    if "-" in given["line"]:
         raise ValueError('a line is 12, "12:a3f", or "12:a3f,b07" for the place between two lines')
-    between = {"position": given.get("position", "after")} if lines == _NEIGHBOURS else {}
+    between = {"position": given.get("position", "after")} if lines > 1 else {}
     if between.get("position") == "before":
-        raise ValueError("two hashes name the place between their lines: leave out position")
+        raise ValueError("several hashes name the place behind the first: leave out position")
     hashes = {"lineHash": found["startHash"]} if "startHash" in found else {}
     return {**given, **between, "line": found["start"], **hashes}

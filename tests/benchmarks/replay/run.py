@@ -117,13 +117,11 @@ def effect(before: str, after: str) -> Counter[tuple[str, str]]:
 
 @lru_cache(maxsize=64)
 def lines_of(text: str) -> list[tuple[str, str]]:
-    """The lines of `text`, each behind the heading that it stands under."""
+    """The lines of `text`, each behind the heading that it stands under; none for definitions at the end."""
     outline = Outline(Source.from_text(text))
-    table = outline.source.lines
-    return [
-        (outline.section_at(table.start(line)).title, table.content(line))
-        for line in range(1, table.count + 1)
-    ]
+    table, end = outline.source.lines, outline.sections[-1].body.end
+    lines = ((table.start(number), table.content(number)) for number in range(1, table.count + 1))
+    return [(outline.section_at(start).title if start < end else "", line) for start, line in lines]
 
 
 def grouped(lines: list[tuple[str, str]]) -> dict[str, set[str]]:

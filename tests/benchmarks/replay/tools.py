@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -257,9 +258,14 @@ def with_program(*command: str) -> Callable[[str, str, str, str], str | None]:
     return apply
 
 
+@lru_cache(maxsize=1)
+def patched(call: str, path: str, base: str) -> str | None:
+    return with_program("patch", "-p1", "-s", "--fuzz=0", "--no-backup-if-mismatch")(call, path, base, base)
+
+
 def three_way(call: str, path: str, text: str, base: str) -> str | None:
     """What `git apply --3way` does where it has the old version: it merges."""
-    result = with_program("patch", "-p1", "-s", "--fuzz=0", "--no-backup-if-mismatch")(call, path, base, base)
+    result = patched(call, path, base)
     if result is None:
         return None
     data, is_clean = merged(*(each.encode("utf-8", "surrogateescape") for each in (text, base, result)))
