@@ -385,9 +385,9 @@ class MoveSection(Edit):
     With `toFile` it goes to another file of the root, which must exist, to the place that `toSectionId` or
     `toHeadingPath` names there; without these, to the end of that file. Relative links and images in what
     moves are corrected. The link definitions that it uses and the other file lacks, and the footnotes that it
-    uses, are copied to its end; those of its own file stay. A footnote whose label the other file uses gets
-    another one. Links elsewhere follow with `updateReferences`. Both files pin the edit: the other one by its
-    own `baseSha256` in the batch or by `toBaseSha256`, or both by a plan. It does not go with `sequential`.
+    uses, are copied to its end; those of its own file stay. A label that the other file defines otherwise is
+    changed. Links elsewhere follow with `updateReferences`. Both files pin the edit: the other one by its own
+    `baseSha256` in the batch or by `toBaseSha256`, or both by a plan. It does not go with `sequential`.
     """
     def __init__(
         self,

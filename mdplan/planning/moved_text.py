@@ -1,6 +1,6 @@
 """The text of a section that moves to another file, with the definitions and footnotes that it uses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,6 +16,7 @@ from mdplan.markdown.links.links import (
     footnote_labels,
     footnotes,
     reference_uses,
+    relabelling,
 )
 from mdplan.markdown.links.targets import explicit_anchors, resolvable_targets, target_key
 from mdplan.markdown.outline.outline import Outline
@@ -27,7 +28,7 @@ _MOST_NAMES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class MovedText:
-    """What is inserted into the other file, and warnings about names that mean something else there."""
+    """What is inserted into the other file, and warnings about IDs that mean something else there."""
 
     payload: Payload
     warnings: Problems = ()
@@ -61,38 +62,40 @@ class MovedTexts:
     def make(self, file: SnapshotFile, span: Span, exported: Payload, there: SnapshotFile) -> MovedText:
         """The section at `span` of `file`, whose text is `exported`, as it goes to the file `there`.
 
-        Definitions of links that `there` lacks, and footnotes, are copied to the end of the text. A footnote
-        gets a new label where `there` has another one of that label.
+        Definitions of links that `there` lacks, and footnotes, are copied to the end of the text. Their
+        labels change where `there` has other definitions of these.
         """
         outline = file.outline
         labels = self._labels.setdefault(there.path, _Labels.of(there))
         used = _used_definitions(outline, span)
         is_same_folder = folder_of(file.relative) == folder_of(there.relative)
-        copied = {
+        notes = {
             label: note
             for label, note in used.notes.items()
             if not (is_same_folder and labels.notes.get(label) == outline.text_of(note).strip())
         }
         new_labels: dict[str, str] = {}
-        for label in dict.fromkeys([*used.own_notes, *copied]):
+        for label in dict.fromkeys([*used.own_notes, *notes]):
             if label in labels.notes:
-                new_labels[label] = _free_label(label, {*labels.notes, *used.own_notes, *copied})
-            labels.notes[new_labels.get(label, label)] = ""
-        missing = [found for label, found in used.links.items() if label not in labels.targets]
-        targets = {label: _target(file, found) for label, found in used.links.items()}
-        other = [
-            used.links[label]
-            for label in targets
-            if labels.targets.get(label, targets[label]) != targets[label]
-        ]
-        labels.targets = targets | labels.targets
-        moving = [found for found in missing if not span.contains(found.span)]
+                taken = {*labels.notes, *used.own_notes, *notes}
+                new_labels[f"^{label}"] = _free_label(label, taken)
+            labels.notes[new_labels.get(f"^{label}", label)] = ""
+        missing: list[str] = []
+        for label, found in used.links.items():
+            target = _target(file, found)
+            if labels.targets.get(label) == target:
+                continue
+            if label in labels.targets:
+                new_labels[label] = _free_label(label, {*labels.targets, *used.links})
+            labels.targets[new_labels.get(label, label)] = target
+            if not span.contains(found.span):
+                missing.append(found.with_label(new_labels.get(label)))
         pieces = [_relabelled(outline, span, new_labels) if new_labels else exported.text]
-        pieces += ["\n".join(found.text for found in moving)] if moving else []
-        pieces += (_relabelled(outline, note, new_labels) for note in copied.values())
+        pieces += ["\n".join(missing)] if missing else []
+        pieces += (_relabelled(outline, note, new_labels) for note in notes.values())
         return MovedText(
             read_payload("\n\n".join(pieces)) if new_labels or len(pieces) > 1 else exported,
-            (*_other_labels(other), *_equal_anchors(outline, span, there.outline)),
+            tuple(_equal_anchors(outline, span, there.outline)),
         )
 
 
@@ -128,22 +131,23 @@ def _used_definitions(outline: Outline, text: Span) -> _Used:
 
 
 def _free_label(label: str, taken: set[str]) -> str:
-    """A label like `label` that is none of `taken`: the next number, or the same word with a number."""
+    """A label like `label` that is none of `taken`: the next number, or the same words with a number."""
+    last = len(taken) + 2
     if label.isdecimal():
-        numbers = (str(number) for number in range(int(label) + 1, int(label) + len(taken) + 2))
+        numbers = (str(int(label) + number).zfill(len(label)) for number in range(1, last))
     else:
-        numbers = (f"{label.lower()}-{number}" for number in range(2, len(taken) + 3))
+        numbers = (f"{label.lower()}-{number}" for number in range(2, last + 1))
     return next(number for number in numbers if number.upper() not in taken)
 
 
-def _relabelled(outline: Outline, span: Span, new_labels: dict[str, str]) -> str:
-    """The text of `span` with other labels of some of its footnotes."""
+def _relabelled(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> str:
+    """The text of `span` with other labels of some of its links and footnotes."""
     pieces: list[str] = []
     at = span.start
-    for label, place in footnote_labels(outline, span):
-        if label in new_labels:
-            pieces += (outline.source.text[at : place.start], new_labels[label])
-            at = place.end
+    edits = relabelling(outline, span, new_labels)
+    for edit in sorted(edits, key=lambda edit: edit.span.start):
+        pieces += (outline.source.text[at : edit.span.start], edit.new_text)
+        at = edit.span.end
     return "".join([*pieces, outline.source.text[at : span.end]]).strip("\r\n")
 
 
@@ -157,17 +161,6 @@ def _target(file: SnapshotFile, found: Definition) -> str:
         if path
         else file.relative + sign + fragment
     )
-
-
-def _other_labels(found: Sequence[Definition]) -> Iterator[Diagnostic]:
-    if found:
-        named = _listed([each.label for each in found])
-        yield Diagnostic.warning(
-            Code.LINK_RETARGETED,
-            f"the section uses {named}, and toFile defines {'them' if len(found) > 1 else 'it'} with another "
-            "target",
-            "use another label in the section first",
-        )
 
 
 def _equal_anchors(outline: Outline, span: Span, there: Outline) -> Iterator[Diagnostic]:

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import groupby
 from typing import Final
@@ -14,6 +14,7 @@ from mdplan.markdown.inline.link_parts import normalized_label
 from mdplan.markdown.links.targets import attributes_in, is_resolved, nodes_near, resolvable_targets, whole
 from mdplan.markdown.outline.anchors import heading_slug
 from mdplan.markdown.outline.outline import Outline
+from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "local_links",
     "reference_labels",
     "reference_uses",
+    "relabelling",
     "resolvable_targets",
 ]
 
@@ -139,6 +141,10 @@ class Definition:
     href: str
     span: Span
 
+    def with_label(self, label: str | None) -> str:
+        """Its text with another label, if one is given."""
+        return self.text if label is None else f"[{label}]{self.text.removeprefix(f'[{self.label}]')}"
+
 
 def definitions(outline: Outline) -> dict[str, Definition]:
     """The definition of each label, normalized; the first counts (CommonMark 0.31.2, section 4.7)."""
@@ -227,6 +233,26 @@ def label_uses(outline: Outline) -> Iterator[ReferenceUse]:
             mark = "^" if node.kind is InlineKind.FOOTNOTE_REFERENCE else ""
             line = outline.source.lines.line_at(node.label.start)
             yield ReferenceUse(line=line, label=mark + _normalized(outline, node.label), span=node.label)
+
+
+def relabelling(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> Iterator[TextEdit]:
+    """Edits of `span` that give `new_labels` to links, images, footnotes and definitions.
+
+    They are by the old ones, as `all_definitions` writes these. A link keeps its text, also where that was
+    its label.
+    """
+    for node in nodes_near(outline, span, _BRACKET):
+        if node.label is None:
+            continue
+        mark = "^" if node.kind in _FOOTNOTE_KINDS else ""
+        new = new_labels.get(mark + _normalized(outline, node.label))
+        if new is None:
+            continue
+        if node.kind in _LABELLED and node.label == node.text:
+            is_collapsed = outline.source.text.endswith("[]", node.span.start, node.span.end)
+            yield TextEdit.insert(node.span.end - is_collapsed, new if is_collapsed else f"[{new}]")
+        else:
+            yield TextEdit(node.label, new)
 
 
 def _kind_of(node: InlineNode) -> str | None:
