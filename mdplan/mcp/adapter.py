@@ -7,13 +7,14 @@ they are named here and nowhere else, and a test builds every tool.
 import functools
 import json
 import os
+import re
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from threading import Lock
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -32,7 +33,11 @@ from mcp.shared.message import SessionMessage
 from mcp.types import (
     INVALID_PARAMS,
     CallToolResult,
+    Completion,
+    CompletionArgument,
+    CompletionContext,
     InputRequiredResult,
+    ResourceTemplateReference,
     TextContent,
     ToolAnnotations,
     jsonrpc_message_adapter,
@@ -51,18 +56,46 @@ _ABOUT_CONNECTIONS: Final = frozenset({"initialize", "server/discover", "ping"})
 # The thread that waits for the next line of standard input.
 _READER: Final = 1
 _POLL_SECONDS: Final = 0.02
+_PARAMETER: Final = re.compile(r"\{\+?(\w+)\}")
 # Progress of a call is told when it takes longer than this, and again after as long.
 PROGRESS_SECONDS: Final = 1.0
 # By the channel to a client, and forgotten with it.
 _SHOWN: Final[WeakKeyDictionary[object, ShownFiles]] = WeakKeyDictionary()
 _SHOWN_LOCK: Final = Lock()
+# Values of the parameters of templates, by the URI of the template.
+Completer: TypeAlias = Callable[[str, Mapping[str, str]], Iterable[str]]
+_COMPLETERS: Final[WeakKeyDictionary[MCPServer[Any], Mapping[str, Completer]]] = WeakKeyDictionary()
+# The protocol allows no more.
+_MOST_VALUES: Final = 100
 
 
 def new_server(*, version: str, instructions: str) -> MCPServer[Any]:
     """Server that says who it is, and has nothing yet."""
-    return MCPServer(
+    server: MCPServer[Any] = MCPServer(
         "mdplan", title="mdplan", version=version, instructions=instructions, log_level="WARNING"
     )
+
+    # Said to be there with the first reply, and so before the server is filled.
+    @server.completion()
+    async def complete(
+        ref: object, argument: CompletionArgument, context: CompletionContext | None
+    ) -> Completion | None:
+        uri = ref.uri if isinstance(ref, ResourceTemplateReference) else None
+        find = _COMPLETERS.get(server, {}).get(uri or "")
+        known = context.arguments or {} if context is not None else {}
+        if find is None:
+            return None
+        return await anyio.to_thread.run_sync(_completion, find, argument, known)
+
+    return server
+
+
+def _completion(find: Completer, argument: CompletionArgument, known: Mapping[str, str]) -> Completion:
+    """The values that contain what was typed, those that begin with it in front."""
+    typed = argument.value.casefold()
+    found = [each for each in dict.fromkeys(find(argument.name, known)) if typed in each.casefold()]
+    found.sort(key=lambda each: not each.casefold().startswith(typed))
+    return Completion(values=found[:_MOST_VALUES], total=len(found), has_more=len(found) > _MOST_VALUES)
 
 
 def fill(server: MCPServer[Any], offer: Catalog) -> None:
@@ -71,6 +104,7 @@ def fill(server: MCPServer[Any], offer: Catalog) -> None:
     server._tool_manager = _Tools(tools=[_tool(definition) for definition in offer.tools])  # noqa: SLF001
     for resource in offer.resources:
         _add_resource(server, resource)
+    _COMPLETERS[server] = {each.uri: each.complete for each in offer.resources if each.complete is not None}
     for prompt in offer.prompts:
         server.add_prompt(_prompt(prompt))
 
@@ -229,13 +263,26 @@ def _add_resource(server: MCPServer[Any], definition: ResourceDefinition) -> Non
     def read_of_plan(plan_id: str) -> str | bytes:
         return found(definition.read(plan_id))
 
+    def read_of_file(path: str) -> str | bytes:
+        return found(definition.read(path))
+
+    def read_of_section(path: str, heading: str) -> str | bytes:
+        return found(definition.read(path, heading))
+
+    by_parameters = {
+        (): read,
+        ("plan_id",): read_of_plan,
+        ("path",): read_of_file,
+        ("heading", "path"): read_of_section,
+    }
+
     server.resource(
         definition.uri,
         name=definition.name,
         title=definition.title,
         description=definition.description,
         mime_type=definition.mime_type,
-    )(read_of_plan if "{plan_id}" in definition.uri else read)
+    )(by_parameters[tuple(_PARAMETER.findall(definition.uri))])
 
 
 async def _serve_stdio(server: MCPServer[Any], load: Callable[[], Catalog]) -> None:

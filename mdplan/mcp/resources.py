@@ -1,15 +1,17 @@
-"""Resources: the diff of a plan, the guide, and the exact schema of a batch.
+"""Resources: outlines and sections of files, the diff of a plan, the guide, and the exact schema of a batch.
 
 Many clients show no resources; all that they hold can be had through the tools or the command line as well.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from mdplan.diagnostics import Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.mcp.instructions import usage_guide
 from mdplan.mcp.report_text import diff_uri
 from mdplan.mcp.tool import ResourceDefinition
+from mdplan.reading.stat_text import stat_text
 from mdplan.reference.schema import batch_schema
 
 
@@ -23,6 +25,27 @@ def resources(engine: Engine, paragraphs: Mapping[str, str]) -> tuple[ResourceDe
             description="The whole unified diff of a plan, also after it was applied.",
             mime_type="text/x-diff",
             read=lambda plan_id: _diff(engine, plan_id),
+            complete=lambda _, __: _plan_ids(engine),
+        ),
+        ResourceDefinition(
+            uri="mdplan://outline/{+path}",
+            name="outline",
+            title="Outline of a file",
+            description="The sections of a file with their lines and IDs, as md_stat shows them.",
+            mime_type="text/plain",
+            read=lambda path: _outline(engine, path),
+            complete=lambda _, __: _paths(engine),
+        ),
+        ResourceDefinition(
+            uri="mdplan://section/{heading}/{+path}",
+            name="section",
+            title="Section of a file",
+            description="The text of one section, with its subsections, as md_read shows it.",
+            mime_type="text/markdown",
+            read=lambda path, heading: _section(engine, path, heading),
+            complete=lambda name, known: (
+                _paths(engine) if name == "path" else _headings(engine, known.get("path"))
+            ),
         ),
         ResourceDefinition(
             uri="mdplan://guide",
@@ -41,6 +64,37 @@ def resources(engine: Engine, paragraphs: Mapping[str, str]) -> tuple[ResourceDe
             read=_batch_schema,
         ),
     )
+
+
+def _outline(engine: Engine, path: str) -> str | None:
+    report = engine.stat({"file": path})
+    return stat_text(report) if report.ok else None
+
+
+def _section(engine: Engine, path: str, heading: str) -> str | None:
+    report = engine.read({"file": path, "heading": heading})
+    return "".join(result.content or "" for result in report.results) if report.ok else None
+
+
+def _paths(engine: Engine) -> Iterator[str]:
+    """Files of all roots that may be read, and that git does not ignore."""
+    for root in engine.workspace.roots:
+        found = engine.workspace.iter_files(
+            "." if len(engine.workspace.roots) == 1 else f"{root.name}:.", respect_gitignore=True
+        )
+        if not isinstance(found, Diagnostic):
+            yield from map(str, found)
+
+
+def _headings(engine: Engine, path: str | None) -> Iterator[str]:
+    report = engine.stat({"file": path}) if path is not None else None
+    if report is not None and report.ok:
+        yield from (section.heading_path[-1] for section in report.sections if section.heading_path)
+
+
+def _plan_ids(engine: Engine) -> Iterator[str]:
+    """IDs of the plans that were not applied yet, newest first."""
+    return (stored.plan_id for stored, _ in engine.library.pending())
 
 
 def _diff(engine: Engine, plan_id: str) -> str | bytes | None:

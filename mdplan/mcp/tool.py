@@ -1,6 +1,6 @@
 """Tools, resources and prompts as values: what is published of them, and what they give. No SDK here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,9 +36,10 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceDefinition:
-    """One resource. `read` takes the parameter of the URI's template by name, if it has one.
+    """One resource. `read` takes the parameters of the URI's template by name, if it has some.
 
-    It gives text, or bytes that are no Unicode text, or None where there is no such resource.
+    It gives text, or bytes that are no Unicode text, or None where there is no such resource. `complete`
+    gives the values that a parameter may have, of its name and of the values of others that are known.
     """
 
     uri: str
@@ -47,6 +48,7 @@ class ResourceDefinition:
     description: str
     mime_type: str
     read: Callable[..., str | bytes | None]
+    complete: Callable[[str, Mapping[str, str]], Iterable[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

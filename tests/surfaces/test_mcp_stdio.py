@@ -7,14 +7,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import MCPError
+from mcp.types import ResourceTemplateReference
 
 from tests.surfaces.command_line import mdplan
-from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY, calls_to, process
+from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY, Calls, calls_to, process
 from tests.surfaces.stdio_lines import SECONDS, Lines, lines_to
 
 GUIDE = "# Guide\r\n\r\nVersion\u2028 1.0.\r\n"
@@ -111,6 +114,64 @@ def test_hint_of_history_names_the_tool(root: Path) -> None:
 
     assert refused.is_error
     assert "see md_history" in refused.text
+
+
+@pytest.mark.parametrize("tool", ["md_validate", "md_apply"])
+def test_cancelled_call_leaves_all_or_nothing_and_the_server_goes_on(root: Path, tool: str) -> None:
+    names = [f"{number:03}.md" for number in range(300)]
+    for name in names:
+        (root / name).write_text("# A\n\nold\n")
+    edit = {"op": "replace_match", "pattern": "old", "replacement": "new", "expectedMatchCount": 1}
+
+    async def cancelled(calls: Calls, seconds: float) -> bool:
+        with anyio.move_on_after(seconds) as scope:
+            await calls.client.call_tool(tool, {"files": names, "edits": [edit]})
+        return bool(scope.cancelled_caught)
+
+    with calls_to(process("--root", str(root)), "auto") as calls:
+        was_cancelled = calls.portal.call(cancelled, calls, 0.1)
+        after = calls.call("md_apply", {"file": "guide.md", "edits": [EDIT | {"expectedMatchCount": 1}]})
+        texts = {(root / name).read_text() for name in names}
+        doctor = mdplan("doctor", "--root", str(root))
+
+    assert was_cancelled
+    assert after.data["applied"]
+    assert len(texts) == 1, "all files are old, or all are new"
+    assert tool == "md_apply" or "old" in texts.pop()
+    assert doctor.code == 0, doctor.err
+    assert not [path for path in root.iterdir() if path.name.startswith(".mdplan-")]
+
+
+def complete(calls: Calls, uri: str, name: str, typed: str, **known: str) -> list[str]:
+    reference = ResourceTemplateReference(uri=uri)
+    argument = {"name": name, "value": typed}
+    ask = partial(calls.client.complete, reference, argument, context_arguments=known or None)
+    return list(calls.portal.call(ask).completion.values)
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_outlines_and_sections_are_resources_with_completion(root: Path, mode: str) -> None:
+    (root / "docs").mkdir()
+    (root / "docs" / "use.md").write_text("# Use\n\n## First steps\n\nWalk.\n\n## Last\n\nRest.\n")
+    (root / "secret.md").write_text("# S\n")
+    section = "mdplan://section/{heading}/{+path}"
+    with calls_to(process("--root", str(root), "--deny", "secret*"), mode) as calls:
+        planned = calls.call("md_validate", {"file": "guide.md", "edits": [EDIT], "verbosity": "full"})
+        outline = calls.read("mdplan://outline/docs/use.md")
+        text = calls.read("mdplan://section/First%20steps/docs/use.md")
+        paths = complete(calls, "mdplan://outline/{+path}", "path", "")
+        headings = complete(calls, section, "heading", "st", path="docs/use.md")
+        plans = complete(calls, "mdplan://plans/{plan_id}/diff", "plan_id", "sha256-")
+        with pytest.raises(MCPError):
+            calls.read("mdplan://outline/secret.md")
+        with pytest.raises(MCPError):
+            calls.read("mdplan://outline/../secret.md")
+
+    assert "First steps" in outline.text
+    assert text.text == "## First steps\n\nWalk.\n\n"
+    assert paths == ["docs/use.md", "guide.md"]
+    assert headings == ["First steps", "Last"]
+    assert plans == [planned.data["planId"]]
 
 
 def test_allow_and_deny_limit_what_is_seen(root: Path) -> None:
