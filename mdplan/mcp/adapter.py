@@ -75,8 +75,7 @@ def new_server(*, version: str, instructions: str) -> MCPServer[Any]:
         "mdplan", title="mdplan", version=version, instructions=instructions, log_level="WARNING"
     )
 
-    # Said to be there with the first reply, and so before the server is filled.
-    @server.completion()
+    # The first reply says whether there is completion, so it is added before the server is filled.
     async def complete(
         ref: object, argument: CompletionArgument, context: CompletionContext | None
     ) -> Completion | None:
@@ -87,6 +86,7 @@ def new_server(*, version: str, instructions: str) -> MCPServer[Any]:
             return None
         return await anyio.to_thread.run_sync(_completion, find, argument, known)
 
+    server.completion()(complete)  # type: ignore[no-untyped-call]
     return server
 
 
@@ -269,7 +269,7 @@ def _add_resource(server: MCPServer[Any], definition: ResourceDefinition) -> Non
     def read_of_section(path: str, heading: str) -> str | bytes:
         return found(definition.read(path, heading))
 
-    by_parameters = {
+    by_parameters: dict[tuple[str, ...], Callable[..., str | bytes]] = {
         (): read,
         ("plan_id",): read_of_plan,
         ("path",): read_of_file,
