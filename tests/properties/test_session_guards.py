@@ -180,3 +180,44 @@ def test_each_file_of_a_batch_needs_a_guard_of_its_own() -> None:
     assert made.data["applied"]
     assert both == (NEW.replace("one", "1"), OLD + "x\n")
     assert refused.data["error"]["code"] == "STALE_BASE"
+
+
+def test_a_move_needs_both_files_as_its_client_was_shown_them() -> None:
+    move = {"op": "move_section", "heading": "Use", "toFile": "b.md"}
+    with TemporaryDirectory() as name:
+        one, other = (Path(name, file) for file in FILES)
+        one.write_text(OLD)
+        other.write_text("# Other\n")
+        with two_clients(Path(name)) as (client, stranger):
+            look(client, "stat", "a.md")
+            look(stranger, "stat", "b.md")
+            unseen = client.call("md_apply", {"file": "a.md", "edits": [move]})
+            look(client, "stat", "b.md")
+            other.write_text("# Other\n\nforeign\n")
+            stale = client.call("md_apply", {"file": "a.md", "edits": [move]})
+            untouched = (one.read_text(), other.read_text())
+            look(client, "read", "b.md")
+            made = client.call("md_apply", {"file": "a.md", "edits": [move]})
+
+        codes = [each.data["error"]["code"] for each in (unseen, stale)]
+        assert codes == ["PRECONDITION_REQUIRED", "STALE_BASE"]
+        assert untouched == (OLD, "# Other\n\nforeign\n")
+        assert made.data["applied"]
+        assert other.read_text() == "# Other\n\nforeign\n\n## Use\n\ntwo\n"
+
+
+def test_an_undo_of_one_client_is_a_change_that_another_has_not_seen() -> None:
+    edit = {"op": "append_to_file", "markdown": "more"}
+    with TemporaryDirectory() as name:
+        file = Path(name, "a.md")
+        file.write_text(OLD)
+        with two_clients(Path(name)) as (client, other):
+            look(client, "stat", "a.md")
+            assert client.call("md_apply", {"file": "a.md", "edits": [edit]}).data["applied"]
+            look(other, "stat", "a.md")
+            assert client.call("md_history", {"action": "undo"}).data["applied"]
+            refused = other.call("md_apply", {"file": "a.md", "edits": [edit]})
+            made = client.call("md_apply", {"file": "a.md", "edits": [edit]})
+
+    assert refused.data["error"]["code"] == "STALE_BASE"
+    assert made.data["applied"]
