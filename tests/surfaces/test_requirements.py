@@ -298,3 +298,20 @@ def test_preview_only_leads_to_the_operation_that_previews(calls: Calls) -> None
     refused = calls.call("md_validate", {"file": "bar.md", "edits": [edit]})
 
     assert 'op "preview_match" lists matches' in refused.text
+
+
+def test_one_edit_of_many_files_is_in_the_published_schema(calls: Calls, root: Path) -> None:
+    (root / "g1.md").write_text("foo\n")
+    (root / "g2.md").write_text("foo\n")
+    edit = {"op": "replace_match", "pattern": "foo", "replacement": "bar", "expectedMatchCount": 1}
+    request = {"files": [{"glob": "g*.md", "edits": [edit]}]}
+    published = next(each for each in calls.tools() if each["name"] == "md_apply")["inputSchema"]
+
+    Draft202012Validator(published).validate(request)
+    as_file = calls.call("md_apply", {"file": "g*.md", "edits": [edit]})
+    done = calls.call("md_apply", request)
+
+    assert as_file.is_error
+    assert '"files": "g*.md"' in as_file.text
+    assert not done.is_error, done.text
+    assert [(root / name).read_text() for name in ("g1.md", "g2.md")] == ["bar\n", "bar\n"]
