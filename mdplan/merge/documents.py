@@ -30,10 +30,11 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A merge: `text` has markers where there are `conflicts`."""
+    """A merge: `text` has markers where there are `conflicts`; `note` says why it is git's, if it is."""
 
     text: str
     conflicts: tuple[Conflict, ...]
+    note: str = ""
 
     @property
     def is_clean(self) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from mdplan.merge.pieces import Origin, Piece, Texts
+from mdplan.merge.pieces import BOTH_CHANGED, Origin, Piece, Texts
 from mdplan.text.diff.line_blocks import ComparedBlock, LineComparison
 
 # Pairs of lines that one comparison of two texts may look at beyond lines that occur once.
@@ -70,7 +70,7 @@ def _changed(texts: Texts, base: range, ours: range, theirs: range) -> Iterator[
         yield Piece(origin=Origin.BOTH, base=base, ours=ours, theirs=theirs)
         return
     origin = Origin.THEIRS if own == old else Origin.OURS if other == old else Origin.CONFLICT
-    yield Piece(origin=origin, base=base, ours=ours, theirs=theirs, reason="both sides changed these lines")
+    yield Piece(origin=origin, base=base, ours=ours, theirs=theirs, reason=BOTH_CHANGED)
 
 
 def split_conflict(texts: Texts, piece: Piece) -> Iterator[Piece]:

@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+# The reason of a conflict that no rule for Markdown asked for.
+BOTH_CHANGED: Final = "both sides changed these lines"
 
 
 class Origin(StrEnum):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+CASES = Path(__file__).parents[2].parent / "shared" / "merges"
 BASE = "# Log\n\n- a\n"
 
 
@@ -88,6 +89,28 @@ def test_other_line_ends_and_markers_are_merged_by_git(tmp_path: Path) -> None:
     run = _mdplan(tmp_path, "merge", "base", "ours", "theirs", "-o", "out")
     assert run.returncode == 1
     assert (tmp_path / "out").read_bytes().startswith(b"a\r\n<<<<<<< ours\r\n")
+
+
+@pytest.mark.skipif(not CASES.exists(), reason="the real merges are not on this machine")
+@pytest.mark.parametrize(
+    ("case", "is_clean"),
+    [
+        ("7e23f08b30a3", True),
+        ("a9157bd9c7fd", False),
+        ("d659189cf875", False),
+        ("d2124ef66098", False),
+        ("32f3683990b5", False),
+    ],
+)
+def test_result_of_git_is_used_where_ours_is_no_better(tmp_path: Path, case: str, *, is_clean: bool) -> None:
+    files = [str(CASES / case / f"{name}.md") for name in ("base", "ours", "theirs")]
+    base, ours, theirs = files
+    names = ("-L", "ours", "-L", "base", "-L", "theirs")
+    by_git = _git(tmp_path, "merge-file", "-p", *names, ours, base, theirs)
+    run = _mdplan(tmp_path, "merge", *files, "-o", "out")
+    assert run.returncode == (not is_clean)
+    assert (tmp_path / "out").read_text() == by_git.stdout
+    assert "git's result is used" in run.stderr if is_clean else "git's conflict markers" in run.stderr
 
 
 def test_missing_file_fails_above_128(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`mdplan merge`: two versions of a document that come from one, as a command and as git's merge driver."""
 
 import json
+import shutil
 import subprocess
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +15,8 @@ from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Exit
 
 if TYPE_CHECKING:
-    from mdplan.merge.documents import Conflict
+    from mdplan.merge.documents import Merge
+    from mdplan.merge.git_result import GitResult
 
 _EXAMPLES: Final = """\
 mdplan merge base.md ours.md theirs.md -o merged.md
@@ -64,37 +66,47 @@ def merge(  # noqa: PLR0913 (one parameter for each option)
         raise Misuse("merge takes three files", "give BASE, OURS and THEIRS, or --install")
     try:
         data = [Path(each).read_bytes() for each in files]
-        text, conflicts = _merged(data, files, marker_size)
+        found = _merged(data, files, marker_size)
+        text = found.text.encode(errors="surrogateescape")
         if output is not None and not check:
             Path(output).write_bytes(text)
     except OSError as error:
         write_error(f"error: IO_ERROR: {path or error.filename}: {error.strerror}")
         return _FAILED
     if as_json:
-        status = "conflicts" if conflicts else "clean"
-        report = {"status": status, "conflicts": [asdict(each) for each in conflicts]}
+        report = {
+            "status": "clean" if found.is_clean else "conflicts",
+            "note": found.note,
+            "conflicts": [asdict(each) for each in found.conflicts],
+        }
         Console.plain().data(json.dumps(report, ensure_ascii=False, indent=2).encode() + b"\n")
-    elif output is None and not check:
+        return Exit.DONE if found.is_clean else Exit.WOULD_CHANGE
+    if output is None and not check:
         Console.plain().data(text)
-    for conflict in () if as_json else conflicts:
+    if found.note:
+        write_error(f"{path or files[1]}: {found.note}")
+    for conflict in found.conflicts:
         where = " / ".join(conflict.path) or "the top"
         write_error(f"conflict in {path or files[1]}, at {where}: {conflict.reason}")
-    return Exit.WOULD_CHANGE if conflicts else Exit.DONE
+    return Exit.DONE if found.is_clean else Exit.WOULD_CHANGE
 
 
-def _merged(data: list[bytes], files: tuple[str, ...], marker_size: int) -> "tuple[bytes, list[Conflict]]":
-    """The result and its conflicts; what mdplan cannot read is merged by git."""
+def _merged(data: list[bytes], files: tuple[str, ...], marker_size: int) -> "Merge":
+    """The merge of the files; git's where mdplan cannot read one or has no reason to differ from git."""
     from mdplan.merge.documents import MarkerStyle, merge_documents
+    from mdplan.merge.git_result import compared_with_git
 
     base, ours, theirs = (_text(each) for each in data)
     if base is None or ours is None or theirs is None:
-        return _merged_by_git(files, marker_size)
+        return _merge_of_git(files, marker_size, "git merged it: mdplan does not merge such files")
     try:
         found = merge_documents(base, ours, theirs, MarkerStyle(marker_size))
+        if not shutil.which("git"):
+            return found
+        return compared_with_git(found, _result_of_git(files, marker_size), marker_size)
     except Exception as bug:  # noqa: BLE001 (git must always get a merge)
-        write_error(f"mdplan met a bug in itself, so git merges: {type(bug).__name__}")
-        return _merged_by_git(files, marker_size)
-    return found.text.encode(), list(found.conflicts)
+        note = f"git merged it: mdplan met a bug in itself ({type(bug).__name__})"
+        return _merge_of_git(files, marker_size, note)
 
 
 def _text(data: bytes) -> str | None:
@@ -109,7 +121,17 @@ def _text(data: bytes) -> str | None:
         return None
 
 
-def _merged_by_git(files: tuple[str, ...], marker_size: int) -> "tuple[bytes, list[Conflict]]":
+def _merge_of_git(files: tuple[str, ...], marker_size: int, note: str) -> "Merge":
+    from mdplan.merge.documents import Conflict, Merge
+
+    result = _result_of_git(files, marker_size)
+    whole = Conflict((), "git found conflicts", 1, "", "", "")
+    return Merge(result.text, () if result.is_clean else (whole,), note)
+
+
+def _result_of_git(files: tuple[str, ...], marker_size: int) -> "GitResult":
+    from mdplan.merge.git_result import GitResult
+
     base, ours, theirs = files
     names = ("-L", "ours", "-L", "base", "-L", "theirs")
     run = _git("merge-file", "-p", f"--marker-size={marker_size}", *names, ours, base, theirs)
@@ -117,10 +139,7 @@ def _merged_by_git(files: tuple[str, ...], marker_size: int) -> "tuple[bytes, li
         raise OSError(
             run.returncode, run.stderr.decode(errors="replace").strip() or "git cannot merge it", ours
         )
-    from mdplan.merge.documents import Conflict
-
-    whole = Conflict((), "git found conflicts", 1, "", "", "")
-    return run.stdout, [whole] if run.returncode else []
+    return GitResult(run.stdout.decode(errors="surrogateescape"), is_clean=not run.returncode)
 
 
 def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:

@@ -1,0 +1,49 @@
+"""git's own merge of the same texts: when it is used in place of ours."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.merge.documents import Merge
+from mdplan.merge.pieces import BOTH_CHANGED
+
+GIT_IS_CLEAN: Final = "git's result is used: no rule for Markdown asks for another one"
+GIT_IS_SMALLER: Final = "git's conflict markers are used: they mark fewer lines"
+
+
+@dataclass(frozen=True, slots=True)
+class GitResult:
+    """What `git merge-file` gives, and whether that is without conflicts."""
+
+    text: str
+    is_clean: bool
+
+    def marked_lines(self, marker_size: int) -> int:
+        """Lines of both sides between the markers; those of the base do not count."""
+        count, is_inside = 0, False
+        starts, ends = (f"{mark * marker_size} " for mark in "<>")
+        base, sides = "|" * marker_size, "=" * marker_size
+        for line in self.text.split("\n"):
+            if line.startswith((ends, f"{base} ")) or line == base:
+                is_inside = False
+            elif line.startswith(starts) or line == sides:
+                is_inside = True
+            else:
+                count += is_inside
+        return count
+
+
+def compared_with_git(found: Merge, git: GitResult, marker_size: int) -> Merge:
+    """`found` or, where nothing speaks against it, the result of git for the same texts.
+
+    A clean result of git is used unless a guard or a rule for Markdown found a conflict. Where both conflict,
+    git's markers are used if they mark fewer lines; `conflicts` stay those of `found`.
+    """
+    if git.text == found.text:
+        return found
+    if git.is_clean:
+        is_ruled = any(each.reason != BOTH_CHANGED for each in found.conflicts)
+        return found if is_ruled else Merge(git.text, (), GIT_IS_CLEAN)
+    marked = sum(each.ours.count("\n") + each.theirs.count("\n") for each in found.conflicts)
+    if marked > git.marked_lines(marker_size):
+        return Merge(git.text, found.conflicts, GIT_IS_SMALLER)
+    return found
