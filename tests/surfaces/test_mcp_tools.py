@@ -416,6 +416,16 @@ def test_broken_links_with_one_cause_are_one_warning(calls: Calls, root: Path) -
     assert len(full.data["warnings"]) == 3
 
 
+@pytest.mark.parametrize("kind", ["codeBlocks", "code_blocks", "CODE_BLOCKS"])
+def test_kinds_of_nodes_may_be_spelled_as_on_other_surfaces(calls: Calls, root: Path, kind: str) -> None:
+    (root / "code.md").write_text("# A\n\n```\nmake\n```\n")
+    edit = {"op": "replace_match", "pattern": "make", "replacement": "just", "include": [kind]}
+
+    assert calls.call("md_validate", {"file": "code.md", "edits": [edit]}).data["ok"]
+    found = calls.call("md_search", {"pattern": "make", "file": "code.md", "exclude": [kind]})
+    assert found.text.startswith("no matches")
+
+
 def test_near_sections_are_named_once(calls: Calls) -> None:
     refused = calls.call("md_read", {"file": "guide.md", "heading": "Instal"})
 

@@ -17,3 +17,8 @@ class NodeKind(StrEnum):
     TEMPLATES = "templates"
     MATH = "math"
     MDX = "mdx"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "NodeKind | None":
+        """The kind that is meant by the spelling of other surfaces: ``CODE_BLOCKS``, ``code_blocks``."""
+        return cls.__members__.get(value.upper()) if isinstance(value, str) else None
