@@ -25,6 +25,9 @@ NEW = (
         "[a]: /u\n",
         "|-|-|\n",
         "+++\n",
+        " {#own}",
+        "{: #own}\n",
+        '<a id="own"></a>\n',
     ),
 )
 
@@ -56,8 +59,9 @@ def is_rescanned_alike(text: str, edits: EditList, *, looks_first: bool = True) 
         edited.source.lines.starts == lines.starts
         and list(edited.tree.part_starts) == list(whole.tree.part_starts)
         and edited.tree.nesting_limit == whole.tree.nesting_limit
-        and edited.sections == whole.sections
-        and edited.nested == whole.nested
+        and edited.content_end == whole.content_end
+        # Sections are equal where all their fields are; the preamble and nested ones are among these.
+        and edited.in_order == whole.in_order
         and edited.blocks == whole.blocks
     )
 

@@ -68,6 +68,10 @@ def test_edited_documents_have_the_outlines_of_their_results() -> None:
         ("# A\n\na\n\n# B\n", 5, 6, "c\r"),
         ("# A\n\na\n\n# B\n", 5, 6, "> " * 250 + "c"),
         ("# A\n\n" + "> " * 250 + "a\n\n# B\n", 5, 6, "c"),
+        ("# A\n\na\n\n# A\n", 4, 4, "{: #b}\n"),
+        ("# A\n{: #b}\n\na\n\n# A\n", 4, 12, ""),
+        ("# A\n\na\n\n# A\n", 5, 6, '<a id="b"></a>'),
+        ("# A\n\na\n\n# A\n", 3, 3, " {#b}"),
     ],
 )
 def test_edits_at_the_edges_of_headings_are_seen(text: str, start: int, end: int, new: str) -> None:

@@ -13,7 +13,8 @@ from mdplan.markdown.blocks.deadline import new_document, with_deadline
 from mdplan.markdown.front_matter.block import FrontMatter, find_front_matter
 from mdplan.markdown.outline.anchor_lines import anchors_in
 from mdplan.markdown.outline.anchors import GITHUB_PREFIX
-from mdplan.markdown.outline.section import Section, former_ids, read_sections
+from mdplan.markdown.outline.section_names import SectionNames, former_ids
+from mdplan.markdown.outline.section import Section, read_sections
 from mdplan.markdown.section_id import ID_PREFIX, canonical_heading
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
@@ -90,7 +91,9 @@ class Outline:
         # Anchors that HTML names and where, which `targets` notes.
         self.explicit_anchors: tuple[tuple[str, Span], ...] | None = None
         body = Span(self.body_start, max(self.content_end, self.body_start))
-        self.in_order = read_sections(self.tree.headings, source, body)
+        headings = self.tree.headings
+        self._names = before[0]._names.of(headings) if before else SectionNames(headings)
+        self.in_order = read_sections(headings, self._names, source, body)
         self.headings = self.in_order[1:]
         self.nested = tuple(section for section in self.headings if section.nested)
         self.sections = tuple(section for section in self.in_order if not section.nested)

@@ -1,17 +1,13 @@
 """The sections of a document, made of its headings."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 from mdplan.markdown.blocks.block import Block
-from mdplan.markdown.blocks.deadline import check_deadline
-from mdplan.markdown.blocks.heading_attributes import attribute_lines, id_of_attributes, read_content
-from mdplan.markdown.blocks.rendered_text import heading_title, text_for_anchor
+from mdplan.markdown.blocks.heading_attributes import attribute_lines, id_of_attributes
 from mdplan.markdown.outline.anchor_lines import lead_starts
-from mdplan.markdown.outline.anchors import heading_anchors
-from mdplan.markdown.section_id import PREAMBLE_ID, SectionId, canonical_heading, folded, id_of_name
+from mdplan.markdown.outline.section_names import SectionNames
+from mdplan.markdown.section_id import PREAMBLE_ID, SectionId, canonical_heading
 from mdplan.text.source import Source
 from mdplan.text.span import Span
 
@@ -72,76 +68,29 @@ class Section:
         return tuple(canonical_heading(title) for title in self.path)
 
 
-def read_sections(headings: Sequence[Block], source: Source, body: Span) -> tuple[Section, ...]:
-    """The preamble, and the sections of `headings` in document order.
+def read_sections(
+    headings: Sequence[Block], names: SectionNames, source: Source, body: Span
+) -> tuple[Section, ...]:
+    """The preamble, and the sections of `headings`, which have `names`, in document order.
 
     `body` reaches from the end of the front matter to where the last section ends.
     """
-    reader = _Reader(headings, source, body)
+    reader = _Reader(headings, names, source, body)
     return (reader.preamble(), *reader.sections())
-
-
-def former_ids(headings: Sequence[Block]) -> list[SectionId]:
-    """The section ID of each of `headings` while attributes such as `{#id}` were text of headings."""
-    return _Tree(headings, [heading_title(heading.content) for heading in headings]).ids
-
-
-class _Tree:
-    """Which heading is below which, and what that makes of their names; all by the number of a heading.
-
-    `tops` are the numbers of top-level headings. `parents` are numbers, None at the root; nested headings
-    have no children. `closers` are the headings at which sections end: the next top-level one of the same or
-    a higher level, or the number of all headings where there is none. `ordinals` (1-based) count the headings
-    of equal paths; `repeats` are how many there are.
-    """
-
-    def __init__(self, headings: Sequence[Block], titles: Sequence[str]) -> None:
-        self.tops = [number for number, heading in enumerate(headings) if not heading.depth]
-        self.parents: list[int | None] = []
-        self.closers = [len(headings)] * len(headings)
-        # Folded titles of the path, as section IDs compare them; in bytes, because two texts with bytes that
-        # are no UTF-8 can have the same.
-        names: list[bytes] = []
-        open_headings: list[int] = []
-        for number, heading in enumerate(headings):
-            check_deadline()
-            if not heading.depth:
-                while open_headings and headings[open_headings[-1]].level >= heading.level:
-                    self.closers[open_headings.pop()] = number
-            parent = open_headings[-1] if open_headings else None
-            if not heading.depth:
-                open_headings.append(number)
-            self.parents.append(parent)
-            name = folded(titles[number]).encode("utf-8", "surrogateescape")
-            names.append(name if parent is None else names[parent] + b"\x1f" + name)
-        repeats: Counter[bytes] = Counter()
-        self.ordinals = [0] * len(headings)
-        nested = (number for number, heading in enumerate(headings) if heading.depth)
-        # Top-level headings are counted before nested ones, so that a quoted look-alike changes no ID.
-        for number in chain(self.tops, nested):
-            repeats[names[number]] += 1
-            self.ordinals[number] = repeats[names[number]]
-        self.repeats = [repeats[name] for name in names]
-        self.ids = [id_of_name(name, ordinal) for name, ordinal in zip(names, self.ordinals, strict=True)]
 
 
 class _Reader:
     """Makes sections of `headings`; all goes by the number of a heading."""
 
-    def __init__(self, headings: Sequence[Block], source: Source, body: Span) -> None:
-        self._headings, self._body, self._lines = headings, body, source.lines
+    def __init__(self, headings: Sequence[Block], names: SectionNames, source: Source, body: Span) -> None:
+        self._headings, self._names, self._body, self._lines = headings, names, body, source.lines
+        self._tree = tree = names.tree
         text = source.text
-        contents = [read_content(heading.content) for heading in headings]
-        self._titles = [heading_title(content.text) for content in contents]
-        self._tree = tree = _Tree(headings, self._titles)
         ends = [heading.span.end for heading in headings]
         # By the number of a top-level heading, where the line of attributes below it ends.
         self._tails = attribute_lines([heading.depth for heading in headings], ends, text)
         below = {number: id_of_attributes(text[ends[number] : end]) for number, end in self._tails.items()}
-        own_ids = [below.get(number) or content.id for number, content in enumerate(contents)]
-        # GitHub keeps in an anchor the space that an HTML tag next to the text leaves.
-        texts = (text_for_anchor(content.text) for content in contents)
-        self._anchors = list(heading_anchors(texts, own_ids))
+        self._anchors = names.anchors(below)
         # Where sections start, and their first lines; after them, where the last section ends.
         last_line = self._lines.line_at(body.end - 1) if body.end else 0
         self._starts = [*(heading.span.start for heading in headings), body.end]
@@ -162,16 +111,10 @@ class _Reader:
 
     def sections(self) -> Iterator[Section]:
         """Those of all headings, in document order."""
-        tree, starts = self._tree, self._starts
-        paths: list[tuple[str, ...]] = []
-        indexes: list[int] = []
-        index = 0
+        tree, starts, names = self._tree, self._starts, self._names
         for number, heading in enumerate(self._headings):
-            title, parent = self._titles[number], tree.parents[number]
+            parent, index = tree.parents[number], tree.indexes[number]
             is_nested = heading.depth > 0
-            index += not is_nested
-            indexes.append(index)
-            paths.append((title,) if parent is None else (*paths[parent], title))
             end = body_end = heading_end = self._tails.get(number, heading.span.end)
             last_line = heading.last_line + (number in self._tails)
             closer = tree.closers[number]
@@ -184,8 +127,8 @@ class _Reader:
                 heading,
                 0 if is_nested else index,
                 heading.level,
-                title,
-                paths[number],
+                names.titles[number],
+                names.paths[number],
                 tree.ids[number],
                 tree.ordinals[number],
                 tree.repeats[number],
@@ -194,6 +137,6 @@ class _Reader:
                 Span(heading_end, body_end),
                 self._first_lines[number],
                 last_line,
-                0 if parent is None else indexes[parent],
+                0 if parent is None else tree.indexes[parent],
                 is_nested,
             )
