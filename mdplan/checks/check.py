@@ -1,7 +1,6 @@
 """`check`: what a change did to documents, whoever made it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from mdplan.checks.document_change import document_problems
 from mdplan.checks.git_changes import CommittedVersion
@@ -11,21 +10,9 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.links.links import local_links
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reports.base import Report
+from mdplan.reports.check import CheckReport
 from mdplan.settings import Settings
 from mdplan.text.document_format import DocumentFormat
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckReport(Report):
-    """Of `check`: how many documents changed, and what the change broke. Lines are those of the new files.
-
-    `skipped` are changed documents that cannot be read, each with the reason; they are not among `checked`.
-    """
-
-    checked: int = 0
-    warnings: tuple[Diagnostic, ...] = ()
-    skipped: tuple[Diagnostic, ...] = ()
 
 
 def check_since(

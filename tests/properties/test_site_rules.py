@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.documents.site_config import SiteLinks
+from mdplan.documents.site_links import SiteLinks
 from mdplan.markdown.links.link_path import followed, leads_out
 from mdplan.markdown.links.site_rules import PRESETS, SiteRules
 from tests.conftest import REPOSITORY

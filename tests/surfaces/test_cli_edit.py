@@ -57,6 +57,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["replace", "-i", "buy TEA", "Buy chai", "page.md"], "page.md", "Buy tea", "Buy chai"),
         (["append", "page.md", "Tea / Install", "More."], "page.md", "4 |\n", "4 |\n\nMore.\n"),
         (["append", "page.md", "Tea", "More."], "page.md", "Boil water\n", "Boil water\n\nMore.\n"),
+        (["append", "page.md", "Tea", "--text", "More."], "page.md", "Boil water\n", "Boil water\n\nMore.\n"),
         (["tick", "page.md", "Buy tea"], "page.md", "- [ ] Buy", "- [x] Buy"),
         (["tick", "page.md", "--off", "Boil water"], "page.md", "- [x] Boil", "- [ ] Boil"),
         (
@@ -104,6 +105,8 @@ def test_command_makes_the_edit(folder: Path, words: list[str], file: str, old: 
         (["set", "page.md", "app.ini", "a=1"], 2, "separate commands"),
         (["tick", "page.md", "Buy the tea"], 3, "Buy tea"),
         (["append", "page.md", "Tea", "@absent.md"], 2, "`absent.md` cannot be read"),
+        (["append", "page.md", "Tea", "--text", "@absent.md"], 2, "`absent.md` cannot be read"),
+        (["append", "page.md", "Tea", "More.", "--text", "More."], 2, "the text is given twice"),
         (["edit", "replace_lines", "page.md", "--lines", "x", "--text", "a"], 2, "such as 12-25"),
         (["edit", "rename_heading", "page.md", "--section", "Install"], 2, "needs `--new-title`"),
         (["edit", "replace_lines", "gone.md", "--lines", "1", "--text", "a"], 3, "FILE_NOT_FOUND"),

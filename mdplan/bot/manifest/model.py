@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from mdplan.documents.site_config import SiteLinks
+from mdplan.documents.site_links import SiteLinks
 from mdplan.operations.base.fields import Ordinal, WireModel
 from mdplan.requests.batch import ReferenceScope
 

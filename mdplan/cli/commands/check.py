@@ -4,21 +4,21 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mdplan.checks.check import CheckReport, check_documents, check_since
 from mdplan.cli.console import shown
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.cli.views.report import counted, problem_texts
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import FILES
-from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.open_document import decode_document
-from mdplan.settings import DEFAULT_SETTINGS, Settings
+from mdplan.reports.check import CheckReport
+
+# The checks are loaded behind the arguments: they read git repositories and YAML.
+if TYPE_CHECKING:
+    from mdplan.markdown.outline.outline import Outline
 
 # What Claude Code shows its model of a hook that ends so.
 _BLOCKING: Final = 2
@@ -63,6 +63,8 @@ def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: 
 
 
 def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckReport | Diagnostic:
+    from mdplan.checks.check import check_since
+
     files = session.open_files()
     named = []
     for path in paths:
@@ -70,8 +72,7 @@ def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckRep
         if isinstance(name, Diagnostic) and Path(path).resolve() != Path(files.workspace.roots[0].path):
             return name
         named.append("" if isinstance(name, Diagnostic) else name.path)
-    settings = Settings().limited(session.limits)
-    report = check_since(files, settings, reference, [] if "" in named else named)
+    report = check_since(files, session.settings(), reference, [] if "" in named else named)
     root = Path(files.workspace.roots[0].path)
     missing = next((name for name in named if not os.path.lexists(root / name)), None)
     # What is gone since the commit is a change; this path was in neither version.
@@ -85,18 +86,25 @@ def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckRep
 
 
 def _compared(old: str, new: str) -> CheckReport | Diagnostic:
+    from mdplan.checks.check import check_documents
+
     outlines = [_opened(path, new) for path in (old, new)]
     problem = next((each for each in outlines if isinstance(each, Diagnostic)), None)
     if problem is not None:
         return problem
     before, after = outlines
-    assert isinstance(before, Outline)
-    assert isinstance(after, Outline)
+    assert not isinstance(before, Diagnostic)
+    assert not isinstance(after, Diagnostic)
     return check_documents(new, before, after)
 
 
-def _opened(path: str, like: str) -> Outline | Diagnostic:
+def _opened(path: str, like: str) -> "Outline | Diagnostic":
     """The document `path`, in the format that the file `like` has."""
+    from mdplan.markdown.format_detection import document_format
+    from mdplan.markdown.outline.outline import Outline
+    from mdplan.reading.open_document import decode_document
+    from mdplan.settings import DEFAULT_SETTINGS
+
     try:
         data = Path(path).read_bytes()
     except OSError as error:

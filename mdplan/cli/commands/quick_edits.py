@@ -101,13 +101,20 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
 @click.argument("file", type=click.Path())
 @click.argument("section", metavar="HEADING", shell_complete=headings)
 @click.argument("text", required=False, metavar="[TEXT|@FILE|-]")
+@click.option("--text", "option", metavar="TEXT|@FILE|-", help="TEXT, as an option.")
 @choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
-def append(session: Session, *, file: str, section: str, text: str | None, **choice: bool) -> Exit:
+def append(  # noqa: PLR0913 (the arguments of the command)
+    session: Session, *, file: str, section: str, text: str | None, option: str | None, **choice: bool
+) -> Exit:
     """Append TEXT to the section under HEADING.
 
     Without TEXT your editor opens; @FILE is the text of a file, - is standard input.
     """
+    if option is not None:
+        if text is not None:
+            raise Misuse("the text is given twice", "give it as the last word or with `--text`")
+        text = option
     if text is None and sys.stdin.isatty():
         content = edit_text("", ".md")
     else:

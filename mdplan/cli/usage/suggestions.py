@@ -153,7 +153,11 @@ _ABOUT_OPTIONS: Final[Mapping[str, str]] = {
     "debug": "set MDPLAN_DEBUG=1 to see where mdplan itself fails",
 }
 _SHORT_FLAGS: Final[Mapping[str, str]] = {"f": "force", "v": "verbose", "C": "cwd", "o": "out"}
+_INSTEAD_OF_DRY_RUN: Final = (
+    "`mdplan plan BATCH` shows the diff of a batch and changes nothing, `mdplan show PLAN` that of a saved plan"
+)
 _ABOUT: Final[Mapping[tuple[str, str], str]] = {
+    **{("apply", name): _INSTEAD_OF_DRY_RUN for name in ("dry-run", "dryrun", "n", "preview", "simulate")},
     ("apply", "plan"): "name the plan without an option: `mdplan apply PLAN`",
     ("apply", "id"): "name the plan without an option: `mdplan apply PLAN`",
     ("apply", "file"): "name the plan without an option: `mdplan apply PLAN`",
