@@ -154,7 +154,7 @@ _ABOUT_OPTIONS: Final[Mapping[str, str]] = {
 }
 _SHORT_FLAGS: Final[Mapping[str, str]] = {"f": "force", "v": "verbose", "C": "cwd", "o": "out"}
 _INSTEAD_OF_DRY_RUN: Final = (
-    "`mdplan plan BATCH` shows the diff of a batch and changes nothing, `mdplan show PLAN` that of a saved plan"
+    "`mdplan plan BATCH` shows the diff of a batch, `mdplan show PLAN` that of a plan"
 )
 _ABOUT: Final[Mapping[tuple[str, str], str]] = {
     **{("apply", name): _INSTEAD_OF_DRY_RUN for name in ("dry-run", "dryrun", "n", "preview", "simulate")},
