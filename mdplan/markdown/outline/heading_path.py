@@ -238,7 +238,7 @@ def _not_found(outline: Outline, path: Sequence[str]) -> Diagnostic:
         hint = f'give each heading by itself: "headingPath": {_shown(apart.path)}'
     else:
         wanted = canonical_heading(heading_title(path[-1].lstrip("# \t")))
-        names = [wanted] if outline.named(wanted) else outline.section_names.nearest(wanted)
+        names = [wanted] if outline.named(wanted) else outline.heading_names.nearest(wanted)
         near = [section for name in names for section in _likely(outline, name, path)][:_NEAREST]
         places = "; ".join(f"{_shown(section.path)} ({_place(section, path)})" for section in near)
         if near:

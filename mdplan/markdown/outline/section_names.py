@@ -57,8 +57,8 @@ def former_ids(headings: Sequence[Block]) -> list[SectionId]:
 class _Tree:
     """Which heading is below which, and what that makes of their names; all by the number of a heading.
 
-    `tops` are the numbers of top-level headings. `indexes` are those of the sections that the headings begin;
-    of a nested heading, that of the section around it. `parents` are numbers, None at the root; nested headings
+    `tops` are the numbers of top-level headings. `indexes` are those of the sections that headings begin; of
+    a nested heading, that of the section around it. `parents` are numbers, None at the root; nested headings
     have no children. `closers` are the headings at which sections end: the next top-level one of the same or
     a higher level, or the number of all headings where there is none. `ordinals` (1-based) count the headings
     of equal paths; `repeats` are how many there are.
