@@ -104,7 +104,7 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
 @click.option("--text", "option", metavar="TEXT|@FILE|-", help="TEXT, as an option.")
 @choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
-def append(  # noqa: PLR0913 (the arguments of the command)
+def append(
     session: Session, *, file: str, section: str, text: str | None, option: str | None, **choice: bool
 ) -> Exit:
     """Append TEXT to the section under HEADING.

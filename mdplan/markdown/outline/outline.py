@@ -13,8 +13,8 @@ from mdplan.markdown.blocks.deadline import new_document, with_deadline
 from mdplan.markdown.front_matter.block import FrontMatter, find_front_matter
 from mdplan.markdown.outline.anchor_lines import anchors_in
 from mdplan.markdown.outline.anchors import GITHUB_PREFIX
-from mdplan.markdown.outline.section_names import SectionNames, former_ids
 from mdplan.markdown.outline.section import Section, read_sections
+from mdplan.markdown.outline.section_names import SectionNames, former_ids
 from mdplan.markdown.section_id import ID_PREFIX, canonical_heading
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
