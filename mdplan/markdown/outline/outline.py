@@ -92,7 +92,9 @@ class Outline:
         self.explicit_anchors: tuple[tuple[str, Span], ...] | None = None
         body = Span(self.body_start, max(self.content_end, self.body_start))
         headings = self.tree.headings
-        self.section_names = before[0].section_names.of(headings) if before else SectionNames(headings)
+        self.section_names: SectionNames = (
+            before[0].section_names.of(headings) if before else SectionNames(headings)
+        )
         self.in_order = read_sections(headings, self.section_names, source, body)
         self.headings = self.in_order[1:]
         self.nested = tuple(section for section in self.headings if section.nested)
