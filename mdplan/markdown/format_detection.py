@@ -4,13 +4,11 @@ import re
 from typing import Final
 
 from mdplan.markdown.front_matter.block import find_front_matter
+from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES
 from mdplan.text.document_format import DocumentFormat
 
 _SUFFIXES: Final = {
-    **dict.fromkeys(
-        ("md", "markdown", "mdown", "mkd", "mdx", "mdc", "mdoc", "qmd", "rmd", "livemd"),
-        DocumentFormat.MARKDOWN,
-    ),
+    **dict.fromkeys((suffix[1:] for suffix in MARKDOWN_SUFFIXES), DocumentFormat.MARKDOWN),
     **dict.fromkeys(("ini", "cfg", "conf"), DocumentFormat.INI),
 }
 # Only a name without a suffix asks for it.

@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from mdplan.markdown.links.destinations import Destination, DestinationForm, understood
-from mdplan.markdown.links.link_path import page_key, without_suffix
+from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, page_key, without_suffix
 from mdplan.markdown.outline.anchors import GITHUB_PREFIX
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.edit import TextEdit
@@ -66,7 +66,7 @@ def wiki_page(written: str, path: str, *, is_path: bool) -> str:
     page = path if is_path else path.rpartition("/")[2]
     name = written.rpartition("/")[2]
     if without_suffix(name, (".md",)) == name:
-        page = without_suffix(page, (".md", ".markdown", ".mdown", ".mkd", ".mdx"))
+        page = without_suffix(page, MARKDOWN_SUFFIXES)
     if " " in name and "-" not in name and page_key(name) != name.lower():
         page = page.replace("-", " ")
     return page

@@ -7,7 +7,18 @@ as text it can still be followed, though no one looks there.
 from collections.abc import Iterator
 from typing import Final
 
-MARKDOWN_SUFFIXES: Final = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
+MARKDOWN_SUFFIXES: Final = (
+    ".md",
+    ".markdown",
+    ".mdown",
+    ".mkd",
+    ".mdx",
+    ".mdc",
+    ".mdoc",
+    ".qmd",
+    ".rmd",
+    ".livemd",
+)
 _PAGE_SUFFIXES: Final = (".html", ".htm")
 _OUTSIDE: Final = ".."
 
