@@ -173,9 +173,7 @@ def test_plan_in_another_root_is_shown(job: Job, root: str) -> None:
 
 
 def test_refusal_is_an_annotation_and_a_result_of_sarif(job: Job) -> None:
-    job.manifest(
-        "files: [{file: guide.md, edits: [{op: append_to_section, heading: Serve, markdown: Hot.}]}]"
-    )
+    job.manifest("files: [{file: guide.md, edits: [{op: replace_section, heading: Serve, markdown: Hot.}]}]")
     ended = job.bot("plan", "")
 
     (error,) = ended.commands()
@@ -201,7 +199,7 @@ def test_missing_manifest_is_a_result_with_a_place(job: Job) -> None:
 def test_plan_of_the_other_files_is_kept_where_one_is_refused(job: Job, command: str) -> None:
     job.manifest(
         MANIFEST
-        + "  - {file: notes/ideas.md, edits: [{op: append_to_section, heading: Serve, markdown: Hot.}]}\n"
+        + "  - {file: notes/ideas.md, edits: [{op: replace_section, heading: Serve, markdown: Hot.}]}\n"
     )
     ended = job.bot(command)
 
@@ -229,8 +227,7 @@ def test_problem_of_the_manifest_has_its_line(job: Job) -> None:
 @pytest.mark.parametrize(("problems", "shown", "last"), [(10, 10, "section"), (13, 10, "and 4 more")])
 def test_no_more_annotations_than_github_keeps(job: Job, problems: int, shown: int, last: str) -> None:
     edits = [
-        {"op": "append_to_section", "heading": f"Gone {number}", "markdown": "."}
-        for number in range(problems)
+        {"op": "replace_section", "heading": f"Gone {number}", "markdown": "."} for number in range(problems)
     ]
     job.manifest(json.dumps({"files": [{"file": "guide.md", "edits": edits}]}))
     ended = job.bot("plan", "")
@@ -243,7 +240,7 @@ def test_no_more_annotations_than_github_keeps(job: Job, problems: int, shown: i
 @pytest.mark.requirement("bot-ci-2")
 def test_text_of_others_is_no_workflow_command_and_no_markdown(job: Job) -> None:
     hostile = "100% ::warning::obeyed ``` @all"
-    edits = [{"op": "append_to_section", "heading": hostile, "markdown": "."}]
+    edits = [{"op": "replace_section", "heading": hostile, "markdown": "."}]
     job.manifest(json.dumps({"files": [{"file": "guide.md", "edits": edits}]}))
     ended = job.bot("plan", "")
 
@@ -257,7 +254,7 @@ def test_text_of_others_is_no_workflow_command_and_no_markdown(job: Job) -> None
 def test_files_that_cannot_be_planned_are_told_beside_the_plan(job: Job) -> None:
     job.manifest(
         MANIFEST
-        + "  - {file: notes/ideas.md, edits: [{op: append_to_section, heading: Serve, markdown: Hot.}]}\n"
+        + "  - {file: notes/ideas.md, edits: [{op: replace_section, heading: Serve, markdown: Hot.}]}\n"
     )
     ended = job.bot("apply", "--var new=stable --keep-going")
 
