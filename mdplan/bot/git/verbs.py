@@ -131,7 +131,7 @@ class _Attempt:
         made.found.diffs.clear()
         facts = {"files": len(made.plan.files), "planId": made.plan.plan_id}
         self.options.on_event("committing", facts)
-        if at is not None and self._is_there(made.plan, base, at):
+        if at is not None and at != base.commit and self._is_there(made.plan, base, at):
             return _committed_report(made, base, branch, at.decode())
         commit = self._committed(made.plan, base, branch, at, *text)
         if commit is None:
