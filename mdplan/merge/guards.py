@@ -22,6 +22,8 @@ _UNRELEASED: Final = re.compile(
     re.IGNORECASE,
 )
 _VERSION: Final = re.compile(r"\d")
+# An item that says that the list has none.
+_NOTHING: Final = re.compile(r"[\s>]*[-+*]\s+\W*(?:none|nothing|n/a|no changes)\b\W*$", re.IGNORECASE)
 # What a section is in all three texts: its path and how often it occurred before, in the base if it is there.
 Identity = tuple[object, ...]
 
@@ -41,7 +43,6 @@ class Side:
         """Match the sections of `side` with those of `base`."""
         self.units = side
         self.identities = _identities(base, side)
-        self._base = base
 
     def section(self, line: int) -> Section:
         """The section around the 0-based `line`."""
@@ -61,18 +62,6 @@ class Side:
         """Sections by the 0-based line of their heading."""
         return {each.heading_line - 1: each for each in self.units.outline.sections[1:]}
 
-    @cached_property
-    def released(self) -> set[Identity]:
-        """Sections of unreleased changes in the base that have the title of a version in this side."""
-        titles = {_name(each): each.title for each in self._base.outline.sections}
-        return {
-            identity
-            for section, identity in zip(self.units.outline.sections, self.identities, strict=True)
-            if _UNRELEASED.match(titles.get(identity, ""))
-            and not _UNRELEASED.match(section.title)
-            and _VERSION.search(section.title)
-        }
-
 
 def flaws(
     texts: Texts, sides: tuple[Units, Side, Side], pieces: Sequence[Piece], lines: Sequence[ResultLine]
@@ -85,6 +74,7 @@ def flaws(
     yield from _repeated(ours, theirs, result)
     yield from _lost_or_doubled(texts, pieces, lines)
     yield from _broken(ours, theirs, result)
+    yield from _contradicted(ours, theirs, result, lines)
 
 
 def _name(section: Section) -> Identity:
@@ -93,20 +83,40 @@ def _name(section: Section) -> Identity:
 
 def _identities(base: Units, side: Units) -> list[Identity]:
     old, new = base.outline.sections, side.outline.sections
-    names = {_name(each) for each in old}
-    taken = {_name(each) for each in new} & names
+    pairs = list(_kept_lines(base, side))
+    kept = _kept_headings(base, side, pairs)
+    names = {_name(each) for each in old}.difference(kept.values())
+    taken = {*kept.values(), *({_name(each) for each in new} & names)}
     found: list[Identity] = []
-    moved = _lines_from(base, side)
+    moved = _lines_from(base, side, pairs)
     for section in new:
         name = _name(section)
-        candidates = moved.get(section.index, Counter()) if name not in names else Counter[int]()
-        identity: Identity = name if name in names else ("new", *name)
+        is_known = section.index in kept or name in names
+        identity: Identity = kept.get(section.index) or (name if is_known else ("new", *name))
+        candidates = Counter[int]() if is_known else moved.get(section.index, Counter())
         for index, count in candidates.most_common(1):
             size = sum(1 for line in _own_lines(base, index) if base.lines[line].strip())
             if _name(old[index]) not in taken and 2 * count >= size:
                 identity = _name(old[index])
                 taken.add(identity)
         found.append(identity)
+    return found
+
+
+def _kept_headings(base: Units, side: Units, pairs: Sequence[tuple[int, int]]) -> dict[int, Identity]:
+    """By the index of a section of `side` the one of `base` with the same heading line and path.
+
+    That another section with this path came or went before it changes nothing.
+    """
+    old = {each.heading_line - 1: each for each in base.outline.sections[1:]}
+    new = {each.heading_line - 1: each for each in side.outline.sections[1:]}
+    found: dict[int, Identity] = {}
+    for line, new_line in pairs:
+        if line in old and new_line in new:
+            before, section = old[line], new[new_line]
+            parent = found.get(section.parent or 0, _name(side.outline.sections[section.parent or 0]))
+            if before.canonical_path == section.canonical_path and parent == _parent_name(base, before):
+                found[section.index] = _name(before)
     return found
 
 
@@ -117,18 +127,21 @@ def _own_lines(units: Units, index: int) -> range:
     return range(lines.line_at(section.body.start) - 1, lines.line_at(section.body.end - 1))
 
 
-def _lines_from(base: Units, side: Units) -> dict[int, Counter[int]]:
+def _kept_lines(base: Units, side: Units) -> Iterator[tuple[int, int]]:
+    """The lines of `base` that `side` kept, each with its line there."""
+    at = shift = 0
+    for block in LineComparison().differing(list(base.lines), list(side.lines)):
+        yield from ((line, line + shift) for line in range(at, block.old_start))
+        at, shift = block.old_end, block.new_end - block.old_end
+    yield from ((line, line + shift) for line in range(at, len(base.lines)))
+
+
+def _lines_from(base: Units, side: Units, pairs: Sequence[tuple[int, int]]) -> dict[int, Counter[int]]:
     """By the index of a section of `side`, from which sections of `base` its lines come."""
     found: dict[int, Counter[int]] = {}
-    at = shift = 0
-    blocks = [*LineComparison().differing(list(base.lines), list(side.lines))]
-    for block in [*blocks, None]:
-        for line in range(at, len(base.lines) if block is None else block.old_start):
-            if base.lines[line].strip():
-                new = _index_at(side, line + shift)
-                found.setdefault(new, Counter())[_index_at(base, line)] += 1
-        if block is not None:
-            at, shift = block.old_end, block.new_end - block.old_end
+    for line, new_line in pairs:
+        if base.lines[line].strip():
+            found.setdefault(_index_at(side, new_line), Counter())[_index_at(base, line)] += 1
     return found
 
 
@@ -172,11 +185,21 @@ def _misplaced(
             if at is not None
         }
         index = _index_at(result, number)
+        if (line.ours is None) != (line.theirs is None):
+            author = theirs.section(line.theirs or 0) if line.ours is None else ours.section(line.ours)
+            if _is_released(author, result.outline.sections[index]):
+                yield Flaw(number, "it would be in a version that the other side released")
         if identities[index] not in allowed and identities[index] != ("new",):
             yield Flaw(number, "it would be under another heading")
-        other = ours if line.ours is None else theirs if line.theirs is None else None
-        if other is not None and allowed & other.released:
-            yield Flaw(number, "it would be in a version that the other side released")
+
+
+def _is_released(before: Section, section: Section) -> bool:
+    """Whether text of `before`, which is not released, would be in a version: `section` or around it."""
+    return (
+        any(_UNRELEASED.match(title) for title in before.path)
+        and not any(_UNRELEASED.match(title) for title in section.path)
+        and any(_VERSION.search(title) for title in section.path)
+    )
 
 
 def _parent_name(units: Units, section: Section) -> Identity:
@@ -292,3 +315,21 @@ def _broken(ours: Side, theirs: Side, result: Units) -> Iterator[Flaw]:
     for link in bad:
         if link.target in good:
             yield Flaw(link.line - 1, f"the link to {link.target} would be broken")
+
+
+def _contradicted(ours: Side, theirs: Side, result: Units, lines: Sequence[ResultLine]) -> Iterator[Flaw]:
+    """Items such as "None." that would get other items beside them."""
+    for number, line in enumerate(lines):
+        if not _NOTHING.match(line.text) or _is_only_item(result, number):
+            continue
+        before = (
+            (side.units, at) for side, at in ((ours, line.ours), (theirs, line.theirs)) if at is not None
+        )
+        if all(_is_only_item(units, at) for units, at in before):
+            yield Flaw(number, "it says that there is nothing, beside items of the other side")
+
+
+def _is_only_item(units: Units, line: int) -> bool:
+    """Whether no other item is in the text of the section around `line`."""
+    around = (units.at[each] for each in _own_lines(units, _index_at(units, line)))
+    return len({each for each in around if each is not None and each.kind is BlockKind.LIST_ITEM}) == 1

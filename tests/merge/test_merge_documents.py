@@ -13,6 +13,7 @@ from mdplan.merge.documents import Merge, merge_documents
 
 CASES = Path(__file__).parents[2].parent / "shared" / "merges"
 LIST = "# Log\n\n## Unreleased\n\n- alpha\n- beta\n\n## 1.0\n\n- old\n"
+GROUPS = LIST.replace("## Unreleased\n", "## Unreleased\n\n### Added\n")
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,13 @@ LIST = "# Log\n\n## Unreleased\n\n- alpha\n- beta\n\n## 1.0\n\n- old\n"
         ("One. Two. Three.\n", "Uno. Two. Three.\n", "One. Two. Tre.\n", "Uno. Two. Tre.\n"),
         ("x\n\n[a]: a\n", "x\n\n[a]: a\n[b]: b\n", "x\n\n[a]: a\n[c]: c\n", "x\n\n[a]: a\n[b]: b\n[c]: c\n"),
         ("x\n", "x\n\n## Ours\n\no\n", "x\n\n## Theirs\n\nt\n", "x\n\n## Ours\n\no\n\n## Theirs\n\nt\n"),
+        # Ours adds a section with the path of one below it, in which theirs adds an item.
+        (
+            "# A\n\n## B\n\nx\n\n# A\n\n## B\n\n- y\n",
+            "# A\n\n## B\n\nw\n\n# A\n\n## B\n\nx\n\n# A\n\n## B\n\n- y\n",
+            "# A\n\n## B\n\nx\n\n# A\n\n## B\n\n- y\n- z\n",
+            "# A\n\n## B\n\nw\n\n# A\n\n## B\n\nx\n\n# A\n\n## B\n\n- y\n- z\n",
+        ),
     ],
 )
 def test_independent_changes_are_merged(base: str, ours: str, theirs: str, result: str) -> None:
@@ -53,6 +61,14 @@ def test_independent_changes_are_merged(base: str, ours: str, theirs: str, resul
             LIST.replace("- beta\n", "- beta\n- new\n"),
         ),
         (LIST, LIST.replace("Unreleased", "1.1"), LIST.replace("- beta\n", "- beta\n- new\n")),
+        (GROUPS, GROUPS.replace("Unreleased", "1.1"), GROUPS.replace("- beta\n", "- beta\n- new\n")),
+        (
+            GROUPS,
+            GROUPS.replace("## Unreleased\n", "## Unreleased\n\n## 1.1\n"),
+            GROUPS.replace("- beta\n", "- beta\n- new\n"),
+        ),
+        # An item that says that there is nothing.
+        ("## Fixes\n", "## Fixes\n\n- None.\n", "## Fixes\n\n- a crash\n"),
         # A link to a heading that ours renamed.
         ("# A\n\nx\n\n## Old\n\ny\n", "# A\n\nx\n\n## New\n\ny\n", "# A\n\nx [o](#old)\n\n## Old\n\ny\n"),
     ],
