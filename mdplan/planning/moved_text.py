@@ -53,11 +53,20 @@ class _Labels:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Defined:
+    """What a file defines, by label: links, and the lines of footnotes."""
+
+    links: Mapping[str, Definition]
+    notes: Mapping[str, Span]
+
+
 @dataclass(slots=True)
 class MovedTexts:
     """Makes the texts of one batch, so that the footnotes of its sections keep apart in each file."""
 
     _labels: dict[str, _Labels] = field(default_factory=dict)
+    _defined: dict[str, _Defined] = field(default_factory=dict)
 
     def make(self, file: SnapshotFile, span: Span, exported: Payload, there: SnapshotFile) -> MovedText:
         """The section at `span` of `file`, whose text is `exported`, as it goes to the file `there`.
@@ -66,8 +75,13 @@ class MovedTexts:
         labels change where `there` has other definitions of these.
         """
         outline = file.outline
-        labels = self._labels.setdefault(there.path, _Labels.of(there))
-        used = _used_definitions(outline, span)
+        # Each file is looked through once, however many sections move.
+        if there.path not in self._labels:
+            self._labels[there.path] = _Labels.of(there)
+        if file.path not in self._defined:
+            self._defined[file.path] = _Defined(definitions(outline), footnotes(outline))
+        labels = self._labels[there.path]
+        used = _used_definitions(outline, span, self._defined[file.path])
         is_same_folder = folder_of(file.relative) == folder_of(there.relative)
         notes = {
             label: note
@@ -111,22 +125,21 @@ class _Used:
     own_notes: Sequence[str]
 
 
-def _used_definitions(outline: Outline, text: Span) -> _Used:
-    """What `text` uses, also by way of the footnotes that it uses, in the order of use."""
-    defined, notes = definitions(outline), footnotes(outline)
+def _used_definitions(outline: Outline, text: Span, defined: _Defined) -> _Used:
+    """What `text` uses of `defined`, also by way of the footnotes that it uses, in the order of use."""
     links: dict[str, Definition] = {}
     found: dict[str, Span] = {}
     spans = [text]
     for span in spans:
         for use in reference_uses(outline, span):
-            if use.label in defined:
-                links.setdefault(use.label, defined[use.label])
+            if use.label in defined.links:
+                links.setdefault(use.label, defined.links[use.label])
         for label, _ in footnote_labels(outline, span):
-            note = notes.get(label)
+            note = defined.notes.get(label)
             if note is not None and label not in found and not text.contains(note):
                 found[label] = note
                 spans.append(note)
-    own = [label for label, note in notes.items() if text.contains(note)]
+    own = [label for label, note in defined.notes.items() if text.contains(note)]
     return _Used(links, found, own)
 
 
