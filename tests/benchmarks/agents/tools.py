@@ -5,9 +5,9 @@ with their numbers: a file of up to 2,000 lines whole, unless the call names a r
 file was read, and replaces text that the file has once, or each time. Grep gives lines by file and number.
 How much an agent reads before it edits, no tool prescribes: it is a parameter, `Reading`.
 
-The other choices favour the rivals: they know where to look, read nothing twice, and send the shortest text
-that is unique, and Edit answers in one line. The real server-filesystem has no search in content and reads a
-file from its start.
+The other choices favour the rivals: they know where to look, read no line twice within a task, and send the
+shortest text that is unique, and Edit answers in one line. The real server-filesystem has no search
+in content and reads a file from its start.
 """
 
 import difflib
