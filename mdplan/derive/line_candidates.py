@@ -19,8 +19,9 @@ def line_candidates(change: Change, hunk: Hunk) -> Iterator[Candidate]:
     """Whole lines replaced, inserted or deleted; hashes of lines guard them, or the text that goes."""
     for each in _slid(change, hunk):
         yield from _hashed(change, each)
-    for each in _widened(change, hunk):
-        yield from _hashed(change, each)
+    if hunk.old_start < hunk.old_end:
+        for each in _widened(change, hunk):
+            yield from _hashed(change, each)
     if _has_unique(change, hunk.old_start, hunk.old_end):
         yield _edit_of_lines(change, hunk, f"{hunk.old_start + 1}-{hunk.old_end}", with_text=True)
 
@@ -31,6 +32,10 @@ def diff_candidate(change: Change, hunk: Hunk) -> Candidate:
     if start == end:
         # What stands on one side of an insertion does not prove that the other side is unchanged.
         start, end = max(start - 1, hunk.floor), min(end + 1, hunk.ceiling)
+        while start > hunk.floor and not change.old_lines[start].strip():
+            start -= 1
+        while end < hunk.ceiling and not change.old_lines[end - 1].strip():
+            end += 1
     is_between = hunk.old_start < hunk.old_end or end - start > 1
     while not _has_unique(change, start, end) and end - start < _MOST_SHOWN:
         if start > hunk.floor:
@@ -75,15 +80,15 @@ def _insertion(change: Change, hunk: Hunk) -> Iterator[Candidate]:
     """Between two lines by the hashes of both; at an end of the file the whole file has to be the same."""
     at, count = hunk.old_start, len(change.old_lines)
     markdown = _payload(change, hunk)
-    if 0 < at < count:
+    if 0 < at < count and change.old_lines[at - 1].strip():
         end = at + 1
-        # A blank line says nothing of what follows.
+        # A blank line says nothing of what stands behind it.
         while end < hunk.ceiling and not change.old_lines[end - 1].strip() and end - at < _MOST_WIDENED:
             end += 1
         if _has_unique(change, at - 1, end):
             hashes = (_hash(change, line, LEAST_DIGITS) for line in range(at - 1, end))
             yield Candidate.of("insert_lines", line=f"{at}:{','.join(hashes)}", markdown=markdown)
-    elif count:
+    elif at in (0, count) and count:
         line, position = (1, "before") if at == 0 else (count, "after")
         edit = {"op": "insert_lines", "line": line, "position": position, "markdown": markdown}
         if _is_unique(change, line - 1):

@@ -16,7 +16,7 @@ _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 # Unchanged characters between two changes of a hunk past which two edits are smaller than one.
 _GAPS = (60, 1 << 30)
 # A pattern shorter than this might later be found in other words.
-_FEWEST_CHARACTERS = 12
+_FEWEST_CHARACTERS = 20
 _MOST_CHARACTERS = 600
 # Whether context is taken before and behind the change.
 _WAYS = ((True, True), (True, False), (False, True))
@@ -164,8 +164,15 @@ class MatchCandidates:
             if forth and end < segment.ceiling:
                 end = _next_word(text, end, segment.ceiling)
             if (start, end) == (before, after):
-                return None
+                return self._last_line(segment)
         return None
+
+    def _last_line(self, segment: Segment) -> Segment | None:
+        """A `segment` at the end of the text with all of its line, however short: the whole file guards it."""
+        start = max(self._text.rfind("\n", 0, segment.span.start) + 1, segment.floor)
+        is_last = segment.span == self._end and start < self._end.start
+        found = is_last and self._is_unique(start, self._end.end)
+        return self._with_context(segment, start, self._end.end) if found else None
 
     def _is_inside(self, segment: Segment, start: int, end: int) -> bool:
         """Whether the pattern breaks no line at its edges, and has text on both sides of an insertion."""

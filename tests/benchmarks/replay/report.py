@@ -59,6 +59,7 @@ About 25 results that counted as wrong for mdplan were read while the replay was
 
 - A pattern or an anchor proved one side of an insertion only, and lines had been added on the other side. `mdplan derive` now proves both sides.
 - A line and the blank line behind it had become the end of another section. The line behind the blank one is proven too now.
+- A short pattern, whose text was gone, was found in another link. Patterns have at least 20 characters now.
 - The section had another heading by then, or link definitions stood behind a new section. The judge now knows both sections as one, and definitions at the end as no part of a section.
 - The later version had reverted the change, so it could not tell what is right.
 
