@@ -168,7 +168,7 @@ class MatchCandidates:
         return None
 
     def _last_line(self, segment: Segment) -> Segment | None:
-        """A `segment` at the end of the text with all of its line, however short: the whole file guards it."""
+        """A `segment` at the end of the text with all of its line; the whole file has to guard it."""
         start = max(self._text.rfind("\n", 0, segment.span.start) + 1, segment.floor)
         is_last = segment.span == self._end and start < self._end.start
         found = is_last and self._is_unique(start, self._end.end)
