@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -53,10 +54,12 @@ def merge(  # noqa: PLR0913 (one parameter for each option)
     install: bool,
     uninstall: bool,
 ) -> int:
-    """Merge OURS and THEIRS, which both come from BASE.
+    """Merge OURS and THEIRS, which both come from BASE (experimental).
 
     Independent changes of list items, table rows and sections are merged; conflicts are marked with the path
-    of their section. Exits with 1 if there are conflicts, above 128 if it fails.
+    of their section. Front matter, moved sections and numbered lists are merged by lines; git merges files
+    with CRLF, a byte order mark or markers. Review the result. Exits with 1 if there are conflicts, above
+    128 if it fails.
     """
     if install or uninstall:
         if files or (install and uninstall):
@@ -66,7 +69,7 @@ def merge(  # noqa: PLR0913 (one parameter for each option)
         raise Misuse("merge takes three files", "give BASE, OURS and THEIRS, or --install")
     try:
         data = [Path(each).read_bytes() for each in files]
-        found = _merged(data, files, marker_size)
+        found = merge_files(data, files, marker_size)
         text = found.text.encode(errors="surrogateescape")
         if output is not None and not check:
             Path(output).write_bytes(text)
@@ -91,8 +94,11 @@ def merge(  # noqa: PLR0913 (one parameter for each option)
     return Exit.DONE if found.is_clean else Exit.WOULD_CHANGE
 
 
-def _merged(data: list[bytes], files: tuple[str, ...], marker_size: int) -> "Merge":
-    """The merge of the files; git's where mdplan cannot read one or has no reason to differ from git."""
+def merge_files(data: Sequence[bytes], files: tuple[str, ...], marker_size: int) -> "Merge":
+    """The merge of the `data` of base, ours and theirs, which are in `files`.
+
+    It is git's where mdplan cannot read one, or has no reason to differ from git.
+    """
     from mdplan.merge.documents import MarkerStyle, merge_documents
     from mdplan.merge.git_result import compared_with_git
 
