@@ -87,8 +87,8 @@ runpy.run_module(module, run_name="__main__", alter_sys=True)
 """
 
 
-def loaded_by(*arguments: str, stdin: str = "") -> set[str]:
-    """Names of `sys.modules`, dotted and top-level, when `python ARGUMENTS` ends."""
+def loaded_by(*arguments: str, stdin: str = "", code: int = 0) -> set[str]:
+    """Names of `sys.modules`, dotted and top-level, when `python ARGUMENTS` ends with `code`."""
     run = subprocess.run(
         [sys.executable, "-c", LOADED, *arguments],
         capture_output=True,
@@ -99,7 +99,7 @@ def loaded_by(*arguments: str, stdin: str = "") -> set[str]:
         timeout=60,
     )
     told = [line for line in run.stderr.split("\n") if line.startswith("loaded:")]
-    assert run.returncode == 0, run.stderr
+    assert run.returncode == code, run.stderr
     return set(told[0].split()[1:])
 
 
@@ -166,6 +166,10 @@ def test_doctor_imports_nothing_heavy(tmp_path: Path) -> None:
     assert loaded_by("-m", "mdplan", "doctor", "--root", str(tmp_path)) & HEAVY == set()
 
 
+def test_check_without_arguments_imports_nothing_heavy() -> None:
+    assert loaded_by("-m", "mdplan", "check", code=2) & HEAVY == set()
+
+
 @pytest.mark.parametrize("command", ["replace", "plan"])
 def test_an_edit_imports_only_what_reads_and_verifies_it(command: str, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(USUAL)
@@ -176,7 +180,7 @@ def test_an_edit_imports_only_what_reads_and_verifies_it(command: str, tmp_path:
     loaded = loaded_by("-m", "mdplan", command, *arguments, "--root", str(tmp_path), stdin=batch)
 
     assert loaded & HEAVY == {"pydantic", "markdown_it", "mdit_py_plugins"}
-    assert "mdplan.reference.schema" not in loaded
+    assert loaded & {"mdplan.reference.schema", "mdplan.documents.site_links"} == set()
 
 
 def test_front_matter_loads_its_readers(tmp_path: Path) -> None:
