@@ -38,7 +38,7 @@ COMMANDS: Final[Mapping[str, LazyCommand]] = {
     "append": _of_module("quick_edits", "append", "Append text to a section."),
     "tick": _of_module("quick_edits", "tick", "Tick a task."),
     "edit": _of_module("edit", "edit", "Make any other edit, such as rename_heading."),
-    "validate": _of_module("validate", "validate", "Check a batch and report every problem."),
+    "validate": _of_module("plan", "validate", "Check a batch and report every problem."),
     "plan": _of_module("plan", "plan", "Show what a batch of edits would change, and save the plan."),
     "apply": _of_module("apply", "apply", "Apply a plan, or a batch with guards."),
     "show": _of_module("show", "show", "Show a saved plan again."),

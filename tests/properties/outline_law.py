@@ -1,5 +1,7 @@
 """The law of the outline, judged by text edits alone: what no edit touched stands where it stood."""
 
+from collections.abc import Sequence
+
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.text.edit import EditList
@@ -7,6 +9,8 @@ from mdplan.text.span import Span
 
 # With these the headings around the target may get another parent.
 MOVES_PARENTS = frozenset({"set_heading_level", "delete_section"})
+# A heading that these write may be the new parent of those below it: their text says so.
+WRITES_PARENTS = frozenset({"insert_lines", "replace_lines", "replace_range", "replace_match", "apply_diff"})
 
 
 def check_outline(base: Outline, result: Outline, edits: EditList, ops: frozenset[str]) -> None:
@@ -21,7 +25,8 @@ def check_outline(base: Outline, result: Outline, edits: EditList, ops: frozense
         assert (found.level, found.nested) == (section.level, section.nested), "another level"
         kept[section.heading_start] = found
     if not ops & MOVES_PARENTS:
-        _check_parents(base, result, kept)
+        written = edits.result_spans if ops & WRITES_PARENTS else ()
+        _check_parents(base, result, kept, written)
     _check_gained(base, result, edits, headings)
 
 
@@ -38,7 +43,8 @@ def _same(
     return None
 
 
-def _check_parents(base: Outline, result: Outline, kept: dict[int, Section]) -> None:
+def _check_parents(base: Outline, result: Outline, kept: dict[int, Section], written: Sequence[Span]) -> None:
+    """Each of `kept` has the parent that it had, or one whose heading is `written`."""
     for section in base.every_section():
         parent, now = base.parent(section), kept.get(section.heading_start)
         if now is None or parent is None:
@@ -48,6 +54,8 @@ def _check_parents(base: Outline, result: Outline, kept: dict[int, Section]) -> 
             continue
         found = result.parent(now)
         assert found is not None
+        if found.heading and any(span.start <= found.heading_start < span.end for span in written):
+            continue
         is_same = found.span == wanted.span if wanted is not None else found.is_root
         assert is_same, f"the heading {section.title!r} has another parent"
 
