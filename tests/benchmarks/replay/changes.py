@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Self
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,14 @@ class Repository:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert process.stdin is not None
         assert process.stdout is not None
-        self._asked, self._answers = process.stdin, process.stdout
+        self._process, self._asked, self._answers = process, process.stdin, process.stdout
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the process that reads blobs."""
+        self._process.communicate()
 
     def blob(self, name: str) -> bytes:
         self._asked.write(name.encode() + b"\n")

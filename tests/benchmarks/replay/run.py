@@ -157,17 +157,19 @@ def main() -> None:
     folder = Path(gettempdir()) / "mdplan-replay"
     folder.mkdir(exist_ok=True)
     for origin in given.origins:
-        repository = Repository(origin.resolve(), folder)
-        path = results / f"{repository.name}.jsonl"
-        done = (
-            {json.loads(line)["change"] for line in path.read_text().splitlines()} if path.exists() else set()
-        )
-        with path.open("a") as rows:
-            for change in repository.changes(given.changes):
-                if change.name not in done:
-                    row = row_of(change, repository) or {"change": change.name}
-                    rows.write(json.dumps(row) + "\n")
-                    rows.flush()
+        with Repository(origin.resolve(), folder) as repository:
+            _replay(repository, results / f"{repository.name}.jsonl", given.changes)
+
+
+def _replay(repository: Repository, path: Path, most: int) -> None:
+    """Add the rows of the first `most` changes to the file `path`, without those that it has."""
+    done = {json.loads(line)["change"] for line in path.read_text().splitlines()} if path.exists() else set()
+    with path.open("a") as rows:
+        for change in repository.changes(most):
+            if change.name not in done:
+                row = row_of(change, repository) or {"change": change.name}
+                rows.write(json.dumps(row) + "\n")
+                rows.flush()
 
 
 if __name__ == "__main__":
