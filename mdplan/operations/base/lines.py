@@ -63,18 +63,20 @@ class LineOperation(Operation):
 
 
 def located_lines(outline: Outline, lines: LinesField) -> tuple[LinesField, bool] | Diagnostic:
-    """`lines` by their numbers alone, where their hashes say, and whether the hashes prove that place.
+    """`lines` by their numbers alone, where their hashes say, and whether the hashes prove all their text.
 
-    What moved is found again. They prove it where no other lines have them. Errors: TEXT_MISMATCH.
+    What moved is found again where no other lines have these hashes. They prove the text where, besides, each
+    line has one: of `12:a3f-20:b07` nothing is known of the lines between. Errors: TEXT_MISMATCH.
     """
     start, end = lines.start_hash or "", lines.end_hash or ""
     places = outline.line_hashes.places(start, end, lines.end - lines.start)
-    is_proven = bool(start and end) and len(places) == 1
+    is_unique = bool(start and end) and len(places) == 1
+    is_listed = lines.start == lines.end or "," in start
+    is_proven = is_unique and (is_listed or lines.end - lines.start == 1)
     if lines.start in places:
         return LinesField(start=lines.start, end=lines.end), is_proven
-    if is_proven:
-        return LinesField(start=places[0], end=places[0] + lines.end - lines.start), True
-    is_listed = lines.start == lines.end or "," in start
+    if is_unique:
+        return LinesField(start=places[0], end=places[0] + lines.end - lines.start), is_proven
     named = f"{lines.start}:{start}" if is_listed else f"{lines.start}:{start}-{lines.end}:{end}"
     listed = ", ".join(map(str, places[:_MOST_LISTED]))
     return Diagnostic(
