@@ -66,7 +66,7 @@ class _Tree:
 
     def __init__(self, headings: Sequence[Block], titles: Sequence[str]) -> None:
         self.tops = [number for number, heading in enumerate(headings) if not heading.depth]
-        self.indexes = list(accumulate(not heading.depth for heading in headings))
+        self.indexes = list(accumulate(int(not heading.depth) for heading in headings))
         self.parents: list[int | None] = []
         self.closers = [len(headings)] * len(headings)
         # Folded titles of the path, as section IDs compare them; in bytes, because two texts with bytes that
