@@ -1,5 +1,6 @@
 """Cases 60 and 63, and bombs beside them: little input that asks for much time or memory."""
 
+import importlib
 import json
 from collections.abc import Collection
 from pathlib import Path
@@ -60,6 +61,13 @@ def case_id(value: object) -> str:
     return f"case_{str(value).replace(' ', '_')}" if isinstance(value, str) else ""
 
 
+@pytest.fixture(scope="module")
+def parsers() -> None:
+    """The parsers of front matter, which load when a document needs them: that is not timed."""
+    importlib.import_module("mdplan.markdown.front_matter.values")
+
+
+@pytest.mark.usefixtures("parsers")
 @pytest.mark.parametrize("case", FRONT_MATTER, ids=case_id)
 def test_front_matter_that_is_a_bomb_is_refused_at_once_and_can_be_edited_around(
     place: Place, record: Record, case: str

@@ -23,7 +23,8 @@ from tests.surfaces.tool_case import served
 
 EDITS = [{"op": "append_to_section", "headingPath": ["Here"], "markdown": "Mine."}]
 BATCH = {"file": "here.md", "baseSha256": sha256(HERE), "edits": EDITS}
-MANIFEST = {"files": [{"glob": "folder/*.md", "edits": EDITS}]}
+WHEN = {"not": {"hasText": "Mine."}}
+MANIFEST = {"files": [{"glob": "folder/*.md", "when": WHEN, "edits": EDITS}]}
 KINDS = {**SHIPPED, **TRAPS}
 # In this order: commits come in the middle, so that there is something of this user's to be undone.
 VERBS: dict[str, tuple[list[str], object]] = {

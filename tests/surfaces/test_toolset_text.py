@@ -221,7 +221,7 @@ def test_long_section_is_cut_and_says_what_is_left_out(calls: Calls, root: Path)
     assert answer["totalLines"] == 162
     assert 0 < shown < 162
     assert answer["suggestion"].startswith("Use TextInspect to find specific subsections")
-    assert f"lines {shown + 1}-162 are left out" in answer["suggestion"]
+    assert f"lines {shown + 1}-162 are omitted" in answer["suggestion"]
 
 
 @pytest.mark.requirement("toolset-text-7")
