@@ -2,12 +2,11 @@
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
 
-from mdplan.cli.console import shown
+from mdplan.cli.document_file import read_document
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.cli.views.report import counted
@@ -40,7 +39,7 @@ def derive(session: Session, *, old: str, new: str, name: str | None, encoding: 
     from mdplan.memory.planning import RequestedFile
 
     name = old if name is None else name
-    before, after = (_opened(path, name, encoding) for path in (old, new))
+    before, after = (read_document(path, name, encoding) for path in (old, new))
     if not isinstance(before, Outline) or not isinstance(after, Outline):
         return session.refuse(*(each for each in (before, after) if isinstance(each, Diagnostic)))
     derived = derive_batch(before, after, RequestedFile(name, None, encoding))
@@ -67,22 +66,3 @@ def _as_lines(batch: dict[str, Any]) -> str:
     edits = ",\n".join(f"  {json.dumps(edit, ensure_ascii=False)}" for edit in batch["edits"])
     rest = json.dumps({**batch, "edits": []}, ensure_ascii=False)
     return rest.replace('"edits": []', f'"edits": [\n{edits}\n]', 1) + "\n"
-
-
-def _opened(path: str, name: str, encoding: str | None) -> Any:  # noqa: ANN401 (an outline or a problem)
-    """The document in the file `path`, in the format of the file `name`."""
-    from mdplan.markdown.format_detection import document_format
-    from mdplan.markdown.outline.outline import Outline
-    from mdplan.reading.open_document import decode_document
-    from mdplan.settings import DEFAULT_SETTINGS
-
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        return Diagnostic.invalid(
-            f"`{shown(path)}` cannot be read: {error.strerror}", "give two files that exist", file=path
-        )
-    source = decode_document(path, data, encoding, DEFAULT_SETTINGS.max_lines)
-    if isinstance(source, Diagnostic):
-        return source
-    return Outline(source, document_format(name, source.text), DEFAULT_SETTINGS.of_documents)
