@@ -73,7 +73,7 @@ def _pick(
     place = f"{'once' if len(found) == 1 else f'{len(found)} times'}, at {_noun(len(found))} {lines}"
     return Diagnostic(
         code=Code.AMBIGUOUS_HEADING if occurrence is None else absent,
-        message=f"the {what} stands {place}",
+        message=f"the {what} is {place}",
         hint=f"give occurrence (1-based), from 1 to {len(found)}"
         if len(found) > 1
         else "leave occurrence out",

@@ -24,7 +24,7 @@ def value_fault(value: str) -> str | None:
     if not value:
         return None
     if has_comment(value):
-        return "has `;` or `#` at its start or behind white space, where a comment begins"
+        return "has `;` or `#` at its start or after white space, where a comment begins"
     return _edge_fault(value)
 
 

@@ -1,4 +1,4 @@
-"""What a report says of the parts of INI files and plain text; lines are 1-based and inclusive."""
+"""What a report says of the parts of files of keys and of plain text; lines are 1-based and inclusive."""
 
 from dataclasses import dataclass
 
@@ -24,6 +24,20 @@ class IniSectionEntry:
     end_line: int
     section_sha256: str | None = None
     keys: tuple[IniKeyEntry, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyEntry:
+    """One key or item of a YAML, JSON or TOML file: its address, as edits take it, and its lines.
+
+    `items` counts the entries of a list or map. `sha256` is the hash of its text; brief entries have none.
+    """
+
+    key: str
+    start_line: int
+    end_line: int
+    items: int | None = None
+    sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

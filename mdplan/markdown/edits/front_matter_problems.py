@@ -8,11 +8,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from mdplan.data.change import REMOVED, value_at
+from mdplan.data.node import DataError, Names
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.front_matter.block import FrontMatterError, FrontMatterFormat
-from mdplan.markdown.front_matter.change import REMOVED, Key, value_at
+from mdplan.markdown.front_matter.block import FrontMatterFormat
 from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
 from mdplan.markdown.outline.outline import Outline
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import visible
 from mdplan.text.span import Position
 
@@ -32,28 +34,28 @@ def no_block(*, may_create: bool) -> Diagnostic:
 
 
 def unreadable(outline: Outline, why: Unreadable) -> Diagnostic:
-    """FRONT_MATTER_INVALID for a block that cannot be read, or not with safety."""
+    """FRONT_MATTER_INVALID, or DATA_INVALID, for what cannot be read, or not with safety."""
     place = position_of(outline, why.offset)
     at = f" at line {place.line}" if place else ""
+    return _invalid(outline, f"cannot be edited by keys{at}: {why.reason}", place)
+
+
+def cannot_change(outline: Outline, error: DataError) -> Diagnostic:
+    """The same for a change that cannot be made, or not be proven to be the only one."""
+    return _invalid(outline, f"cannot be changed so: {error.reason}", position_of(outline, error.offset))
+
+
+def _invalid(outline: Outline, what: str, place: Position | None) -> Diagnostic:
+    is_markdown = outline.format is DocumentFormat.MARKDOWN
     return Diagnostic(
-        code=Code.FRONT_MATTER_INVALID,
-        message=f"the front matter cannot be edited by keys{at}: {why.reason}",
+        code=Code.FRONT_MATTER_INVALID if is_markdown else Code.DATA_INVALID,
+        message=f"the {'front matter' if is_markdown else 'file'} {what}",
         hint=_EDIT_AS_TEXT,
         place=place,
     )
 
 
-def cannot_change(outline: Outline, error: FrontMatterError) -> Diagnostic:
-    """FRONT_MATTER_INVALID for a change that cannot be made, or not be proven to be the only one."""
-    return Diagnostic(
-        code=Code.FRONT_MATTER_INVALID,
-        message=f"the front matter cannot be changed so: {error.reason}",
-        hint=_EDIT_AS_TEXT,
-        place=position_of(outline, error.offset),
-    )
-
-
-def key_not_found(content: FrontMatterContent, key: Key, *, hint: str = "") -> Diagnostic:
+def key_not_found(content: FrontMatterContent, key: Names, *, hint: str = "") -> Diagnostic:
     """KEY_NOT_FOUND with the nearest keys, else the first ones."""
     near = content.names.nearest(".".join(key))
     if hint:
@@ -70,11 +72,11 @@ def key_not_found(content: FrontMatterContent, key: Key, *, hint: str = "") -> D
     )
 
 
-def ambiguous_key(keys: Sequence[Key]) -> Diagnostic:
+def ambiguous_key(keys: Sequence[Names]) -> Diagnostic:
     """INVALID_ARGUMENT for a dotted key that could mean any of `keys`."""
     spelled = (f'`"key": {json.dumps(list(key), ensure_ascii=False)}`' for key in keys)
     return Diagnostic.invalid(
-        "the dots of this key could be part of a name, as in others here, or stand between maps",
+        "the dots of this key could be part of a name, as in others here, or separate maps",
         f"send an array: {' or '.join(spelled)}",
     )
 
@@ -87,7 +89,7 @@ def null_in_toml(content: FrontMatterContent, value: object) -> Iterator[Diagnos
         )
 
 
-def not_of_kind(outline: Outline, content: FrontMatterContent, key: Key, wanted: str) -> Diagnostic:
+def not_of_kind(outline: Outline, content: FrontMatterContent, key: Names, wanted: str) -> Diagnostic:
     """INVALID_ARGUMENT for the value of `key`, which is not `wanted`."""
     place = place_of(outline, content, key)
     at = f" at line {place.line}" if place else ""
@@ -98,7 +100,7 @@ def not_of_kind(outline: Outline, content: FrontMatterContent, key: Key, wanted:
     )
 
 
-def other_value(outline: Outline, content: FrontMatterContent, key: Key) -> Diagnostic:
+def other_value(outline: Outline, content: FrontMatterContent, key: Names) -> Diagnostic:
     """TEXT_MISMATCH for the value of `key`, which is not `expectedValue`."""
     place = place_of(outline, content, key)
     at = f" at line {place.line}" if place else ""
@@ -120,7 +122,7 @@ def _holds_null(value: object) -> bool:
     return False
 
 
-def shown(key: Key) -> str:
+def shown(key: Names) -> str:
     """`key` as a caller writes it: dotted, or an array where one of its parts has a dot."""
     has_dot = any("." in element for element in key)
     text = json.dumps(list(key), ensure_ascii=False) if has_dot else ".".join(key)
@@ -149,7 +151,7 @@ def kind_of(value: object) -> str:
     return names.get(type(value), "a date or time")
 
 
-def place_of(outline: Outline, content: FrontMatterContent, key: Key) -> Position | None:
+def place_of(outline: Outline, content: FrontMatterContent, key: Names) -> Position | None:
     """Where `key`, or the nearest map around it, stands; None where that is not known."""
     lengths = range(len(key), 0, -1)
     found = next((content.places[key[:n]] for n in lengths if key[:n] in content.places), None)
@@ -157,13 +159,15 @@ def place_of(outline: Outline, content: FrontMatterContent, key: Key) -> Positio
 
 
 def position_of(outline: Outline, offset: int | None) -> Position | None:
-    """Position of `offset`, which counts from the start of the content."""
-    if outline.front_matter is None or offset is None:
+    """Position of `offset`, which counts from the start of the front matter, or of a file of keys."""
+    is_markdown = outline.format is DocumentFormat.MARKDOWN
+    if offset is None or (is_markdown and outline.front_matter is None):
         return None
-    return outline.source.lines.position(outline.front_matter.content.start + offset)
+    start = outline.front_matter.content.start if outline.front_matter else 0
+    return outline.source.lines.position(start + offset)
 
 
-def elements_of(given: str | Sequence[str]) -> Key:
+def elements_of(given: str | Sequence[str]) -> Names:
     """The path that `given` is: a string is split at dots. Raises `ValueError` where a part is empty."""
     key = tuple(given.split(".")) if isinstance(given, str) else tuple(given)
     if not all(key):
@@ -172,7 +176,7 @@ def elements_of(given: str | Sequence[str]) -> Key:
     return key
 
 
-def find_key(content: FrontMatterContent, given: str | Sequence[str]) -> Key | Diagnostic:
+def find_key(content: FrontMatterContent, given: str | Sequence[str]) -> Names | Diagnostic:
     """The path that `given` means in `content`, whether it is there or not.
 
     An array is taken as it is. A string with dots means the one key that is there and can be read so; where
@@ -190,7 +194,7 @@ def find_key(content: FrontMatterContent, given: str | Sequence[str]) -> Key | D
     return _missing(content, key)
 
 
-def _readings(values: Mapping[str, object], key: Key) -> Iterator[Key]:
+def _readings(values: Mapping[str, object], key: Names) -> Iterator[Names]:
     """All paths in `values` whose elements are those of `key`, some of them joined by dots."""
     for length in range(1, len(key) + 1):
         name = ".".join(key[:length])
@@ -201,7 +205,7 @@ def _readings(values: Mapping[str, object], key: Key) -> Iterator[Key]:
             yield from ((name, *rest) for rest in _readings(inner, key[length:]))
 
 
-def _missing(content: FrontMatterContent, key: Key) -> Key | Diagnostic:
+def _missing(content: FrontMatterContent, key: Names) -> Names | Diagnostic:
     values: Mapping[str, object] = content.values
     for depth, element in enumerate(key):
         inner = values.get(element)

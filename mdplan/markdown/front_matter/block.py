@@ -54,12 +54,3 @@ def _closing(text: str, fence: str, at: int) -> re.Match[str] | None:
     """First closing fence behind `at`; `^` of `re` knows no lone CR, so those count as line starts here."""
     line_start = r"(?:(?<=\n)|(?<=\r)(?!\n))" if "\r" in text else "^"
     return re.compile(line_start + _CLOSE[fence], re.MULTILINE).search(text, at)
-
-
-class FrontMatterError(ValueError):
-    """The block cannot be read, or a change cannot be made: at `offset` of its text, for a `reason`."""
-
-    def __init__(self, reason: str, offset: int | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.offset = offset

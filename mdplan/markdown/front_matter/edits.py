@@ -5,53 +5,36 @@ changes that were asked for. Where that cannot be had the changes are refused.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
-from mdplan.markdown.front_matter.block import (
-    FrontMatter,
-    FrontMatterError,
-    FrontMatterFormat,
-    find_front_matter,
-)
-from mdplan.markdown.front_matter.change import (
-    KeyChange,
-    Splice,
-    branches_of,
-    changed,
-    values_equal,
-    without_emptied,
-)
-from mdplan.markdown.front_matter.values import FrontMatterContent, read_content
-from mdplan.markdown.front_matter.yaml_edits import yaml_edits
+from mdplan.data.change import Change, Splice, values_equal
+from mdplan.data.content import data_edits, placed, verify_values
+from mdplan.data.node import DataError
+from mdplan.markdown.front_matter.block import FrontMatter, FrontMatterFormat, find_front_matter
+from mdplan.markdown.front_matter.values import FrontMatterContent, empty_content, read_content
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.line_end_view import line_end_around, with_line_ends
 from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
 
 _FENCES: Final = {FrontMatterFormat.YAML: "---", FrontMatterFormat.TOML: "+++"}
 
 
 def block_edits(
-    front_matter: FrontMatter, content: FrontMatterContent, lines: LineIndex, changes: Sequence[KeyChange]
+    front_matter: FrontMatter, content: FrontMatterContent, lines: LineIndex, changes: Sequence[Change]
 ) -> tuple[Splice, ...]:
     """Edits of a document that make `changes` in its block; no key of them lies inside of another's.
 
     `lines` are those of the document. Keys that go, and the parents of keys that are no maps, were looked for
-    before. Raises `FrontMatterError` where the block cannot be cut so.
+    before. Raises `DataError` where the block cannot be cut so.
     """
-    splices = _with_first_line(content, _edits(content, changes))
-    start = front_matter.content.start
-    return tuple(
-        Splice(_placed(splice.edit, start, lines), splice.changes)
-        for splice in splices
-        if len(splice.edit.span) or splice.edit.new_text
-    )
+    splices = _with_first_line(content, data_edits(content.data, changes))
+    return placed(splices, front_matter.content.start, lines)
 
 
-def new_block(format: FrontMatterFormat, lines: LineIndex, changes: Sequence[KeyChange]) -> Splice:  # noqa: A002
+def new_block(format: FrontMatterFormat, lines: LineIndex, changes: Sequence[Change]) -> Splice:  # noqa: A002
     """The edit that puts a block with the values of `changes` before the text whose lines are `lines`."""
-    empty = FrontMatterContent(format, "")
-    edits = EditList.of(splice.edit for splice in _edits(empty, changes))
+    empty = empty_content(format)
+    edits = EditList.of(splice.edit for splice in data_edits(empty.data, changes))
     assert isinstance(edits, EditList), "insertions at one place do not overlap"
     fence = _FENCES[format]
     block = f"{fence}\n{edits.apply('')}{fence}\n"
@@ -66,43 +49,56 @@ def verify_round_trip(
     front_matter: FrontMatter | None,
     content: FrontMatterContent,
     edits: EditList,
-    asked: Sequence[KeyChange],
+    asked: Sequence[Change],
 ) -> None:
-    """Raise `FrontMatterError` unless `edits` of the document `text` make the changes `asked`, and no other.
+    """Raise `DataError` unless `edits` of the document `text` make the changes `asked`, and no other.
 
     `front_matter` is its block with its `content`; None where `edits` create one.
     """
     block = edits.apply(text[: front_matter.span.end] if front_matter else "")
     found = find_front_matter(block)
     if found is None or found.format is not content.format or block[found.span.end :].strip("\r\n"):
-        raise FrontMatterError("the block would end somewhere else, or not be found again")
+        raise DataError("the block would end somewhere else, or not be found again")
     try:
         result = read_content(
             found.format, block[found.content.start : found.content.end], content.most_characters
         )
-    except FrontMatterError as error:
-        raise FrontMatterError(f"after the change {error.reason}") from error
-    wanted = changed(content.values, asked)
-    if content.format is FrontMatterFormat.TOML and not values_equal(result.values, wanted):
-        wanted = without_emptied(wanted, asked, result.values)
-    if not values_equal(result.values, wanted):
-        raise FrontMatterError("the change cannot be made without changing another value")
+    except DataError as error:
+        raise DataError(f"after the change {error.reason}") from error
+    verify_values(content.data, result.data, asked)
+    if front_matter is not None and found.format is FrontMatterFormat.YAML:
+        verify_elsewhere(text[: front_matter.span.end], block, asked)
 
 
-def _edits(content: FrontMatterContent, changes: Sequence[KeyChange]) -> list[Splice]:
-    branches = branches_of(changes)
-    if content.format is FrontMatterFormat.YAML:
-        return yaml_edits(content, branches)
-    # tomlkit is needed for TOML alone, and that is rare.
-    from mdplan.markdown.front_matter.toml_edits import toml_edits
+def verify_elsewhere(old: str, new: str, asked: Sequence[Change]) -> None:
+    """Raise `DataError` unless python-frontmatter, a reader of its own, finds other keys as they were.
 
-    return toml_edits(content, branches)
+    Site tools find blocks by rules like its own. A block that it cannot read before the change is skipped,
+    and so are keys that are no text to it, such as `yes`.
+    """
+    before, after = _read_elsewhere(old), _read_elsewhere(new)
+    if before is None:
+        return
+    if after is None:
+        raise DataError("other readers of front matter would no longer read the block")
+    touched = {element for change in asked for element in (*change.key[:1], getattr(change, "name", None))}
+    kept = [
+        {key: value for key, value in read.items() if isinstance(key, str) and key not in touched}
+        for read in (before, after)
+    ]
+    if not values_equal(*kept):
+        raise DataError("other readers of front matter would see another value change")
 
 
-def _placed(edit: TextEdit, start: int, lines: LineIndex) -> TextEdit:
-    """`edit` of the content as one of the document, in which the content begins at `start`."""
-    span = Span(edit.span.start + start, edit.span.end + start)
-    return TextEdit(span, with_line_ends(edit.new_text, line_end_around(lines, span.start)))
+def _read_elsewhere(block: str) -> dict[Any, Any] | None:
+    import frontmatter
+    import yaml
+
+    try:
+        values, _ = frontmatter.parse(block)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    return values
 
 
 def _with_first_line(content: FrontMatterContent, splices: list[Splice]) -> list[Splice]:

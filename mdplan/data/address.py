@@ -1,0 +1,244 @@
+r"""Which key or item a caller means: a JSON Pointer, a dotted path, or an array.
+
+`/nav/0/Home` is a pointer. `nav[0].Home` is dotted: `[0]` counts, also from the end, `[=text]` is an item by
+its value and `[name=Build]` one by a key in it; `\.` is a dot in a name. A name behind a list means the item
+that has such a key. Dots stand between maps, but some names have dots themselves, such as `ms.date`: what is
+there decides.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mdplan.data.node import Element, Path, Unnamed
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.text.search.similar_names import NameIndex
+
+_LISTED: Final = 8
+_LONGEST: Final = 60
+_TOKEN: Final = re.compile(r"(?:[^.\[\\]|\\.)+|\.|\[(?:[^\]\\]|\\.)*\]", re.DOTALL)
+_INDEX: Final = re.compile(r"-?\d+")
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+
+GivenKey = str | Sequence[str | int | Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of a list: by its number, by its `value`, or by the value of a `key` in it."""
+
+    number: int | None = None
+    key: str | None = None
+    value: object = None
+
+
+Step = str | Item
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The `path` of what is there, and the names behind it that are `missing`."""
+
+    path: Path
+    missing: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> Path:
+        """The path with what is missing."""
+        return (*self.path, *self.missing)
+
+
+def steps_of(given: GivenKey) -> tuple[Step, ...]:
+    """The steps of the address `given`. Raises `ValueError` for one that cannot be read."""
+    if not isinstance(given, str):
+        return tuple(map(_array_step, given))
+    if given.startswith("/"):
+        return tuple(part.replace("~1", "/").replace("~0", "~") for part in given[1:].split("/"))
+    return tuple(_dotted(given)) if given else ()
+
+
+def find(values: Any, given: GivenKey) -> Found | Diagnostic:  # noqa: ANN401 (any value)
+    """What `given` names in `values`, as far as it is there.
+
+    Errors: INVALID_ARGUMENT where it names several things, KEY_NOT_FOUND for an item that is not there.
+    """
+    steps = steps_of(given)
+    joins = isinstance(given, str) and not given.startswith("/")
+    found = list(_readings(values, steps, (), joins=joins))
+    if len(found) > 1:
+        names = " or ".join(f"`{shown(path)}`" for path in found[:_LISTED])
+        return Diagnostic.invalid(f"the key could mean {names}", 'send an array, such as `["nav", 0]`')
+    return Found(found[0]) if found else _as_far_as(values, steps)
+
+
+def key_missing(values: Any, found: Found) -> Diagnostic:  # noqa: ANN401 (any value)
+    """KEY_NOT_FOUND with the nearest keys, else the first ones."""
+    from mdplan.data.change import value_at
+
+    parent = value_at(values, found.path)
+    names = [name for name in parent if isinstance(name, str)] if isinstance(parent, dict) else []
+    near = NameIndex(names).nearest(found.missing[0]) if names and found.missing else ()
+    where = f" in `{shown(found.path)}`" if found.path else ""
+    if near:
+        hint = f"did you mean {' or '.join(f'`{shown((*found.path, name))}`' for name in near)}?"
+    elif names:
+        listed = ", ".join(f"`{_short(name)}`" for name in names[:_LISTED])
+        hint = f"the keys{where} are {listed}{', …' if len(names) > _LISTED else ''}"
+    elif isinstance(parent, list):
+        hint = f"`{shown(found.path)}` is a list of {len(parent)} items: name one by its number, as in `[0]`"
+    else:
+        hint = "there are no keys" + where
+    name = f"`{shown(found.missing)}`" if found.missing else "such a key"
+    return Diagnostic(code=Code.KEY_NOT_FOUND, message=f"there is no key {name}{where}", hint=hint)
+
+
+def shown(path: Sequence[Element], *, whole: bool = False) -> str:
+    """`path` as a caller writes it; long ones are cut, unless they are to be `whole`."""
+    text = ""
+    for element in path:
+        if isinstance(element, int):
+            text += f"[{element}]"
+        else:
+            name = re.sub(r"[.\[\\]", lambda match: f"\\{match[0]}", element)
+            text += f".{name}" if text else name
+    return text if whole else _short(text)
+
+
+def _short(text: str) -> str:
+    from mdplan.text.source import visible
+
+    return visible(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
+
+
+def _array_step(given: str | int | Mapping[str, Any]) -> Step:
+    if isinstance(given, str):
+        return given
+    if isinstance(given, int):
+        return Item(number=given)
+    ((key, value),) = given.items()
+    return Item(key=key, value=value)
+
+
+def _dotted(text: str) -> Iterator[Step]:
+    at, expects_name = 0, True
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None:
+            raise ValueError(f"a key cannot be read from `{_short(text[at:])}` on: write `\\[` for a bracket")
+        at = token.end()
+        part = token[0]
+        if part[0] == "[":
+            yield _selector(part[1:-1])
+            expects_name = False
+        elif part == ".":
+            if expects_name:
+                break
+            expects_name = True
+        else:
+            yield _ESCAPED.sub(r"\1", part)
+            expects_name = False
+    if expects_name:
+        raise ValueError(
+            "a key between the dots is empty; a key that has such dots itself goes into an array"
+        )
+
+
+def _selector(text: str) -> Item:
+    if _INDEX.fullmatch(text):
+        return Item(number=int(text))
+    key, sign, value = text.partition("=")
+    if not sign:
+        raise ValueError(f"`[{_short(text)}]` is no item: write [0], [=value] or [key=value]")
+    value = _ESCAPED.sub(r"\1", value)
+    return Item(key=key, value=value) if key else Item(value=value)
+
+
+def _readings(values: Any, steps: Sequence[Step], path: Path, *, joins: bool) -> Iterator[Path]:  # noqa: ANN401
+    """All paths of what is in `values` that `steps` can be read as."""
+    if not steps:
+        yield path
+        return
+    step = steps[0]
+    if isinstance(values, list):
+        for index in _items(values, step):
+            # A name means a key in the item, so that the step is not done yet.
+            is_name = isinstance(step, str) and not _INDEX.fullmatch(step)
+            rest = steps if is_name else steps[1:]
+            yield from _readings(values[index], rest, (*path, index), joins=joins)
+    elif isinstance(values, dict) and isinstance(step, str):
+        names = [step]
+        for following in steps[1:] if joins else ():
+            if not isinstance(following, str):
+                break
+            names.append(following)
+        for length in range(1, len(names) + 1):
+            name = ".".join(names[:length])
+            if name in values:
+                yield from _readings(values[name], steps[length:], (*path, name), joins=joins)
+
+
+def _items(values: Sequence[Any], step: Step) -> Iterator[int]:
+    """Indexes of the items that `step` means."""
+    if isinstance(step, str):
+        if _INDEX.fullmatch(step):
+            step = Item(number=int(step))
+        else:
+            yield from (index for index, each in enumerate(values) if isinstance(each, dict) and step in each)
+            return
+    if step.number is not None:
+        index = step.number if step.number >= 0 else len(values) + step.number
+        if 0 <= index < len(values):
+            yield index
+    elif step.key is not None:
+        for index, each in enumerate(values):
+            if isinstance(each, dict) and step.key in each and _is_same(each[step.key], step.value):
+                yield index
+    else:
+        yield from (index for index, each in enumerate(values) if _is_same(each, step.value))
+
+
+def _is_same(value: object, wanted: object) -> bool:
+    """Whether `value` is `wanted`, which may be its text."""
+    if isinstance(value, bool) or value is None:
+        return value is wanted or (isinstance(wanted, str) and json.dumps(value) == wanted)
+    return value == wanted or (not isinstance(value, dict | list) and str(value) == wanted)
+
+
+def _as_far_as(values: Any, steps: Sequence[Step]) -> Found | Diagnostic:  # noqa: ANN401 (any value)
+    """What of `steps` is there; the rest must be names."""
+    path: Path = ()
+    for index, step in enumerate(steps):
+        inner: Any = values
+        if isinstance(values, dict) and isinstance(step, str) and step in values:
+            path, inner = (*path, step), values[step]
+        elif isinstance(values, list) and len(at := list(_items(values, step))) == 1:
+            is_name = isinstance(step, str) and not _INDEX.fullmatch(step)
+            path, inner = (*path, at[0]), values[at[0]]
+            if is_name:
+                path, inner = (*path, str(step)), inner[step]
+        else:
+            rest = steps[index:]
+            names = tuple(each for each in rest if isinstance(each, str))
+            if len(names) == len(rest):
+                return Found(path, names)
+            return _item_missing(values, path)
+        values = inner
+    return Found(path)
+
+
+def _item_missing(values: object, path: Path) -> Diagnostic:
+    where = f"`{shown(path)}`" if path else "the outermost value"
+    if not isinstance(values, list):
+        return Diagnostic.invalid(f"{where} is no list", "name a key of a map by its name")
+    return Diagnostic(
+        code=Code.KEY_NOT_FOUND,
+        message=f"{where}, a list of {len(values)} items, has no such item, or several",
+        hint="name an item by its number, as in `[0]` or `[-1]`",
+    )
+
+
+def has_unnamed(values: object) -> bool:
+    """Whether `values` is a map with keys that no path can name."""
+    return isinstance(values, dict) and any(isinstance(name, Unnamed) for name in values)

@@ -1,0 +1,278 @@
+"""Lists in brackets and maps in braces, edited by cutting at node marks: JSON, and parts of YAML and TOML."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from mdplan.data.change import Branch, Inserted, Splice, changed, values_equal, within, within_list
+from mdplan.data.node import DataError, Entry, Kind, Node, values_of
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import to_lf
+from mdplan.text.lines import LineIndex
+from mdplan.text.span import Span
+
+
+class ValueText(Protocol):
+    """How one language writes keys and values."""
+
+    # Between a key and its value.
+    sign: str
+    comment_signs: tuple[str, ...]
+
+    def key(self, name: str, like: Node | None) -> str:
+        """The key `name`, written like that of `like` where that can be."""
+
+    def value(self, value: object, like: Node | None, indent: str | None) -> str:
+        """`value`, written like the string `like`; on several lines behind `indent` if that is given."""
+
+
+@dataclass(slots=True)
+class _Slot:
+    """An entry of the result: one that stays, or one that is new."""
+
+    entry: Entry | None = None
+    new: Inserted | None = None
+
+
+class BracketWriter:
+    """Adds the splices of lists in brackets and maps in braces to `splices`."""
+
+    def __init__(self, text: str, lines: LineIndex, writes: ValueText, splices: list[Splice]) -> None:
+        self._text = text
+        self._lines = lines
+        self._writes = writes
+        self._splices = splices
+
+    def edit_value(self, node: Node, branch: Branch) -> None:
+        """Changes of the value `node`: a new one in its place, or those of its entries."""
+        old = values_of(node)
+        value = changed(old, branch)
+        if values_equal(old, value, in_order=True) and not branch.inner:
+            return
+        inside = branch if branch.is_inside else self._as_inside(node, old, branch)
+        if inside is not None and node.kind is not Kind.SCALAR and self._stays(node, inside):
+            self._edit_entries(node, inside)
+            return
+        if inside is not None and self._has_comment(node):
+            raise DataError("comments would be lost with its last entry", node.start)
+        indent = self._indent_at(node.start) if self._may_be_long(node) else None
+        final = branch.value if not branch.is_inside else changed(old, branch)
+        self._add(node.span, self._writes.value(final, _string_in(node), indent), branch.changes)
+
+    def new_entry(self, new: Inserted, like: Node | None, indent: str | None) -> str:
+        """Text of an entry that is new, written like the value `like`."""
+        value = self._writes.value(new.value, like, indent)
+        return value if new.name is None else f"{self._writes.key(new.name, None)}{self._writes.sign}{value}"
+
+    def _as_inside(self, node: Node, old: Any, branch: Branch) -> Branch | None:  # noqa: ANN401 (any value)
+        value = branch.value
+        if node.kind is Kind.MAP and isinstance(value, dict) and isinstance(old, dict) and value:
+            return within(value, old, branch.changes)
+        if node.kind is Kind.LIST and isinstance(value, list) and isinstance(old, list):
+            return within_list(value, old, branch.changes)
+        return None
+
+    def _stays(self, node: Node, branch: Branch) -> bool:
+        """Whether some entry of `node` stays."""
+        gone = {name for name, each in branch.inner.items() if each.is_removed}
+        return any(each.name not in gone for each in node.entries)
+
+    def _may_be_long(self, node: Node) -> bool:
+        """Whether a value in place of `node` can have lines of its own: it is not one line of several."""
+        if node.kind is not Kind.SCALAR and node.entries:
+            return "\n" in to_lf(self._text[node.start : node.end])
+        return True
+
+    def _edit_entries(self, node: Node, branch: Branch) -> None:
+        if self._text[node.start : node.start + 1] not in ("[", "{"):
+            raise DataError("a map in a list has no braces", node.start)
+        slots = self._slots(node, branch)
+        has_trailing = bool(node.entries) and node.entries[-1].comma is not None
+        for index, slot in enumerate(slots):
+            if slot.entry is not None:
+                at = branch.inner.get(slot.entry.name)
+                self._edit_entry(slot.entry, at)
+                self._set_comma(slot.entry, branch, is_wanted=has_trailing or index < len(slots) - 1)
+        staying = [each.entry for each in slots if each.entry is not None]
+        self._cut(node, staying, branch)
+        self._insert(node, slots, branch, has_trailing=has_trailing)
+
+    def _slots(self, node: Node, branch: Branch) -> list[_Slot]:
+        """The entries of the result in order."""
+        slots: list[_Slot] = []
+        added = [
+            Inserted(len(node.entries), each.as_value, str(name), None, each.changes)
+            for name, each in branch.inner.items()
+            if node.entry(name) is None and not each.is_removed  # type: ignore[arg-type]
+        ]
+        for index, entry in enumerate([*node.entries, None]):
+            slots += [
+                _Slot(new=new)
+                for new in (*(added if entry is None else ()), *branch.inserted)
+                if new.place == index or (entry is None and new.place > index)
+            ]
+            at = branch.inner.get(entry.name) if entry is not None else None
+            if entry is not None and not (at and at.is_removed):
+                slots.append(_Slot(entry=entry))
+        return slots
+
+    def _edit_entry(self, entry: Entry, branch: Branch | None) -> None:
+        if branch is None:
+            return
+        if branch.name is not None and entry.key is not None:
+            self._add(entry.key.span, self._writes.key(branch.name, entry.key), branch.changes)
+        if branch.is_inside and not (branch.inner or branch.inserted):
+            return
+        node = entry.node
+        if entry.key is not None and node.start == node.end:
+            has_sign = self._writes.sign.strip() in self._text[entry.key.end : node.start]
+            text = self._writes.value(branch.as_value, None, None)
+            at = node.start if has_sign else entry.key.end
+            self._add(Span(at, at), f" {text}" if has_sign else f"{self._writes.sign}{text}", branch.changes)
+            return
+        self.edit_value(node, branch)
+
+    def _set_comma(self, entry: Entry, branch: Branch, *, is_wanted: bool) -> None:
+        if is_wanted and entry.comma is None:
+            self._add(Span(_end(entry), _end(entry)), ",", branch.changes)
+        elif not is_wanted and entry.comma is not None:
+            self._add(Span(entry.comma, entry.comma + 1), "", branch.changes)
+
+    def _cut(self, node: Node, staying: Sequence[Entry], branch: Branch) -> None:
+        """Cut each entry that goes with its comma: with its lines where it has them for itself."""
+        kept = {id(each) for each in staying}
+        last = staying[-1].start
+        for entry in node.entries:
+            if id(entry) in kept:
+                continue
+            end = _end(entry) if entry.comma is None else entry.comma + 1
+            span = self._own_lines(node, entry, end)
+            if span is None and entry.start < last:
+                span = Span(entry.start, self._behind_blanks(end))
+            elif span is None:
+                span = Span(self._before_blanks(entry.start), end)
+            self._add(span, "", branch.inner[entry.name].changes)
+
+    def _own_lines(self, node: Node, entry: Entry, end: int) -> Span | None:
+        """The lines of `entry` with a comment behind it, if nothing else is on them."""
+        first = self._lines.line_at(entry.start)
+        last = self._lines.line_at(end - 1)
+        rest = self._text[end : self._lines.content_end(last)].strip(" \t")
+        start = self._lines.start(first)
+        is_alone = not self._text[start : entry.start].strip(" \t") and self._is_line_comment(rest)
+        is_inside = node.start < start and self._lines.end(last) < node.end
+        return Span(start, self._lines.end(last)) if is_alone and is_inside else None
+
+    def _is_line_comment(self, rest: str) -> bool:
+        if not rest or any(rest.startswith(sign) for sign in self._writes.comment_signs):
+            return True
+        return rest.startswith("/*") and rest.find("*/") == len(rest) - 2
+
+    def _insert(self, node: Node, slots: Sequence[_Slot], branch: Branch, *, has_trailing: bool) -> None:
+        before: Entry | None = None
+        is_long = self._is_long(node)
+        for index, slot in enumerate(slots):
+            if slot.entry is not None:
+                before = slot.entry
+                continue
+            assert slot.new is not None, "a slot has one of both"
+            behind = next((each.entry for each in slots[index:] if each.entry is not None), None)
+            like = behind if before is None else before
+            assert like is not None, "some entry stays"
+            has_comma = has_trailing or index < len(slots) - 1
+            indent = self._indent_of(like) if is_long else None
+            text = self._entry_text(node, slot.new, indent) + ("," if has_comma else "")
+            changes = slot.new.changes or branch.changes
+            if is_long:
+                self._insert_line(before, like, f"{self._indent_of(like)}{text}", changes)
+            elif before is None:
+                self._add(Span(like.start, like.start), f"{text}{self._gap(node)}", changes)
+            else:
+                at = _end(before) if before.comma is None else before.comma + 1
+                self._add(Span(at, at), f"{self._gap(node)}{text}", changes)
+
+    def _insert_line(self, before: Entry | None, like: Entry, line: str, changes: Sequence[int]) -> None:
+        if before is None:
+            at = self._lines.start(self._lines.line_at(like.start))
+            self._add(Span(at, at), f"{line}\n", changes)
+            return
+        end = _end(before) if before.comma is None else before.comma + 1
+        at = self._lines.content_end(self._lines.line_at(end - 1))
+        rest = self._text[end:at].strip(" \t")
+        if not self._is_line_comment(rest):
+            at = end
+        self._add(Span(at, at), f"\n{line}", changes)
+
+    def _entry_text(self, node: Node, new: Inserted, indent: str | None) -> str:
+        if new.source is not None:
+            moved = node.entry(new.source)
+            assert moved is not None, "what moves is there"
+            return self._text[moved.start : _end(moved)]
+        strings = [found for each in node.entries if (found := _string_in(each.node)) is not None]
+        like = strings[-1] if strings and node.kind is Kind.LIST else None
+        beside = self._text[node.entries[-1].node.start : node.entries[-1].node.end]
+        if beside[:1] not in ("{", "[") or "\n" in to_lf(beside):
+            return self.new_entry(new, like, indent)
+        text = self.new_entry(new, like, None)
+        is_padded = beside.startswith("{ ") and text.startswith("{") and text != "{}"
+        return f"{{ {text[1:-1]} }}" if is_padded else text
+
+    def _is_long(self, node: Node) -> bool:
+        """Whether each entry begins a line of its own."""
+        return all(not self._before_on_line(each).strip(" \t") for each in node.entries) and (
+            self._lines.start(self._lines.line_at(node.entries[0].start)) > node.start
+        )
+
+    def _before_on_line(self, entry: Entry) -> str:
+        return self._text[self._lines.start(self._lines.line_at(entry.start)) : entry.start]
+
+    def _indent_of(self, entry: Entry) -> str:
+        return self._before_on_line(entry)
+
+    def _indent_at(self, offset: int) -> str:
+        """White space that the line of `offset` begins with."""
+        line = self._lines.content(self._lines.line_at(offset))
+        return line[: len(line) - len(line.lstrip(" \t"))]
+
+    def _gap(self, node: Node) -> str:
+        """What is behind commas: nothing in a list or map that is written without blanks."""
+        for entry, following in zip(node.entries, node.entries[1:], strict=False):
+            if entry.comma is not None:
+                between = to_lf(self._text[entry.comma + 1 : following.start])
+                return between if not between.strip() else " "
+        return _NO_GAP if self._writes.sign.strip() == self._writes.sign else " "
+
+    def _has_comment(self, node: Node) -> bool:
+        """Whether comments stand between the entries of `node`."""
+        ends = [each.start for each in node.entries] + [node.end]
+        starts = [node.start, *(_end(each) for each in node.entries)]
+        between = [self._text[start:end] for start, end in zip(starts, ends, strict=True)]
+        return any(sign in text for text in between for sign in (*self._writes.comment_signs, "/*"))
+
+    def _behind_blanks(self, at: int) -> int:
+        while self._text[at : at + 1] in (" ", "\t"):
+            at += 1
+        return at
+
+    def _before_blanks(self, at: int) -> int:
+        while at and self._text[at - 1] in " \t":
+            at -= 1
+        return at
+
+    def _add(self, span: Span, new_text: str, changes: Sequence[int]) -> None:
+        self._splices.append(Splice(TextEdit(span, new_text), tuple(changes)))
+
+
+_NO_GAP: Final = ""
+
+
+def _end(entry: Entry) -> int:
+    return max(entry.node.end, entry.key.end if entry.key else 0)
+
+
+def _string_in(node: Node) -> Node | None:
+    """The string whose quotes new strings in place of `node` take: itself, or the last of its items."""
+    if node.kind is Kind.SCALAR:
+        return node if isinstance(node.value, str) else None
+    found = [each.node for each in node.entries if isinstance(each.node.value, str)]
+    return found[-1] if found and node.kind is Kind.LIST else None

@@ -1,0 +1,315 @@
+"""Changes of keys and items as values: what becomes of which, and what the text then says.
+
+Keys are paths of key texts, and of indexes of list items, from the outermost map inward; `yes: 1` has the key
+`yes`, whatever YAML makes of it. Values are those of JSON, and dates and times where a text has them. All
+paths are of the text before any change.
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+from mdplan.data.node import DataError, Element, Path, Unnamed
+from mdplan.text.edit import TextEdit
+
+
+class Mark(Enum):
+    """What a key is set to that is deleted, or stays what it is."""
+
+    REMOVED = "gone"
+    KEPT = "kept"
+
+
+REMOVED: Final = Mark.REMOVED
+KEPT: Final = Mark.KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class DateText:
+    """A date or time that is to be written as `text`, which reads as `value`."""
+
+    text: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class KeyChange:
+    """`key` gets `value`: JSON, a `DateText`, or `REMOVED`. What is missing on its way is made."""
+
+    key: Path
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """The list or map at `key` gets an entry before its entry number `place`; at its end without.
+
+    A map gets one with that `name`. With `source` it is the entry of that name or index, which moves.
+    """
+
+    key: Path
+    place: int | None
+    value: object = None
+    name: str | None = None
+    source: Element | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewName:
+    """The key at the end of the path `key` gets another `name`."""
+
+    key: Path
+    name: str
+
+
+Change = KeyChange | NewEntry | NewName
+
+
+@dataclass(slots=True)
+class Inserted:
+    """An entry that comes before the entry number `place`."""
+
+    place: int
+    value: object
+    name: str | None
+    source: Element | None
+    changes: list[int]
+
+
+@dataclass(slots=True)
+class Branch:
+    """Changes at one value: its own new `value`, or those inside of it.
+
+    `changes` are the indexes of the changes that it was made of.
+    """
+
+    changes: list[int] = field(default_factory=list)
+    value: object = KEPT
+    name: str | None = None
+    inner: "dict[Hashable, Branch]" = field(default_factory=dict)
+    inserted: list[Inserted] = field(default_factory=list)
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether the key goes."""
+        return self.value is REMOVED
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether only entries of the value change."""
+        return self.value is KEPT
+
+    @property
+    def as_value(self) -> object:
+        """The value of a key that was not there before, or of which nothing stays."""
+        if self.value is not KEPT:
+            return self.value
+        if self.inserted and self.inserted[0].name is None:
+            return [each.value for each in self.inserted]
+        found: dict[Any, object] = {
+            key: each.as_value for key, each in self.inner.items() if not each.is_removed
+        }
+        return found | {each.name: each.value for each in self.inserted}
+
+
+def branch_of(changes: Sequence[Change]) -> Branch:
+    """`changes`, no key of which lies inside of another's, as one of the outermost value."""
+    top = Branch()
+    for index, change in enumerate(changes):
+        branch = top
+        for element in change.key:
+            branch = branch.inner.setdefault(element, Branch())
+            branch.changes.append(index)
+        match change:
+            case KeyChange():
+                branch.value = change.value
+            case NewName():
+                branch.name = change.name
+            case NewEntry():
+                place = LAST if change.place is None else change.place
+                branch.inserted.append(Inserted(place, change.value, change.name, change.source, [index]))
+                if change.source is not None:
+                    gone = branch.inner.setdefault(change.source, Branch())
+                    gone.value = REMOVED
+                    gone.changes.append(index)
+    return top
+
+
+# Behind all entries.
+LAST: Final = 1 << 60
+
+
+def within(value: Mapping[Any, object], old: Mapping[Any, object], changes: list[int]) -> Branch:
+    """The map `value` in place of the map `old`, as changes of its keys."""
+    gone: dict[Hashable, Branch] = {key: Branch(changes, REMOVED) for key in old if key not in value}
+    return Branch(changes, inner=gone | {key: Branch(changes, each) for key, each in value.items()})
+
+
+def within_list(value: Sequence[object], old: Sequence[object], changes: list[int]) -> Branch | None:
+    """The list `value` in place of the list `old`, as changes of its items; None where none can stay."""
+    kept = kept_items(old, value)
+    if not kept:
+        return None
+    gone: dict[Hashable, Branch] = {
+        index: Branch(changes, REMOVED) for index in range(len(old)) if index not in kept
+    }
+    added = [Inserted(LAST, each, None, None, changes) for each in value[len(kept) :]]
+    return Branch(changes, inner=gone, inserted=added)
+
+
+def changed(value: Any, branch: Branch) -> Any:  # noqa: ANN401 (any value)
+    """What a text that says `value` says after the changes of `branch`. A map that loses all stays, empty."""
+    if branch.value is not KEPT:
+        return as_read(branch.value)
+    if isinstance(value, list):
+        return _changed_list(value, branch)
+    return _changed_map(value if isinstance(value, dict) else {}, branch)
+
+
+def _changed_list(value: list[Any], branch: Branch) -> list[Any]:
+    result: list[Any] = []
+    for index in range(len(value) + 1):
+        is_end = index == len(value)
+        result += (
+            value[new.source] if isinstance(new.source, int) else as_read(new.value)
+            for new in branch.inserted
+            if new.place == index or (is_end and new.place > index)
+        )
+        at = branch.inner.get(index)
+        if not is_end and not (at and at.is_removed):
+            result.append(changed(value[index], at) if at else value[index])
+    return result
+
+
+def _changed_map(value: dict[Any, Any], branch: Branch) -> dict[Any, Any]:
+    result: dict[Any, Any] = {}
+    names = list(value)
+    for index in range(len(names) + 1):
+        is_end = index == len(names)
+        if is_end:
+            added = {key: each for key, each in branch.inner.items() if key not in value}
+            twice = {name.text for name in names if isinstance(name, Unnamed)}
+            if twice & added.keys():
+                raise DataError("a key of that name occurs twice")
+            result |= {key: changed(None, each) for key, each in added.items() if not each.is_removed}
+        for new in branch.inserted:
+            if new.place == index or (is_end and new.place > index):
+                _insert(result, value, new)
+        if is_end:
+            break
+        name = names[index]
+        at = branch.inner.get(name)
+        if at and at.is_removed:
+            continue
+        new_name = at.name if at and at.name is not None else name
+        result[new_name] = changed(value[name], at) if at and _has_value(at) else value[name]
+    return result
+
+
+def _has_value(branch: Branch) -> bool:
+    return branch.value is not KEPT or bool(branch.inner) or bool(branch.inserted)
+
+
+def _insert(result: dict[Any, Any], value: dict[Any, Any], new: Inserted) -> None:
+    if new.source is not None:
+        result[new.source] = value[new.source]
+    elif new.name in result or new.name in value:
+        raise DataError("a key of that name is there already")
+    else:
+        result[new.name] = as_read(new.value)
+
+
+def as_read(value: object) -> object:
+    """What `value`, once it is written, reads as: dates in place of each `DateText` in it."""
+    match value:
+        case DateText():
+            return value.value
+        case list():
+            return [as_read(each) for each in value]
+        case dict():
+            return {key: as_read(each) for key, each in value.items()}
+        case _:
+            return value
+
+
+def without_emptied(
+    values: dict[Any, Any], changes: Sequence[Change], like: Mapping[Any, Any]
+) -> dict[Any, Any]:
+    """`values` without the maps that lost their last key by `changes` and are not in `like` either."""
+    for change in changes:
+        if not isinstance(change, KeyChange) or change.value is not REMOVED:
+            continue
+        for length in range(len(change.key) - 1, 0, -1):
+            parent, name = value_at(values, change.key[: length - 1]), change.key[length - 1]
+            is_emptied = isinstance(parent, dict) and parent.get(name) == {}
+            if is_emptied and value_at(like, change.key[:length]) is REMOVED:
+                del parent[name]
+    return values
+
+
+def value_at(values: Any, key: Path) -> Any:  # noqa: ANN401 (any value)
+    """Value of `key`; `REMOVED` where it is not there."""
+    found = values
+    for element in key:
+        is_item = isinstance(found, list) and isinstance(element, int) and 0 <= element < len(found)
+        if not is_item and not (isinstance(found, dict) and element in found):
+            return REMOVED
+        found = found[element]
+    return found
+
+
+def depth_of(value: object) -> int:
+    """How many maps and lists lie in each other in `value`; without recursion, for that is the question."""
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    return depth - 1
+
+
+def values_equal(left: object, right: object, *, in_order: bool = False) -> bool:
+    """Whether two values are equal and of one type all through: true is not 1, and 1 is not 1.0.
+
+    With `in_order` maps also have their keys in one order.
+    """
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict) and isinstance(right, dict):
+        has_same_keys = list(left) == list(right) if in_order else left.keys() == right.keys()
+        return has_same_keys and all(values_equal(left[key], right[key], in_order=in_order) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(
+            values_equal(one, other, in_order=in_order) for one, other in zip(left, right, strict=True)
+        )
+    if isinstance(left, float) and isinstance(right, float) and math.isnan(left):
+        return math.isnan(right)
+    # Two times of day are equal in different zones; here they are not, for they are written differently.
+    return left == right and getattr(left, "tzinfo", None) == getattr(right, "tzinfo", None)
+
+
+def kept_items(old: Sequence[object], new: Sequence[object]) -> tuple[int, ...]:
+    """Indexes of the items of `old` that `new` begins with, in their order; others lie between them."""
+    kept: list[int] = []
+    at = 0
+    for item in new:
+        found = next((index for index in range(at, len(old)) if values_equal(old[index], item)), None)
+        if found is None:
+            break
+        kept.append(found)
+        at = found + 1
+    return tuple(kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """`edit` is in the offsets of the text that is changed; `changes` are their indexes."""
+
+    edit: TextEdit
+    changes: tuple[int, ...]

@@ -1,0 +1,313 @@
+"""TOML, edited by cutting at statements.
+
+A new key goes behind the last one of its table, a new map behind everything, as a table of its own; inside of
+tables new maps stand on one line. A table without a header of its own goes with its last key.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mdplan.data.bracket_reader import read_toml_value
+from mdplan.data.bracket_writer import BracketWriter
+from mdplan.data.change import LAST, Branch, Inserted, Splice, as_read, values_equal, within
+from mdplan.data.node import DataError, Path
+from mdplan.data.toml_statements import Statement, TomlAssignment, TomlHeader
+from mdplan.data.toml_text import TomlText, key_text, value_text
+from mdplan.text.edit import TextEdit
+from mdplan.text.lines import LineIndex
+from mdplan.text.span import Span
+
+
+def toml_edits(
+    text: str, lines: LineIndex, statements: Sequence[Statement], values: Mapping[str, Any], branch: Branch
+) -> list[Splice]:
+    """What makes the changes of `branch` in the TOML `text`, which says `values`; new lines end in LF.
+
+    Raises `DataError` where that cannot be done by cutting.
+    """
+    writer = _TomlWriter(text, lines, statements)
+    if not branch.is_inside:
+        raise DataError("the whole file is not set as a value")
+    writer.edit_map((), values, branch)
+    return writer.splices
+
+
+class _TomlWriter:
+    """Collects the splices of one text."""
+
+    def __init__(self, text: str, lines: LineIndex, statements: Sequence[Statement]) -> None:
+        self._text = text
+        self._lines = lines
+        self._statements = statements
+        self._assigned = {each.path: each for each in statements if isinstance(each, TomlAssignment)}
+        self._headers = {each.path: each for each in statements if isinstance(each, TomlHeader)}
+        self.splices: list[Splice] = []
+        self._flow = BracketWriter(text, lines, TomlText(), self.splices)
+
+    def edit_map(self, path: Path, old: Mapping[str, Any], branch: Branch) -> None:
+        """Changes of the keys of the table `path`, which says `old`."""
+        for name, each in branch.inner.items():
+            key = (*path, str(name))
+            if each.is_removed:
+                self._delete(key, each.changes)
+            elif name in old:
+                self._edit_key(key, old[str(name)], each)
+        moved = [each for each in branch.inserted if each.source is not None]
+        for entry in moved:
+            self._move(path, entry, old)
+        new = {str(name): each for name, each in branch.inner.items() if name not in old}
+        new |= {
+            str(each.name): Branch(each.changes, each.value)
+            for each in branch.inserted
+            if each.source is None and each.place == LAST
+        }
+        for entry in branch.inserted:
+            if entry.source is None and entry.place != LAST:
+                self._insert_before(path, entry, old)
+        self._add_keys(path, new)
+
+    def _edit_key(self, key: Path, old: object, branch: Branch) -> None:
+        if branch.name is not None:
+            self._rename(key, branch)
+        if branch.is_inside and not (branch.inner or branch.inserted):
+            return
+        if not branch.is_inside and values_equal(old, as_read(branch.value)):
+            return
+        if key in self._assigned:
+            self._edit_value(self._assigned[key], branch)
+        elif isinstance(old, list):
+            self._edit_tables(key, old, branch)
+        elif branch.value == {} and key not in self._headers:
+            raise DataError("a table without its own header cannot be empty", self._place_of(key))
+        elif branch.is_inside or isinstance(branch.value, dict):
+            inside = (
+                branch if branch.is_inside else within(_map_of(branch.value), _map_of(old), branch.changes)
+            )
+            self.edit_map(key, _map_of(old), inside)
+        elif not values_equal(old, branch.value):
+            raise DataError("a table cannot become another kind of value", self._place_of(key))
+
+    def _edit_tables(self, key: Path, old: list[Any], branch: Branch) -> None:
+        """Changes of the tables of a list of tables."""
+        if not branch.is_inside:
+            raise DataError("a list of tables is not edited by its key", self._place_of(key))
+        for index, each in branch.inner.items():
+            table = (*key, int(str(index)))
+            if each.is_removed:
+                self._delete_table(table, each.changes)
+            elif each.is_inside or isinstance(each.value, dict):
+                inside = (
+                    each
+                    if each.is_inside
+                    else within(_map_of(each.value), old[int(str(index))], each.changes)
+                )
+                self.edit_map(table, old[int(str(index))], inside)
+            else:
+                raise DataError("a table cannot become another kind of value", self._place_of(table))
+        for new in branch.inserted:
+            self._insert_table(key, new, len(old))
+
+    def _insert_table(self, key: Path, new: Inserted, count: int) -> None:
+        place = min(new.place, count)
+        spans = [self._span_of((*key, index)) for index in range(count)]
+        if new.source is not None:
+            moved = spans[int(new.source)]
+            block = self._text[moved.start : moved.end]
+        elif isinstance(new.value, dict):
+            header = self._headers[(*key, 0)]
+            names = self._text[header.parts[0].start : header.parts[-1].end]
+            lines = "".join(f"{key_text(name)} = {value_text(each)}\n" for name, each in new.value.items())
+            block = f"[[{names}]]\n{lines}"
+        else:
+            raise DataError("an item of a list of tables is a map", self._place_of(key))
+        if place < count:
+            at = self._above(spans[place].start)
+            self._insert(at, block.rstrip("\r\n") + "\n\n", new.changes)
+        else:
+            self._insert(spans[count - 1].end, "\n" + block.rstrip("\r\n") + "\n", new.changes)
+
+    def _rename(self, key: Path, branch: Branch) -> None:
+        """Another name for the last name of `key`, wherever it stands."""
+        assert branch.name is not None, "it was asked for"
+        depth = sum(isinstance(each, str) for each in key) - 1
+        for each in self._statements:
+            if each.path[: len(key)] != key:
+                continue
+            own = depth
+            if isinstance(each, TomlAssignment):
+                own -= sum(isinstance(name, str) for name in each.table)
+            if 0 <= own < len(each.parts):
+                self._add(each.parts[own], key_text(branch.name), branch.changes)
+
+    def _move(self, path: Path, new: Inserted, old: Mapping[str, Any]) -> None:
+        source = self._assigned.get((*path, str(new.source)))
+        if source is None:
+            raise DataError(
+                "only keys with their own value are moved", self._place_of((*path, str(new.source)))
+            )
+        line = self._text[source.span.start : source.span.end].rstrip("\r\n") + "\n"
+        self._insert(self._line_before(path, new.place, old), line, new.changes)
+
+    def _insert_before(self, path: Path, new: Inserted, old: Mapping[str, Any]) -> None:
+        at = self._line_before(path, new.place, old)
+        self._insert(at, f"{key_text(str(new.name))} = {value_text(new.value)}\n", new.changes)
+
+    def _line_before(self, path: Path, place: int, old: Mapping[str, Any]) -> int:
+        """Start of the line of the key number `place` of the table `path`, or behind its last key."""
+        name = list(old)[place] if place < len(old) else None
+        following = self._assigned.get((*path, name)) if name is not None else None
+        if following is not None:
+            return following.span.start
+        last = self._last_of(path)
+        if last is None:
+            raise DataError("a table without keys has no such place")
+        return last.span.end
+
+    def _edit_value(self, at: TomlAssignment, branch: Branch) -> None:
+        node = read_toml_value(self._text, at.value.start, at.value.end)
+        self._flow.edit_value(node, branch)
+
+    def _add_keys(self, parent: Path, branches: Mapping[str, Branch]) -> None:
+        """New keys of the table `parent`."""
+        tables = {
+            name: branch
+            for name, branch in branches.items()
+            if not parent and isinstance(branch.as_value, dict)
+        }
+        new = {name: branch for name, branch in branches.items() if name not in tables}
+        last = self._last_of(parent)
+        lead = self._text[last.span.start : last.key.start] if last else ""
+        inside = parent[len(last.table) :] if last else ()
+        within_table = "".join(f"{key_text(name)}." for name in _names(inside))
+        lines = [
+            f"{lead}{within_table}{key_text(name)} = {value_text(branch.as_value)}\n"
+            for name, branch in new.items()
+        ]
+        offset, before, after = self._place_for(parent, last)
+        for index, (line, branch) in enumerate(zip(lines, new.values(), strict=True)):
+            is_last = index == len(lines) - 1
+            text = ("" if index else before) + line + (after if is_last else "")
+            self._insert(offset, text, branch.changes)
+        for name, branch in tables.items():
+            self._add_table(name, _map_of(branch.as_value), branch.changes)
+
+    def _place_for(self, parent: Path, last: TomlAssignment | None) -> tuple[int, str, str]:
+        """Where new keys of the table `parent` go, behind its `last` one; and what is around them."""
+        if last is not None:
+            return last.span.end, "", ""
+        if parent in self._headers:
+            return self._headers[parent].span.end, "", ""
+        if not self._statements:
+            return self._end(), "", ""
+        header = f"[{'.'.join(map(key_text, _names(parent)))}]\n" if parent else ""
+        return self._before_first(parent), header, "\n"
+
+    def _add_table(self, table: str, value: Mapping[str, object], changes: list[int]) -> None:
+        lines = "".join(f"{key_text(name)} = {value_text(each)}\n" for name, each in value.items())
+        has_text = any(splice.edit.new_text for splice in self.splices) or bool(self._text.strip())
+        gap = "\n" if has_text else ""
+        self._insert(self._end(), f"{gap}[{key_text(table)}]\n{lines}", changes)
+
+    def _last_of(self, parent: Path) -> TomlAssignment | None:
+        """The last key of the map `parent`, below its own header where it has one, else dotted elsewhere."""
+        keys = [each for each in self._statements if isinstance(each, TomlAssignment)]
+        if not parent or parent in self._headers:
+            return next((each for each in reversed(keys) if each.table == parent), None)
+        dotted = [
+            each for each in keys if len(each.table) < len(parent) and each.path[: len(parent)] == parent
+        ]
+        own = (each for each in reversed(dotted) if each.path[:-1] == parent)
+        # A table that dotted keys have made can have no header: what is new in it is after them.
+        return next(own, dotted[-1] if dotted else None)
+
+    def _before_first(self, parent: Path) -> int:
+        """Start of the first header inside of the table `parent`, with the comments right above it."""
+        first = next(
+            each
+            for each in self._statements
+            if isinstance(each, TomlHeader) and each.path[: len(parent)] == parent
+        )
+        return self._above(first.span.start)
+
+    def _above(self, offset: int) -> int:
+        """Start of the line of `offset`, or of the comments right above it."""
+        line = self._lines.line_at(offset)
+        while line > 1 and self._lines.content(line - 1).lstrip(" \t").startswith("#"):
+            line -= 1
+        return self._lines.start(line)
+
+    def _delete(self, key: Path, changes: list[int]) -> None:
+        for span in self._spans_of(key):
+            self._add(span, "", changes)
+
+    def _delete_table(self, key: Path, changes: list[int]) -> None:
+        """Delete a table of a list; the last of the file with the blank line before it."""
+        for span in self._spans_of(key):
+            line = self._lines.line_at(span.start)
+            is_last = span.end == len(self._text) and line > 1
+            start = (
+                self._lines.start(line - 1)
+                if is_last and not self._lines.content(line - 1).strip()
+                else span.start
+            )
+            self._add(Span(start, span.end), "", changes)
+
+    def _spans_of(self, key: Path) -> Iterator[Span]:
+        """Lines of all statements of `key`: of a table from its header to its last key, and a blank line."""
+        length = len(key)
+        table: TomlHeader | None = None
+        end = 0
+        for each in (*self._statements, None):
+            is_inside = each is not None and each.path[:length] == key
+            if table is not None and (each is None or isinstance(each, TomlHeader)):
+                yield Span(table.span.start, self._with_blank(table.span.start, end))
+                table = None
+            if isinstance(each, TomlHeader) and is_inside:
+                table = each
+            elif isinstance(each, TomlAssignment) and table is None and is_inside:
+                yield each.span
+            end = each.span.end if each is not None else end
+
+    def _span_of(self, key: Path) -> Span:
+        """From the first to the last line of `key`."""
+        spans = list(self._spans_of(key))
+        return Span(spans[0].start, spans[-1].end)
+
+    def _with_blank(self, start: int, end: int) -> int:
+        """`end`, or the end of the blank line there, if one is before `start` too, or nothing does."""
+        lines = self._lines
+        behind = lines.line_at(end) if end < len(self._text) else 0
+        before = lines.line_at(start) - 1
+        is_blank = behind and not lines.content(behind).strip(" \t")
+        return (
+            lines.end(behind) if is_blank and (not before or not lines.content(before).strip(" \t")) else end
+        )
+
+    def _end(self) -> int:
+        """Offset behind the last line that is not blank."""
+        line = self._lines.count
+        while line and not self._lines.content(line).strip(" \t"):
+            line -= 1
+        return self._lines.end(line) if line else 0
+
+    def _place_of(self, key: Path) -> int:
+        return next(each.span.start for each in self._statements if each.path[: len(key)] == key)
+
+    def _insert(self, offset: int, text: str, changes: list[int]) -> None:
+        self._add(Span(offset, offset), text, changes)
+
+    def _add(self, span: Span, new_text: str, changes: Sequence[int]) -> None:
+        is_cut = span.start == len(self._text) > 0 and self._text[-1] not in "\r\n"
+        if is_cut and new_text:
+            new_text = "\n" + new_text.removesuffix("\n")
+        self.splices.append(Splice(TextEdit(span, new_text), tuple(changes)))
+
+
+def _map_of(value: object) -> dict[str, Any]:
+    assert isinstance(value, dict), "the parent of a key is a map"
+    return value
+
+
+def _names(path: Path) -> Iterator[str]:
+    """The names in `path`, which a header or dotted key has; numbers of tables are not written."""
+    return (each for each in path if isinstance(each, str))

@@ -1,0 +1,90 @@
+"""The changes of keys of all edits, made in one go and proven to be the only ones."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from mdplan.data.change import Change, Splice
+from mdplan.data.node import DataError
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.edit_numbers import EditNumbers
+from mdplan.markdown.front_matter.block import FrontMatterFormat
+from mdplan.markdown.outline.outline import Outline
+from mdplan.planning.parts import Part
+from mdplan.planning.resolve import ResolvedEdit
+from mdplan.text.edit import EditList
+from mdplan.text.span import Span
+
+
+def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Part] | Problems:
+    """Text edits of all `resolved` that change keys of the file of `outline`, or of its front matter.
+
+    Several keys in one map, or in a block that is yet to be created, are one matter: braces and fences are
+    written once, and a map that loses all its keys is seen to be empty.
+    Errors: DATA_INVALID, FRONT_MATTER_INVALID.
+    """
+    asked = [item for item in resolved if _changes_of(item)]
+    if not asked:
+        return []
+    try:
+        return _parts(outline, asked)
+    except DataError as error:
+        from mdplan.markdown.edits.front_matter_problems import cannot_change
+
+        # Which edit it was is looked for only now, so that a sound batch is read again once.
+        sound = bisect_left(range(1, len(asked)), 1, key=lambda count: _fails(outline, asked[:count]))
+        return (cannot_change(outline, error).at(edit_index=asked[sound].index),)
+
+
+def created_twice(resolved: Sequence[ResolvedEdit], numbers: EditNumbers) -> Problems:
+    """CONFLICTING_EDITS for an edit that would create front matter in another format than the one before."""
+    first: tuple[int, FrontMatterFormat] | None = None
+    for item in resolved:
+        creates = item.resolution.data.creates if item.resolution.data else None
+        if creates is None:
+            continue
+        if first is not None and creates is not first[1]:
+            return (
+                Diagnostic(
+                    code=Code.CONFLICTING_EDITS,
+                    message=f"{numbers.listed((first[0], item.index))} create front matter in two formats",
+                    hint="give both the same frontMatterFormat",
+                    edit_index=item.index,
+                ),
+            )
+        first = first or (item.index, creates)
+    return ()
+
+
+def _changes_of(item: ResolvedEdit) -> tuple[Change, ...]:
+    return item.resolution.data.changes if item.resolution.data else ()
+
+
+def _fails(outline: Outline, asked: Sequence[ResolvedEdit]) -> int:
+    """1 where the changes of `asked` cannot be made together, else 0."""
+    try:
+        _parts(outline, asked)
+    except DataError:
+        return 1
+    return 0
+
+
+def _parts(outline: Outline, asked: Sequence[ResolvedEdit]) -> list[Part]:
+    """Raises `DataError` where the changes cannot be made, or not be proven."""
+    # They load YAML, and few batches change keys.
+    from mdplan.markdown.edits.data_splices import data_splices, verify_splices
+
+    changes = [change for item in asked for change in _changes_of(item)]
+    owners = [item.index for item in asked for _ in _changes_of(item)]
+    formats = (item.resolution.data.creates for item in asked if item.resolution.data is not None)
+    creates = next((each for each in formats if each is not None), None)
+    splices = data_splices(outline, changes, creates)
+    edits = EditList.of(splice.edit for splice in splices)
+    if not isinstance(edits, EditList):
+        raise DataError("two of the changes want the same text")
+    verify_splices(outline, edits, changes, creates)
+    return [_part(splice, owners) for splice in splices]
+
+
+def _part(splice: Splice, owners: Sequence[int]) -> Part:
+    indexes = sorted({owners[change] for change in splice.changes})
+    return Part(splice.edit, tuple((index, Span(0, len(splice.edit.new_text))) for index in indexes))

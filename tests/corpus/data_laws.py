@@ -1,0 +1,193 @@
+"""What must be true of edits of any file of keys and values; run as a program, it checks all files given.
+
+    find / -name '*.yml' | .venv/bin/python -m tests.corpus.data_laws
+
+Each key that is drawn gets its own value, which changes nothing; another value, which changes only its text,
+or is refused; and is deleted. Another reader than that of the edits compares what the file says: PyYAML's
+in Python, `json`, tomlkit, `configparser`.
+"""
+
+import json
+import random
+import sys
+import time
+from collections import Counter
+from pathlib import Path as FilePath
+from typing import Any
+
+import tomlkit
+import yaml
+from tomlkit.exceptions import TOMLKitError
+
+from mdplan.data.address import has_unnamed
+from mdplan.data.change import (
+    REMOVED,
+    Change,
+    KeyChange,
+    NewEntry,
+    branch_of,
+    changed,
+    value_at,
+    values_equal,
+)
+from mdplan.data.content import DataContent, data_edits, placed, read_data, verify_edits
+from mdplan.data.ini_data import as_configparser
+from mdplan.data.node import DataError, Language, Path
+from mdplan.text.edit import EditList
+from mdplan.text.lines import LineIndex
+from mdplan.text.source import Source
+
+LANGUAGES = {
+    **dict.fromkeys((".yaml", ".yml"), Language.YAML),
+    **dict.fromkeys((".json", ".jsonc", ".json5"), Language.JSON),
+    **dict.fromkeys((".ini", ".cfg"), Language.INI),
+    ".toml": Language.TOML,
+}
+NEW: tuple[Any, ...] = ("new: value # 1", "yes", 12, True, ["a", "b"], {"k": "v"}, "two\nlines\n")
+NEW_TEXT = ("new: value = 1", "yes", "12", "%(a)s")
+LONGEST = 200_000
+# Of a file with more keys so many are drawn, and no further one is tried after so many seconds.
+MOST_KEYS = 20
+MOST_SECONDS = 5.0
+
+
+def check_text(
+    language: Language, text: str, keys: int, seed: int, seconds: float = MOST_SECONDS
+) -> Counter[str]:
+    """How often each outcome came, for `keys` keys of `text`; raises AssertionError for a wrong one."""
+    started = time.monotonic()
+    outcomes: Counter[str] = Counter()
+    try:
+        content = read_data(language, text)
+    except DataError as error:
+        return Counter({f"file refused: {error.reason.partition(':')[0]}": 1})
+    drawn = random.Random(seed)
+    places = list(content.places)
+    # The other reader reads the text once.
+    seen = _seen(content.language, content.text)
+    for path in drawn.sample(places, min(keys, len(places))):
+        if time.monotonic() - started > seconds:
+            break
+        outcomes += _check_key(content, path, drawn, seen)
+    is_whole = outcomes["keys"] == len(places)
+    return outcomes + Counter(
+        {"files": 1, "files with every key": is_whole, "files seen by another reader": seen is not None}
+    )
+
+
+def _check_key(content: DataContent, path: Path, drawn: random.Random, seen: Any) -> Counter[str]:
+    value = value_at(content.values, path)
+    if value is REMOVED:
+        return Counter({"keys inside of a value with a tag, which no address names": 1})
+    outcomes = Counter({"keys": 1})
+    # A caller can send neither keys without a name nor a whole document.
+    if not _has_unnamed(value) and not _is_document(content, path):
+        assert not _edits(content, [KeyChange(path, value)]), f"own value of {path}"
+    new = drawn.choice(NEW_TEXT if content.language is Language.INI else NEW)
+    is_scalar = not isinstance(value, dict | list)
+    outcomes += _tried(content, KeyChange(path, new), "set", path if is_scalar else None, seen)
+    outcomes += _tried(content, KeyChange(path, REMOVED), "delete", None, seen)
+    if isinstance(value, list):
+        place = drawn.randrange(len(value) + 1)
+        new_place = None if place == len(value) else place
+        outcomes += _tried(content, NewEntry(path, new_place, "new: item"), "add item", None, seen)
+    if isinstance(value, dict):
+        outcomes += _tried(content, NewEntry(path, None, "v", "zz new"), "add key", None, seen)
+    return outcomes
+
+
+def _is_document(content: DataContent, path: Path) -> bool:
+    return len(path) == 1 and content.root is not None and content.root.style == "documents"
+
+
+def _has_unnamed(value: Any) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return has_unnamed(value) or any(map(_has_unnamed, inner))
+
+
+def _edits(content: DataContent, changes: list[Change]) -> EditList:
+    splices = placed(data_edits(content, changes), 0, LineIndex(content.text))
+    edits = EditList.of(splice.edit for splice in splices)
+    if not isinstance(edits, EditList):
+        raise DataError("two of the changes want the same text")
+    return edits
+
+
+def _tried(content: DataContent, change: Change, what: str, path: Path | None, before: Any) -> Counter[str]:
+    """The outcome of one change; `path` is that of a scalar, outside of whose lines nothing may change."""
+    try:
+        edits = _edits(content, [change])
+        verify_edits(content, edits, [change])
+    except DataError as error:
+        return Counter({f"{what} refused: {error.reason}": 1})
+    result = edits.apply(content.text)
+    assert edits.invert(content.text).apply(result) == content.text
+    if before is not None:
+        after = _seen(content.language, result)
+        wanted = changed(before, branch_of([change]))
+        is_toml = content.language is Language.TOML and what == "delete"
+        assert is_toml or values_equal(after, wanted), (what, change)
+    if path is not None:
+        lines, span = content.lines, content.places[path]
+        start, end = lines.start(lines.line_at(span.start)), lines.end(lines.line_at(span.end))
+        assert all(start <= each.span.start and each.span.end <= end for each in edits), (what, change)
+    return Counter({f"{what} done": 1})
+
+
+def _seen(language: Language, text: str) -> Any:
+    """What a reader of another make sees; None where it does not take the text."""
+    try:
+        match language:
+            case Language.YAML:
+                return _with_text_keys(yaml.load(text, Loader=yaml.SafeLoader)) if "<<" not in text else None
+            case Language.JSON:
+                return json.loads(text)
+            case Language.TOML:
+                return tomlkit.parse(text).unwrap()
+            case Language.INI:
+                return as_configparser(text)
+    except (ValueError, yaml.YAMLError, TOMLKitError, RecursionError, TypeError, AttributeError):
+        return None
+
+
+def _with_text_keys(value: Any) -> Any:
+    """`value`, where all keys are text; None for the whole where YAML reads a key as something else."""
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            raise ValueError("a key is no text")
+        return {key: _with_text_keys(each) for key, each in value.items()}
+    return [_with_text_keys(each) for each in value] if isinstance(value, list) else value
+
+
+def main() -> None:
+    """Check the files whose names come on standard input."""
+    outcomes: Counter[str] = Counter()
+    for name in map(str.strip, sys.stdin):
+        language = LANGUAGES.get(FilePath(name).suffix)
+        if language is None:
+            continue
+        found: Counter[str] = Counter()
+        try:
+            found = _checked(language, FilePath(name))
+        except Exception as error:  # noqa: BLE001 (each is a wrong outcome, which the table shows)
+            found[f"WRONG {type(error).__name__}"] += 1
+            print(f"WRONG {name}: {type(error).__name__} {str(error)[:200]}", flush=True)
+        outcomes += Counter({f"{language:5} {outcome}": count for outcome, count in found.items()})
+    for outcome, count in sorted(outcomes.items()):
+        print(f"{count:7} {outcome}")
+
+
+def _checked(language: Language, file: FilePath) -> Counter[str]:
+    try:
+        source = Source.decode(file.read_bytes())
+    except OSError:
+        return Counter({"not read: no file": 1})
+    if not isinstance(source, Source):
+        return Counter({"not read: encoding": 1})
+    if len(source.text) > LONGEST:
+        return Counter({"not read: longer than the program takes": 1})
+    return check_text(language, source.text, keys=MOST_KEYS, seed=len(source.text))
+
+
+if __name__ == "__main__":
+    main()
