@@ -5,9 +5,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from mdplan.data.change import REMOVED, KeyChange, value_at
+from mdplan.data.node import Names
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.edits.front_matter_problems import null_in_toml
-from mdplan.markdown.front_matter.change import REMOVED, Key, KeyChange, value_at
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.front_matter import FrontMatterBlock, FrontMatterCreator
 from mdplan.operations.base.front_matter_list import FrontMatterListOperation, holds
@@ -28,6 +29,7 @@ class AddToFrontMatterList(FrontMatterCreator, FrontMatterListOperation):
         "value": "hot",
         "createIfMissing": True,
     }
+    is_listed: ClassVar = False  # add_to_list does the same.
 
     op: Literal["add_to_front_matter_list"]
     create_if_missing: bool = Field(
@@ -35,7 +37,7 @@ class AddToFrontMatterList(FrontMatterCreator, FrontMatterListOperation):
     )
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
-        """Insertions behind the last item; none where the list has all items.
+        """Insertions after the last item; none where the list has all items.
 
         Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID; those of `find` and `list_at`;
         INVALID_ARGUMENT for a null in TOML.
@@ -57,7 +59,7 @@ class AddToFrontMatterList(FrontMatterCreator, FrontMatterListOperation):
         changes = [KeyChange(key, items)] if len(items) > len(found) else []
         return self.resolution(outline, block, [key], changes)
 
-    def _list_of(self, outline: Outline, block: FrontMatterBlock, key: Key) -> list[Any] | Diagnostic:
+    def _list_of(self, outline: Outline, block: FrontMatterBlock, key: Names) -> list[Any] | Diagnostic:
         """The list; an empty one where it may be created."""
         is_missing = value_at(block.content.values, key) in (None, REMOVED)
         found = [] if is_missing and self.create_if_missing else self.list_at(outline, block, key)

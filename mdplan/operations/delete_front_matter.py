@@ -4,25 +4,26 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from mdplan.data.change import REMOVED, KeyChange, value_at
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.front_matter_problems import key_not_found, no_block
-from mdplan.markdown.front_matter.change import REMOVED, KeyChange, value_at
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.front_matter import PART, FrontMatterOperation
-from mdplan.operations.base.operation import Claim, FrontMatterChanges, Resolution
+from mdplan.operations.base.operation import Claim, DataChanges, Resolution
 
 
 class DeleteFrontMatter(FrontMatterOperation):
     """Delete a key of the front matter, or the whole block.
 
     With the key go its value and a comment on its lines; comments above it and blank lines stay. A map that
-    loses its last key stays as `{}`; in TOML a table that has no header of its own goes with it. A block that
-    loses its last key stays, empty: `wholeBlock` deletes it with its fences and the blank lines behind it,
+    loses its last key stays as `{}`; in TOML a table without its own header goes with it. A block that
+    loses its last key stays, empty: `wholeBlock` deletes it with its fences and the blank lines after it,
     whatever it says.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "delete_front_matter", "key": "draft"}
     satisfied_by: ClassVar = frozenset({Code.KEY_NOT_FOUND, Code.FRONT_MATTER_NOT_FOUND})
+    is_listed: ClassVar = False  # delete_value does the same, and delete_lines deletes the whole block.
 
     op: Literal["delete_front_matter"]
     whole_block: bool = Field(default=False, description="Delete the block itself; instead of key.")
@@ -61,5 +62,5 @@ class DeleteFrontMatter(FrontMatterOperation):
         return Resolution(
             claims=(Claim(span=span, owner=None, part=(PART,)),),
             deletions=(span,),
-            front_matter=FrontMatterChanges(removes=True),
+            data=DataChanges(removes=True),
         )

@@ -12,7 +12,7 @@ from mdplan.plaintext.ini_edits import delete_key
 class DeleteIniKey(IniKeyOperation):
     """Delete a key of an INI file, with all lines of its value.
 
-    A comment behind the value goes with it; comments and blank lines around and between its lines stay. So
+    A comment after the value goes with it; comments and blank lines around and between its lines stay. So
     does a section that is then empty. The name of a key counts in any case where none fits by the letter.
     """
 
@@ -22,6 +22,7 @@ class DeleteIniKey(IniKeyOperation):
         "key": "timeout",
     }
     satisfied_by: ClassVar = frozenset({Code.KEY_NOT_FOUND, Code.SECTION_NOT_FOUND})
+    is_listed: ClassVar = False  # delete_value does the same.
 
     op: Literal["delete_ini_key"]
 

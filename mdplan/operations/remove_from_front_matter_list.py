@@ -2,8 +2,8 @@
 
 from typing import ClassVar, Literal
 
+from mdplan.data.change import KeyChange
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.front_matter.change import KeyChange
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.front_matter_list import FrontMatterListOperation, holds
 from mdplan.operations.base.operation import Resolution
@@ -23,6 +23,7 @@ class RemoveFromFrontMatterList(FrontMatterListOperation):
         "value": "cold",
     }
     satisfied_by: ClassVar = frozenset({Code.KEY_NOT_FOUND, Code.FRONT_MATTER_NOT_FOUND})
+    is_listed: ClassVar = False  # remove_from_list does the same.
 
     op: Literal["remove_from_front_matter_list"]
 

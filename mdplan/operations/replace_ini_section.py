@@ -17,7 +17,7 @@ from mdplan.plaintext.ini_section import IniSection
 
 
 class ReplaceIniSection(IniOperation):
-    """Replace what stands between the header of an INI section and the next one.
+    """Replace the text between the header of an INI section and the next one.
 
     The payload may begin with the header; it stays as it is. Blank lines at the edges of the section stay,
     and so does a comment directly above the next header, which belongs to that section. With

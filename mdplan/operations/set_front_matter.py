@@ -6,10 +6,11 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from mdplan.data.change import KeyChange, as_read, value_at, values_equal
+from mdplan.data.json_values import dated, with_dates
+from mdplan.data.node import Names
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.front_matter_problems import elements_of, null_in_toml
-from mdplan.markdown.front_matter.change import Key, KeyChange, as_read, value_at, values_equal
-from mdplan.markdown.front_matter.values import dated, with_dates
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.front_matter import FrontMatterBlock, FrontMatterCreator, checked
 from mdplan.operations.base.operation import Resolution
@@ -22,13 +23,13 @@ class SetFrontMatter(FrontMatterCreator):
     `key` and `value` set one key; `values` sets many: `{"title": "Tea", "author.name": "Kim"}`. A value is
     any JSON. Comments, order, quotes and all other keys stay byte by byte; a string is quoted only where it
     would not be read as that string. One that reads as a date takes the place of a date as a date; for a new
-    key, name the key in `dates`. A map in place of a map, or a list in place of a list, changes only the
-    entries that differ. A new key stands behind the last one; maps on its way are made. `value: null` counts
+    key, name the key in `dates`. A map instead of a map, or a list instead of a list, changes only the
+    entries that differ. A new key is after the last one; maps on its way are made. `value: null` counts
     as absent; to set null use `values`.
 
     `expectedValue` guards one key, given by `key` or alone in `values`.
     `createIfMissing` creates the block where the file has none, in YAML or in what `frontMatterFormat` says.
-    A block with anchors, tags, merge keys or a key that stands twice is not edited by keys.
+    A block with anchors, tags, merge keys or a key that occurs twice is not edited by keys.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -36,6 +37,8 @@ class SetFrontMatter(FrontMatterCreator):
         "values": {"title": "Tea", "tags": ["drinks", "hot"]},
         "createIfMissing": True,
     }
+
+    is_listed: ClassVar = False  # set_value does the same.
 
     op: Literal["set_front_matter"]
     value: Any = Field(
@@ -146,7 +149,7 @@ class SetFrontMatter(FrontMatterCreator):
             return resolution
         return replace(resolution, warnings=(*resolution.warnings, *warnings))
 
-    def _typed(self, block: FrontMatterBlock, key: Key, name: object, value: object) -> object:
+    def _typed(self, block: FrontMatterBlock, key: Names, name: object, value: object) -> object:
         """`value` of the key called `name`: a date where `dates` says so, or where it replaces one."""
         if name in (self.dates or ()):
             return with_dates(block.content.format, value)
@@ -156,7 +159,7 @@ class SetFrontMatter(FrontMatterCreator):
         return name in (self.dates or ()) and typed == value
 
 
-def _says_already(block: FrontMatterBlock, key: Key, new: object) -> bool:
+def _says_already(block: FrontMatterBlock, key: Names, new: object) -> bool:
     return values_equal(value_at(block.content.values, key), as_read(new))
 
 

@@ -18,10 +18,10 @@ from mdplan.plaintext.ini_section import IniKey, IniSection
 class SetIniKey(IniKeyOperation):
     """Set a key of an INI file; a missing one is added to its section.
 
-    Comments, order and spacing stay. A new key stands behind the last one of its section and is written as
+    Comments, order and spacing stay. A new key is after the last one of its section and is written as
     those before it are; with `createIfMissing` a missing section is added at the end of the file, once for
     all of its keys in a batch. The name of a key counts in any case where none fits by the letter. A comment
-    begins at `;` or `#` behind white space: one behind the old value stays, and a new value that would be
+    begins at `;` or `#` after white space: one after the old value stays, and a new value that would be
     read as one is refused.
     """
 
@@ -31,6 +31,7 @@ class SetIniKey(IniKeyOperation):
         "key": "host",
         "value": "db.example.org",
     }
+    is_listed: ClassVar = False  # set_value does the same.
 
     op: Literal["set_ini_key"]
     value: str = Field(description="New value, one line.")
@@ -100,9 +101,9 @@ class SetIniKey(IniKeyOperation):
 
 
 def _if_unclear(ini: IniOutline, key: IniKey, value: str) -> Iterator[Diagnostic]:
-    """INVALID_ARGUMENT where it is not clear that the comment behind a value is one.
+    """INVALID_ARGUMENT where it is not clear that the comment after a value is one.
 
-    Nothing but the sign stands, or would stand, before it, as in ``colour = #fff``, or the value opens a
+    Only the sign is, or would be, before it, as in ``colour = #fff``, or the value opens a
     quote that it does not close. Programs without inline comments take all of it for the value.
     """
     if key.comment is None or key.assignment.separator is None:
@@ -110,6 +111,6 @@ def _if_unclear(ini: IniOutline, key: IniKey, value: str) -> Iterator[Diagnostic
     old = ini.text_of(key.assignment.value)
     if not value or not old or (old[0] in "\"'" and old.count(old[0]) == 1):
         yield Diagnostic.invalid(
-            f"at line {key.first_line} nothing tells where the value ends and a comment begins",
+            f"at line {key.first_line} nothing shows where the value ends and a comment begins",
             "write the whole line with replace_lines",
         )

@@ -8,7 +8,11 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from mdplan.data.change import REMOVED, KeyChange, Splice, depth_of, value_at
+from mdplan.data.json_values import as_json, value_matches
+from mdplan.data.node import DataError, Names
 from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.markdown.edits.data_splices import data_splices
 from mdplan.markdown.edits.front_matter_problems import (
     cannot_change,
     elements_of,
@@ -19,18 +23,10 @@ from mdplan.markdown.edits.front_matter_problems import (
     other_value,
     unreadable,
 )
-from mdplan.markdown.front_matter.block import FrontMatterError, FrontMatterFormat
-from mdplan.markdown.front_matter.change import REMOVED, Key, KeyChange, Splice, depth_of, value_at
-from mdplan.markdown.front_matter.edits import block_edits, new_block
-from mdplan.markdown.front_matter.values import (
-    MAX_DEPTH,
-    FrontMatterContent,
-    Unreadable,
-    as_json,
-    value_matches,
-)
+from mdplan.markdown.front_matter.block import FrontMatterFormat
+from mdplan.markdown.front_matter.values import MAX_DEPTH, FrontMatterContent, Unreadable, empty_content
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.operation import Claim, FrontMatterChanges, Operation, Resolution
+from mdplan.operations.base.operation import Claim, DataChanges, Operation, Resolution
 from mdplan.text.span import Span
 
 # What the claims of all operations on front matter are parts of.
@@ -84,10 +80,10 @@ class FrontMatterOperation(Operation):
 
     def find(
         self, outline: Outline, block: FrontMatterBlock, given: str | Sequence[str] | None
-    ) -> Key | Diagnostic:
+    ) -> Names | Diagnostic:
         """The key `given`, which may be missing, after the guard on it.
 
-        Errors: those of `find_key`; INVALID_ARGUMENT where a key on its way holds no map; KEY_NOT_FOUND and
+        Errors: those of `find_key`; INVALID_ARGUMENT where a key on its way is no map; KEY_NOT_FOUND and
         TEXT_MISMATCH where there is a guard.
         """
         assert given is not None, "the models ask for it"
@@ -106,25 +102,25 @@ class FrontMatterOperation(Operation):
         return key
 
     def resolution(
-        self, outline: Outline, block: FrontMatterBlock, keys: Sequence[Key], changes: Sequence[KeyChange]
+        self, outline: Outline, block: FrontMatterBlock, keys: Sequence[Names], changes: Sequence[KeyChange]
     ) -> Resolution | Problems:
         """`changes` of `block`, claiming `keys`. The guard was examined before.
 
         Errors: FRONT_MATTER_INVALID where they cannot be cut into the block.
         """
         try:
-            splices = _splices(outline, block, changes)
-        except FrontMatterError as error:
+            creates = block.content.format if block.is_new else None
+            splices = data_splices(outline, changes, creates)
+        except DataError as error:
             return (cannot_change(outline, error),)
         edits = tuple(splice.edit for splice in splices)
         # The value of a key says nothing of a comment that goes with it.
         takes_comment = any("#" in outline.text_of(edit.span) for edit in edits)
-        creates = block.content.format if block.is_new else None
         return Resolution(
             claims=tuple(_claims(outline, block, keys, changes, splices)),
             edits=edits,
             is_evidence=self.expected_value is not None and not takes_comment,
-            front_matter=FrontMatterChanges(changes=tuple(changes), creates=creates),
+            data=DataChanges(changes=tuple(changes), creates=creates),
         )
 
     def rebased_guards(self, base: Outline, current: Outline) -> dict[str, Any]:
@@ -134,7 +130,7 @@ class FrontMatterOperation(Operation):
     def _expected_in(self, base: Outline, current: Outline) -> object:
         """`expected_value`, which means `base`, as the value that the key has in `current`.
 
-        It stays what it is where it does not hold in `base`, or there is nothing to compare.
+        It stays what it is where it is not true of `base`, or there is nothing to compare.
         """
         before, now = self._value_in(base), self._value_in(current)
         content = base.front_matter_content
@@ -170,38 +166,29 @@ class FrontMatterCreator(FrontMatterOperation):
         """What the block says, or an empty one. Errors: FRONT_MATTER_NOT_FOUND, FRONT_MATTER_INVALID."""
         if outline.front_matter is None and self.create_if_missing and self.expected_value is None:
             return FrontMatterBlock(
-                FrontMatterContent(FrontMatterFormat(self.front_matter_format or "yaml"), ""), is_new=True
+                empty_content(FrontMatterFormat(self.front_matter_format or "yaml")), is_new=True
             )
         return self.read(outline)
 
 
 def checked(value: object) -> object:
-    """`value`, which front matter can hold. Raises `ValueError`."""
+    """`value`, which front matter can contain. Raises `ValueError`."""
     if depth_of(value) > MAX_DEPTH:
         msg = f"it is nested deeper than {MAX_DEPTH} levels"
         raise ValueError(msg)
     if any(isinstance(each, float) and not math.isfinite(each) for each in _scalars(value)):
-        msg = "it holds a number that JSON does not have"
+        msg = "it contains a number that JSON does not have"
         raise ValueError(msg)
     if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"} and _is_json(value):
-        msg = "a string that holds JSON: send that array or object itself"
+        msg = "a string that contains JSON: send that array or object itself"
         raise ValueError(msg)
     return value
-
-
-def _splices(outline: Outline, block: FrontMatterBlock, changes: Sequence[KeyChange]) -> Sequence[Splice]:
-    lines = outline.source.lines
-    if not changes:
-        return ()
-    if outline.front_matter is None:
-        return (new_block(block.content.format, lines, changes),)
-    return block_edits(outline.front_matter, block.content, lines, changes)
 
 
 def _claims(
     outline: Outline,
     block: FrontMatterBlock,
-    keys: Sequence[Key],
+    keys: Sequence[Names],
     changes: Sequence[KeyChange],
     splices: Sequence[Splice],
 ) -> Iterator[Claim]:

@@ -5,10 +5,11 @@ from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
+from mdplan.data.change import REMOVED, value_at
+from mdplan.data.json_values import value_matches
+from mdplan.data.node import Names
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.edits.front_matter_problems import key_not_found, not_of_kind
-from mdplan.markdown.front_matter.change import REMOVED, Key, value_at
-from mdplan.markdown.front_matter.values import value_matches
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.front_matter import FrontMatterBlock, FrontMatterOperation, checked
 
@@ -40,7 +41,7 @@ class FrontMatterListOperation(FrontMatterOperation):
         """The items that are meant."""
         return self.value if isinstance(self.value, list) else [self.value]
 
-    def list_at(self, outline: Outline, block: FrontMatterBlock, key: Key) -> list[Any] | Diagnostic:
+    def list_at(self, outline: Outline, block: FrontMatterBlock, key: Names) -> list[Any] | Diagnostic:
         """The list of `key`. Errors: KEY_NOT_FOUND, and INVALID_ARGUMENT for a value that is no list."""
         found = value_at(block.content.values, key)
         if isinstance(found, list):

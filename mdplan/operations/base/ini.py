@@ -59,7 +59,7 @@ class IniOperation(Operation):
         return self._guards_in(ini_of(base), ini_of(current))
 
     def _guards_in(self, base: IniOutline, now: IniOutline) -> dict[str, object]:
-        """Guards that hold on `base`, by the names of their fields, as they read on the later text `now`."""
+        """Guards true of `base`, by the names of their fields, as they read on the later text `now`."""
         before, after = self._guarded_section(base), self._guarded_section(now)
         if self.section_sha256 is None or isinstance(before, Diagnostic) or isinstance(after, Diagnostic):
             return {}
@@ -85,7 +85,7 @@ class IniKeyOperation(IniOperation):
 
     key: str = Field(description="Name of the key.")
     expected_value: str | None = Field(
-        default=None, description="Value that the key has now, without a comment behind it."
+        default=None, description="Value that the key has now, without a comment after it."
     )
 
     def find_key(self, ini: IniOutline) -> IniKey | Diagnostic:
@@ -93,7 +93,7 @@ class IniKeyOperation(IniOperation):
         return find_key(ini, self.section_name(ini), self.key, self.occurrence)
 
     def _guards_in(self, base: IniOutline, now: IniOutline) -> dict[str, object]:
-        """Those of the section, and the value that the key has in place of the expected one."""
+        """Those of the section, and the value that the key has instead of the expected one."""
         guards = super()._guards_in(base, now)
         before, after = self.find_key(base), self.find_key(now)
         if (
@@ -118,7 +118,7 @@ class IniKeyOperation(IniOperation):
             yield Diagnostic(
                 code=Code.TEXT_MISMATCH,
                 message=f"the value of the key at line {key.first_line} is not expectedValue",
-                hint="read the line again; a comment behind the value is not part of it",
+                hint="read the line again; a comment after the value is not part of it",
                 place=ini.source.lines.position(key.assignment.name.start),
             )
 
@@ -139,7 +139,7 @@ def ini_of(outline: Outline) -> IniOutline:
 
 
 def fault_problem(field: str, fault: str | None) -> Iterator[Diagnostic]:
-    """INVALID_ARGUMENT where `fault` says why an INI file cannot hold what stands in `field`."""
+    """INVALID_ARGUMENT where `fault` says why an INI file cannot contain what is in `field`."""
     if fault is not None:
         yield Diagnostic.invalid(
             f"`{field}` {fault}, so that it would not be read back as it is",

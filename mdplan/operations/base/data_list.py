@@ -1,0 +1,43 @@
+"""What operations on lists in files of keys and values share: their items."""
+
+import json
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
+
+from mdplan.data.json_values import value_matches
+from mdplan.operations.base.data import DataOperation, Target
+from mdplan.operations.base.front_matter import checked
+
+
+class DataListOperation(DataOperation):
+    """An operation on the items of a list."""
+
+    value: Any = Field(description="Item, or an array of items: strings, numbers or other JSON.")
+
+    @field_validator("value")
+    @classmethod
+    def _check_value(cls, given: object) -> object:
+        return checked(given)
+
+    @model_validator(mode="after")
+    def _check_items(self) -> "DataListOperation":
+        if self.value == []:
+            msg = "give an item, or an array of items"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def items(self) -> list[Any]:
+        """The items that are meant."""
+        return self.value if isinstance(self.value, list) else [self.value]
+
+
+def has_item(target: Target, items: list[Any], item: object) -> bool:
+    """Whether `item`, which is JSON, is one of the `items` of a file, or of new ones for it."""
+    return any(value_matches(target.content.language, each, item) for each in items)
+
+
+def item_text(item: object) -> str:
+    """`item` as text, by which two edits that want the same are known."""
+    return json.dumps(item, sort_keys=True)
