@@ -1,0 +1,170 @@
+"""Entries of navigation files, after pages were renamed and deleted: they name what they named."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from mdplan.data.address import shown
+from mdplan.data.change import REMOVED, Change, KeyChange, value_at
+from mdplan.data.content import DataContent, data_edits, placed, verify_edits
+from mdplan.data.node import DataError, Path, Unnamed
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.elements.lists import ListItem, MarkdownList
+from mdplan.markdown.links.destinations import destinations
+from mdplan.markdown.links.link_path import folder_of, followed
+from mdplan.markdown.links.targets import whole
+from mdplan.markdown.outline.data_content import data_content
+from mdplan.markdown.outline.outline import Outline
+from mdplan.planning.build import BuiltFile
+from mdplan.planning.navigation.kinds import REDIRECT, Navigation, navigation_of
+from mdplan.planning.sequence.post_edits import with_post_edits
+from mdplan.text.document_format import DocumentFormat
+from mdplan.text.edit import EditList, TextEdit
+
+_LINK_ALONE: Final = re.compile(r"\[[^\[\]]*\]\([^()\s]*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Affected:
+    """An entry that names a page which moves to the path `now`, or goes. `change` makes it right."""
+
+    path: Path
+    page: str
+    now: str | None
+    change: KeyChange | None
+
+
+def update_entries(built: BuiltFile, pages: Mapping[str, str | None], *, may_rewrite: bool) -> BuiltFile:
+    """`built` with its entries of `pages`, old paths with new ones or None, as these are now.
+
+    An entry of a page that is gone is deleted with what names it alone. Where `may_rewrite` is false, or an
+    entry cannot be changed, BROKEN_LINK warnings say so.
+    """
+    outline = built.result
+    if outline.format is DocumentFormat.MARKDOWN:
+        gone = [path for path, now in pages.items() if now is None]
+        return _without_items(built, gone) if gone and may_rewrite else built
+    content = data_content(outline)
+    if not isinstance(content, DataContent):
+        return built
+    navigation = navigation_of(built.file.result_path, content.values)
+    found = list(_affected(navigation, content.values, pages)) if navigation else []
+    if not found:
+        return built
+    updated = _changed(built, content, found) if may_rewrite else None
+    left = [each for each in found if each.change is None] if updated else found
+    result = updated or built
+    warnings = tuple(_warning(result.result, each).at(file=built.file.path) for each in left)
+    count = result.references_updated + len(found) - len(left)
+    return replace(result, references_updated=count, warnings=(*result.warnings, *warnings))
+
+
+def _without_items(built: BuiltFile, gone: Collection[str]) -> BuiltFile:
+    """`built` without the items of a summary that are links to pages which are `gone`, and no more."""
+    path, outline = built.file.result_path, built.result
+    lines, edits = outline.source.lines, list[TextEdit]()
+    for link in destinations(outline, [whole(outline)]):
+        if not link.path or followed(folder_of(path), link.path) not in gone:
+            continue
+        item = next(items_at(outline, link.span.start), None)
+        if item is not None and not item.lists and _LINK_ALONE.fullmatch(item.text):
+            edits.append(TextEdit.delete(lines.span(item.first_line, item.last_line)))
+    found = EditList.of(edits)
+    updated = with_post_edits(built, found) if isinstance(found, EditList) else None
+    return built if updated is None else replace(updated, references_updated=len(edits))
+
+
+def items_at(outline: Outline, offset: int) -> Iterator[ListItem]:
+    """Items of lists that `offset` of `outline` is in, the innermost first."""
+    for listing in outline.lists.outermost_in(whole(outline)):
+        yield from _items_at(listing, offset)
+
+
+def _items_at(listing: MarkdownList, offset: int) -> Iterator[ListItem]:
+    for item in listing.items:
+        if item.block.span.start <= offset < item.block.span.end:
+            for inner in item.lists:
+                yield from _items_at(inner, offset)
+            yield item
+
+
+def _affected(navigation: Navigation, values: object, pages: Mapping[str, str | None]) -> Iterator[_Affected]:
+    for path, value in strings_of(values):
+        page = next((each for each in navigation.page(path, value) if each in pages), None)
+        if page is None:
+            continue
+        now = pages[page]
+        if now is None:
+            gone = _own_entry(values, path) if path[-1] != REDIRECT else None
+            yield _Affected(path, page, None, KeyChange(gone, REMOVED) if gone else None)
+            continue
+        written = navigation.written(now, value)
+        yield _Affected(path, page, now, KeyChange(path, written) if written else None)
+
+
+def strings_of(values: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Paths of all strings in `values`, which has maps and lists, in their order."""
+    if isinstance(values, str):
+        yield path, values
+    elif isinstance(values, dict):
+        for name, value in values.items():
+            if not isinstance(name, Unnamed):
+                yield from strings_of(value, (*path, name))
+    elif isinstance(values, list):
+        for index, value in enumerate(values):
+            yield from strings_of(value, (*path, index))
+
+
+def _own_entry(values: Any, path: Path) -> Path | None:  # noqa: ANN401 (any value)
+    """The item of a list that goes with the page at `path`; None where more than the page would go."""
+    if isinstance(path[-1], str):
+        owner = value_at(values, path[:-1])
+        has_more = any(isinstance(each, list | dict) for each in owner.values())
+        path = path[:-1]
+        if has_more or not path or not isinstance(path[-1], int):
+            return None
+    # A map with this list alone, `Guide: [page]`, would have nothing left.
+    above = value_at(values, path[:-1])
+    owner = value_at(values, path[:-2]) if len(path) > 1 else None
+    is_only = len(above) == 1 and isinstance(owner, dict) and len(owner) == 1
+    return path[:-2] if is_only and len(path) > 2 and isinstance(path[-3], int) else path
+
+
+def _changed(built: BuiltFile, content: DataContent, found: list[_Affected]) -> BuiltFile | None:
+    by_key = {each.change.key: each.change for each in found if each.change is not None}
+    gone = [key for key, change in by_key.items() if change.value is REMOVED]
+    changes: list[Change] = [
+        change for key, change in by_key.items() if not any(key != each == key[: len(each)] for each in gone)
+    ]
+    edits = edits_of(built.result, content, changes) if changes else None
+    return None if edits is None else with_post_edits(built, edits)
+
+
+def edits_of(outline: Outline, content: DataContent, changes: list[Change]) -> EditList | None:
+    """Edits of `outline`, which says `content`, that make `changes` alone; None where that cannot be done."""
+    try:
+        splices = placed(data_edits(content, changes), 0, outline.source.lines)
+        edits = EditList.of(splice.edit for splice in splices)
+        if not isinstance(edits, EditList):
+            return None
+        verify_edits(content, edits, changes)
+    except DataError:
+        return None
+    return edits
+
+
+def _warning(outline: Outline, each: _Affected) -> Diagnostic:
+    content = data_content(outline)
+    span = content.places.get(each.path) if isinstance(content, DataContent) else None
+    place = outline.source.lines.position(span.start) if span else None
+    where = f" at line {place.line}" if place else ""
+    becomes = f"is now `{each.now}`" if each.now else "this plan deletes"
+    key = shown(each.path)
+    return Diagnostic.warning(
+        Code.BROKEN_LINK,
+        f"the entry `{key}`{where} names `{each.page}`, which {becomes}",
+        f'change it with set_value or delete_value and `"key": "{key}"`'
+        + ('; `"updateReferences": "workspace"` updates entries' if each.change else ""),
+        place=place,
+    )

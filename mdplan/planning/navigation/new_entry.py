@@ -1,0 +1,167 @@
+"""The entry of a new page in the navigation of its site."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from mdplan.data.change import value_at
+from mdplan.data.content import DataContent
+from mdplan.data.node import Path
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.links.destinations import destinations
+from mdplan.markdown.links.link_path import folder_of, followed, link_between
+from mdplan.markdown.links.targets import whole
+from mdplan.markdown.outline.data_content import data_content
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.add_list_item import AddListItem
+from mdplan.operations.add_to_list import AddToList
+from mdplan.operations.base.operation import Resolution
+from mdplan.operations.create_page import CreatePage
+from mdplan.planning.navigation.entries import items_at, strings_of
+from mdplan.planning.navigation.kinds import Navigation, navigation_of
+from mdplan.text.document_format import DocumentFormat
+
+_MOST_NAMED: Final = 10
+_TITLES: Final = ("name", "group", "label", "title", "caption", "tab", "text", "part", "dropdown", "anchor")
+
+
+def new_entry(operation: CreatePage, page: str, path: str, outline: Outline) -> Resolution | Problems:
+    """The edit of the navigation `outline`, which is in the file `path`, that adds the entry of `page`.
+
+    Both paths are from the root. Errors: INVALID_ARGUMENT for a file that lists no pages, or cannot name this
+    one; KEY_NOT_FOUND for a list or a neighbour that is not there; those of adding an item.
+    """
+    if outline.format is DocumentFormat.MARKDOWN:
+        return _evident(_link(operation, page, path, outline).resolve(outline))
+    content = data_content(outline)
+    navigation = navigation_of(path, content.values) if isinstance(content, DataContent) else None
+    if not isinstance(content, DataContent) or navigation is None or navigation.kind.entry is None:
+        return (
+            Diagnostic.invalid(
+                f"`{path}` is no file that lists pages, or cannot be read",
+                "name mkdocs.yml, docs.json, toc.yml, SUMMARY.md or the like; add_to_list writes other lists",
+            ),
+        )
+    written = navigation.written(page)
+    if written is None:
+        return (
+            Diagnostic.invalid(
+                f"{navigation.kind.tool} takes pages of `{navigation.folder}` alone, and this is `{page}`",
+                "make the page in that folder",
+            ),
+        )
+    place = _place(operation, navigation, content.values, page)
+    if isinstance(place, Diagnostic):
+        return (place,)
+    entry = navigation.kind.entry(operation.title_of(page), written)
+    index = _neighbour(operation, value_at(content.values, place))
+    if isinstance(index, Diagnostic):
+        return (index,)
+    fields: dict[str, Any] = {} if index is None else {"after" if operation.after else "before": index}
+    added = AddToList.model_validate(
+        {"op": "add_to_list", "key": list(place) or "", "value": [entry], **fields}
+    )
+    return _evident(added.resolve(outline))
+
+
+def _evident(outcome: Resolution | Problems) -> Resolution | Problems:
+    """The addition of an entry takes nothing away, and its list was found in the file as it is."""
+    return replace(outcome, is_evidence=True) if isinstance(outcome, Resolution) else outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A list of pages at `path`, with the `names` that a reader sees for it, and the folders of its pages."""
+
+    path: Path
+    names: tuple[str, ...]
+    folders: frozenset[str]
+
+
+def _place(operation: CreatePage, navigation: Navigation, values: object, page: str) -> Path | Diagnostic:
+    """The list that takes the entry. Errors: KEY_NOT_FOUND, INVALID_ARGUMENT."""
+    lists = list(_lists(navigation, values, (), ()))
+    if operation.under is not None:
+        found = [each for each in lists if operation.under in each.names]
+    else:
+        found = [each for each in lists if folder_of(page) in each.folders]
+        top = [each for each in lists if each.path == navigation.kind.top]
+        found = found if len(found) == 1 else top or lists
+    if len(found) == 1:
+        return found[0].path
+    titles = dict.fromkeys(name for each in lists for name in each.names)
+    names = ", ".join(f"`{title}`" for title in list(titles)[:_MOST_NAMED])
+    hint = f"lists of pages: {names}" if names else "add a list of pages to the file first, by set_value"
+    if operation.under is not None and not found:
+        return Diagnostic(
+            code=Code.KEY_NOT_FOUND, message=f"no list of pages has the title `{operation.under}`", hint=hint
+        )
+    what = "several lists of pages have that title" if found else "the file has no list of pages"
+    if operation.under is None and found:
+        what = "the entry could go to several lists"
+    return Diagnostic.invalid(what, f"give `under`; {hint}" if names else hint)
+
+
+def _lists(navigation: Navigation, values: Any, path: Path, names: tuple[str, ...]) -> Iterator[_Listed]:  # noqa: ANN401
+    """Lists in `values` that have pages, the outermost first; those in a list of pages are lists too."""
+    kind = navigation.kind
+    if isinstance(values, list):
+        is_inside = kind.pages_keys is not None or path[: len(kind.top)] == kind.top
+        if is_inside and (kind.pages_keys is None or (path[-1:] and path[-1] in kind.pages_keys)):
+            yield _Listed(path, names, _folders(navigation, values, path))
+        for index, value in enumerate(values):
+            yield from _lists(navigation, value, (*path, index), ())
+    elif isinstance(values, dict):
+        titles = tuple(value for name in _TITLES if isinstance(value := values.get(name), str))
+        for name, value in values.items():
+            if isinstance(name, str):
+                yield from _lists(navigation, value, (*path, name), titles or (name,))
+
+
+def _folders(navigation: Navigation, values: list[Any], path: Path) -> frozenset[str]:
+    """Folders of the pages that are entries of the list itself."""
+    found: set[str] = set()
+    for index, value in enumerate(values):
+        for inner, text in strings_of(value, (*path, index)):
+            is_own = len(inner) <= len(path) + 2
+            found.update(folder_of(each) for each in navigation.page(inner, text)[:1] if is_own)
+    return frozenset(found)
+
+
+def _neighbour(operation: CreatePage, items: list[Any]) -> int | Diagnostic | None:
+    wanted = operation.after if operation.before is None else operation.before
+    if wanted is None:
+        return None
+    for index, item in enumerate(items):
+        texts = [*item, *item.values()] if isinstance(item, dict) else [item]
+        if wanted in [each for each in texts if isinstance(each, str)]:
+            return index
+    return Diagnostic(
+        code=Code.KEY_NOT_FOUND,
+        message=f"no entry of the list has the title or page `{wanted}`",
+        hint="give `under` for another list, or the title as it is written",
+    )
+
+
+def _link(operation: CreatePage, page: str, path: str, outline: Outline) -> AddListItem:
+    """The item of a list of links."""
+    title = operation.title_of(page).replace("[", "\\[").replace("]", "\\]")
+    link = link_between(folder_of(path), page)
+    link = f"<{link}>" if any(sign in link for sign in " ()") else link
+    given = {"before": operation.before, "after": operation.after}
+    place = {name: text for name, text in given.items() if text is not None}
+    if not place:
+        sibling = _sibling(page, path, outline)
+        place = {"under": operation.under} if operation.under else {"after": sibling} if sibling else {}
+    return AddListItem.model_validate({"op": "add_list_item", "item": f"[{title}]({link})", **place})
+
+
+def _sibling(page: str, path: str, outline: Outline) -> str | None:
+    """The text of the last item that links to a page of the same folder."""
+    offsets = [
+        each.span.start
+        for each in destinations(outline, [whole(outline)])
+        if each.path and folder_of(followed(folder_of(path), each.path)) == folder_of(page)
+    ]
+    found = next(items_at(outline, offsets[-1]), None) if offsets else None
+    return found.text if found is not None else None
