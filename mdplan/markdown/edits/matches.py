@@ -7,6 +7,7 @@ from typing import Final
 
 from mdplan.markdown.blocks.blocks import BlockKind
 from mdplan.markdown.edits.site_markup import SITE_KINDS, site_markup
+from mdplan.markdown.edits.soft_breaks import JoinedText, SoftBreak
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.markdown.inline.inline_nodes import InlineKind, InlineNode
 from mdplan.markdown.outline.outline import Outline
@@ -32,10 +33,16 @@ _INLINE_KINDS: Final = frozenset({*_INLINE.values(), NodeKind.LINK_DESTINATIONS,
 
 @dataclass(frozen=True, slots=True)
 class Eligible:
-    """A match in no excluded node. `span` is in the source, `found` in the view with LF line ends."""
+    """A match in no excluded node, with its `span` in the source.
+
+    `found` is in the text that was searched: the view with LF line ends, or that with soft breaks as blanks.
+    `text` is the text that matched there, and `breaks` are the soft breaks in it.
+    """
 
     span: Span
     found: PatternMatch
+    text: str = ""
+    breaks: tuple[SoftBreak, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +55,16 @@ class Matches:
 
 
 def find_matches(
-    outline: Outline, pattern: Pattern, scope: Span, excluded_kinds: frozenset[NodeKind]
+    outline: Outline,
+    pattern: Pattern,
+    scope: Span,
+    excluded_kinds: frozenset[NodeKind],
+    *,
+    soft_breaks: bool = False,
 ) -> Matches | PatternProblem:
     """Matches of `pattern` inside of `scope`, which are spans of the source.
+
+    With `soft_breaks` a blank of the pattern also matches a line end inside a paragraph.
 
     A match is excluded when it lies wholly inside of a node of `excluded_kinds` or cuts its edge; one that
     contains the whole node with its delimiters counts. Those of a destination are the brackets around it; a
@@ -58,6 +72,8 @@ def find_matches(
     excluded as undecided.
     """
     view = outline.view
+    if soft_breaks:
+        return _find_joined(outline, pattern, scope, excluded_kinds)
     found = pattern.find(view.text, view.span_in_view(scope), outline.limits.pattern_seconds)
     if isinstance(found, PatternProblem):
         return found
@@ -77,6 +93,28 @@ def find_matches(
         else:
             excluded[reason] += 1
     return Matches(eligible=tuple(eligible), excluded=dict(excluded), line_ends_normalized=normalized)
+
+
+def _find_joined(
+    outline: Outline, pattern: Pattern, scope: Span, excluded_kinds: frozenset[NodeKind]
+) -> Matches | PatternProblem:
+    """Matches in the text with soft breaks as blanks."""
+    view, joined = outline.view, JoinedText(outline, scope)
+    within = joined.span_of_view(view.span_in_view(scope))
+    found = pattern.find(joined.text, within, outline.limits.pattern_seconds)
+    if isinstance(found, PatternProblem):
+        return found
+    eligible: list[Eligible] = []
+    excluded: Counter[str] = Counter()
+    for match in found:
+        span = view.span_in_text(joined.span_in_view(match.span))
+        reason = kept_out_by(outline, span, excluded_kinds)
+        if reason is not None:
+            excluded[reason] += 1
+            continue
+        text = joined.text[match.span.start : match.span.end]
+        eligible.append(Eligible(span, match, text, joined.breaks_in(match.span)))
+    return Matches(eligible=tuple(eligible), excluded=dict(excluded), line_ends_normalized=False)
 
 
 def kept_out_by(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> str | None:

@@ -22,7 +22,7 @@ from mdplan.markdown.outline.section import Section
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.operations.base.fields import Count, LinesField
 from mdplan.operations.base.operation import Match, MatchReport, SectionTargeted
-from mdplan.text.line_end_view import pattern_in_view, to_lf
+from mdplan.text.line_end_view import lf_pattern, to_lf
 from mdplan.text.search.folded_search import SearchTerm
 from mdplan.text.search.near_miss import NearMiss
 from mdplan.text.search.near_misses import describe_near_misses, find_near_misses
@@ -31,6 +31,7 @@ from mdplan.text.span import Span
 
 _SELECTION: Final = re.compile(r"all|([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
 _LISTED: Final = 10
+_LINE_BREAK: Final = re.compile(r"[ \t]*\n[ \t]*")
 _ONE: Final = "expected exactly 1"
 
 
@@ -82,6 +83,9 @@ class MatchOperation(SectionTargeted):
     multiline: bool = Field(default=True, description="Regex: ^ and $ match at line ends.")
     dot_all: bool = Field(default=False, description="Regex: . matches line ends.")
     lines: LinesField | None = Field(default=None, description="Search these lines only: {start, end}.")
+    soft_breaks: bool = Field(
+        default=False, description="A blank also matches a line end inside a paragraph."
+    )
     include: tuple[NodeKind, ...] = Field(default=(), description="Node kinds to match in after all.")
     exclude: tuple[NodeKind, ...] = Field(default=(), description="Further node kinds to leave alone.")
     match_selection: str | None = Field(
@@ -96,7 +100,7 @@ class MatchOperation(SectionTargeted):
     def _check_selection(cls, value: str | None) -> str | None:
         match = _SELECTION.fullmatch(value) if value is not None else None
         if value is not None and match is None:
-            msg = 'use "all", a number such as "3", or a range such as "2-4"'
+            msg = 'use "all", "1" for the first match, or a range such as "2-4"'
             raise ValueError(msg)
         if match and match[2] and int(match[2]) < int(match[1]):
             msg = "the range runs backwards"
@@ -136,7 +140,9 @@ class MatchOperation(SectionTargeted):
         scope = self._scope(outline, section)
         if isinstance(scope, Diagnostic):
             return (scope,)
-        matches = find_matches(outline, self.compiled(), scope, self._excluded_kinds())
+        matches = find_matches(
+            outline, self.compiled(), scope, self._excluded_kinds(), soft_breaks=self.soft_breaks
+        )
         if isinstance(matches, PatternProblem):
             return (pattern_problem(matches),)
         selected = self._selected(len(matches.eligible))
@@ -146,8 +152,10 @@ class MatchOperation(SectionTargeted):
 
     def compiled(self) -> Pattern:
         """The pattern with its options."""
+        is_regex = self.match_type is MatchType.REGEX
+        text = lf_pattern(self.pattern, is_regex=is_regex)
         return Pattern(
-            text=pattern_in_view(self.pattern, is_regex=self.match_type is MatchType.REGEX),
+            text=_LINE_BREAK.sub(" ", text) if self.soft_breaks and not is_regex else text,
             match_type=self.match_type,
             case_sensitive=self.case_sensitive,
             multiline=self.multiline,
@@ -267,14 +275,14 @@ class MatchOperation(SectionTargeted):
 
 
 def _literal(outline: Outline, found: Span) -> NearMiss:
-    """The place `found` in the view at which a regular expression that matches nothing stands as it is."""
+    """The place `found` in the view at which a regular expression without a match occurs as text."""
     span, lines = outline.view.span_in_text(found), outline.source.lines
     start = lines.position(span.start)
     return NearMiss(
         line=start.line,
         col=start.col,
         end_line=lines.line_at(span.end - 1),
-        differs="matchType (the pattern stands there as literal text)",
+        differs="matchType (the pattern occurs there as literal text)",
     )
 
 

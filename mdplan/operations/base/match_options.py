@@ -84,7 +84,7 @@ def _fold_literal_and_flags(fields: dict[str, Any]) -> None:
         return
     for flag in flags if isinstance(flags, str | list) else ("?",):
         if not isinstance(flag, str) or flag not in _FLAGS:
-            msg = "flags holds something else than i, m and s"
+            msg = "flags contains something other than i, m and s"
             raise _ContradictionError(msg)
         _set(fields, *_FLAGS[flag], "flags")
 
