@@ -8,12 +8,16 @@ from time import thread_time
 from typing import Final, Self, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.site_config import read_site_rules
 from mdplan.markdown.blocks.deadline import ParseTimeout, parse_time
 from mdplan.markdown.format_detection import document_format, has_mdx_name
+from mdplan.markdown.links.site_rules import SiteRules
 from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.slugs import GITHUB, SlugStyle
 from mdplan.reading.open_document import decode_document
 from mdplan.settings import Settings
 from mdplan.storage.fs.file_name import FileName
+from mdplan.storage.fs.root import Root
 from mdplan.storage.workspace import Workspace
 from mdplan.text.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.text.source import Source
@@ -68,7 +72,7 @@ class OutlineCache:
 class OutlinedFiles:
     """Files of `workspace` as text, up to `max_file_bytes` and `max_lines` each; it keeps some `outlines`.
 
-    `limits` hold inside of each of them.
+    `limits` hold inside of each of them. `given_rules` of the site go before those of its roots.
     """
 
     workspace: Workspace
@@ -76,6 +80,7 @@ class OutlinedFiles:
     max_lines: int
     limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS
     outlines: OutlineCache = field(default_factory=OutlineCache, compare=False, repr=False)
+    given_rules: SiteRules | None = None
 
     @classmethod
     def of(cls, workspace: Workspace, settings: Settings) -> Self:
@@ -87,7 +92,7 @@ class OutlinedFiles:
         found = self.workspace.read(name, self.max_file_bytes)
         if isinstance(found, Diagnostic):
             return found
-        known = self.outlines.get((str(name), encoding, None), found.data)
+        known = self.outlines.get((str(name), encoding, None, self._slugs_of(name)), found.data)
         return self.decode(name, found.data, encoding) if known is None else known.source
 
     def decode(self, name: FileName, data: bytes, encoding: str | None) -> Source | Diagnostic:
@@ -100,7 +105,7 @@ class OutlinedFiles:
         if isinstance(found, Diagnostic):
             return found
         # All else that an outline depends on.
-        key = (str(name), encoding, given_format)
+        key = (str(name), encoding, given_format, self._slugs_of(name))
         known = self.outlines.get(key, found.data)
         if known is not None:
             return known
@@ -118,7 +123,7 @@ class OutlinedFiles:
         source = outline.source
         # What a file is may follow from its text, and an edit may change that.
         if document_format(path, source.text, given_format) is outline.format:
-            self.outlines.keep((path, encoding, given_format), outline)
+            self.outlines.keep((path, encoding, given_format, outline.slugs), outline)
 
     def with_timeout(self, file: str, read: Callable[[], _Found], count: int = 1) -> _Found | Diagnostic:
         """What `read` returns, which parses `file`, or `count` files. Errors: PARSE_TIMEOUT."""
@@ -138,4 +143,13 @@ class OutlinedFiles:
     def outline(self, name: FileName, source: Source, given_format: str | None) -> Outline:
         """The file `name`, which was read as `source`, parsed with the limits of these files."""
         found = document_format(str(name), source.text, given_format)
-        return Outline(source, found, self.limits, is_mdx=has_mdx_name(str(name)))
+        is_mdx, slugs = has_mdx_name(str(name)), self._slugs_of(name)
+        return Outline(source, found, self.limits, is_mdx=is_mdx, slugs=slugs)
+
+    def site_rules(self, root: Root) -> SiteRules | Diagnostic:
+        """How the site in `root` names files and headings; a warning about rules that cannot be read."""
+        return self.given_rules or read_site_rules(root)
+
+    def _slugs_of(self, name: FileName) -> SlugStyle:
+        rules = self.site_rules(self.workspace.root_of(name))
+        return rules.slugs_of(name.path) if isinstance(rules, SiteRules) else GITHUB

@@ -79,9 +79,10 @@ def _other_count(batch: Batch) -> Problems:
     return (
         Diagnostic(
             code=Code.MATCH_COUNT_MISMATCH,
-            message=f"the batch is for {len(batch.files)} files, and expectedFiles is "
+            message=f"the edits are for {len(batch.files)} files, and expectedFiles is "
             f"{batch.expected_files}: {named}{more}",
-            hint=f'look at what they are; `"expectedFiles": {len(batch.files)}` is for all of them',
+            hint=f'`"expectedFiles": {len(batch.files)}` is for all of them, also those that the edits leave '
+            'as they are; or list the names in "files"',
         ),
     )
 
@@ -99,13 +100,13 @@ def _matching(entry: GlobEdits, workspace: Workspace, limits: Limits) -> list[Fi
             code=Code.FILE_NOT_FOUND,
             message=f"no file matches `{glob}`"
             + (" and has the text that the edits look for" if texts else ""),
-            hint="a glob is relative to the root, and leaves out what git ignores",
+            hint="a glob is relative to the root, and skips what git ignores",
         )
     if len(paths) > limits.glob_files:
         return Diagnostic(
             code=Code.BATCH_TOO_LARGE,
             message=f"`{glob}` matches more than {limits.glob_files} files",
-            hint="narrow it, or raise the limit (`--max-glob-files`); a manifest has no such limit",
+            hint="narrow it, or raise `--max-glob-files`",
         )
     return [entry.of_file(path) for path in paths]
 

@@ -1,17 +1,17 @@
 """The files of a root beside those of a batch, looked at where links lead: the second pass of a snapshot."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.documents.files import OutlinedFiles
-from mdplan.documents.site_config import read_site_rules
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, folder_of, page_key
 from mdplan.markdown.links.link_target import TargetKind
 from mdplan.markdown.links.site_rules import NO_RULES, SiteRules
 from mdplan.markdown.links.targets import resolvable_targets
-from mdplan.planning.links.link_names import may_link_to, text_of_bytes
+from mdplan.planning.links.link_names import may_link_to, may_list, text_of_bytes
+from mdplan.planning.navigation.kinds import is_navigation
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.requests.batch import FileEdits
 from mdplan.storage.fs.file_name import FileName
@@ -25,22 +25,19 @@ class LinkIndex:
     Each folder is listed once. What git ignores is no place where links are looked for.
     """
 
-    def __init__(self, documents: OutlinedFiles, root: Root, rules: SiteRules | None = None) -> None:
-        """Look at `root`, which is one of the workspace of `documents`; `rules` go before its own."""
-        self._given_rules = rules
+    def __init__(self, documents: OutlinedFiles, root: Root) -> None:
+        """Look at `root`, which is one of the workspace of `documents`."""
         self._documents = documents
         self._root = root
         self._folders: dict[str, dict[str, TargetKind] | None] = {}
         self._anchors: dict[str, frozenset[str] | None] = {}
 
     @classmethod
-    def for_file(
-        cls, file: SnapshotFile, documents: OutlinedFiles, rules: SiteRules | None = None
-    ) -> "LinkIndex":
+    def for_file(cls, file: SnapshotFile, documents: OutlinedFiles) -> "LinkIndex":
         """The files of the root that `file` of `documents` lies in."""
         name = documents.workspace.locate(file.path)
         assert isinstance(name, FileName), "the files of a snapshot were located before"
-        return cls(documents, documents.workspace.root_of(name), rules)
+        return cls(documents, documents.workspace.root_of(name))
 
     def at(self, path: str) -> TargetKind:
         """What is at `path`, from the root; links and what must not be looked at count as something."""
@@ -84,7 +81,7 @@ class LinkIndex:
 
     @cached_property
     def _site(self) -> SiteRules | Diagnostic:
-        return self._given_rules or read_site_rules(self._root)
+        return self._documents.site_rules(self._root)
 
     def anchors(self, path: str) -> frozenset[str] | None:
         """Anchors of the Markdown file `path`, as `target_key` writes them; None for what cannot be read.
@@ -100,12 +97,21 @@ class LinkIndex:
 
         A file that cannot be read is a warning.
         """
-        for path in self._markdown:
+        yield from self._parsed(self._markdown, lambda text: may_link_to(text, names))
+
+    def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
+        """Files that list the pages of a site and may name one of `names`, in the same way."""
+        yield from self._parsed(self._lists_of_pages, lambda text: may_list(text, names))
+
+    def _parsed(
+        self, paths: Iterable[str], may_name: Callable[[str], bool]
+    ) -> Iterator[SnapshotFile | Diagnostic]:
+        for path in paths:
             name = FileName(self._root.name, path)
             found = self._documents.workspace.read(name, self._documents.max_file_bytes)
             if isinstance(found, Diagnostic):
                 yield _not_looked_at(name, found)
-            elif may_link_to(text_of_bytes(found.data), names):
+            elif may_name(text_of_bytes(found.data)):
                 source = self._documents.decode(name, found.data, None)
                 yield (
                     self._snapshot(name, source)
@@ -138,11 +144,23 @@ class LinkIndex:
 
     @cached_property
     def _markdown(self) -> list[str]:
+        return [path for path in self._files if path.lower().endswith(MARKDOWN_SUFFIXES)]
+
+    @cached_property
+    def _lists_of_pages(self) -> list[str]:
+        return [path for path in self._files if is_navigation(path)]
+
+    @cached_property
+    def _files(self) -> list[str]:
         everything = f"{self._root.name}:." if self._root.name else "."
         names = self._documents.workspace.iter_files(everything, respect_gitignore=True)
         if isinstance(names, Diagnostic):
             return []
-        return [name.path for name in names if name.path.lower().endswith(MARKDOWN_SUFFIXES)]
+        return [
+            name.path
+            for name in names
+            if name.path.lower().endswith(MARKDOWN_SUFFIXES) or is_navigation(name.path)
+        ]
 
     def _snapshot(self, name: FileName, source: Source) -> SnapshotFile:
         return SnapshotFile(

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from mdplan.markdown.links.site_rules import NO_RULES, PRESETS, SiteRules
+from mdplan.markdown.outline.slugs import STYLES
 
 _Name = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^/\\]+$")]
 
@@ -28,6 +29,19 @@ class SiteLinks(BaseModel):
         default=(), description='First components of links that are no folder: ["en", "fr"].'
     )
     case_sensitive: bool | None = Field(default=None, description="false: case makes no difference in paths.")
+    slugs: (
+        Literal[
+            "docfx",
+            "docusaurus",
+            "github",
+            "hugo",
+            "pymdownx",
+            "python-markdown",
+            "python-markdown-unicode",
+            "vitepress",
+        ]
+        | None
+    ) = Field(default=None, description="How the site makes anchors of headings.")
 
     def rules(self) -> SiteRules:
         """The rules that it describes."""
@@ -37,4 +51,6 @@ class SiteLinks(BaseModel):
             preset.index_names if self.index is None else self.index,
             self.locales,
             ignores_case=preset.ignores_case if self.case_sensitive is None else not self.case_sensitive,
+            slugs=STYLES[self.slugs] if self.slugs else preset.slugs,
+            has_page_folders=preset.has_page_folders,
         )

@@ -1,4 +1,4 @@
-"""What a file is: Markdown, INI or plain text."""
+"""What a file is: Markdown, a file of keys and values, or plain text."""
 
 import re
 from typing import Final
@@ -10,6 +10,9 @@ from mdplan.text.document_format import DocumentFormat
 _SUFFIXES: Final = {
     **dict.fromkeys((suffix[1:] for suffix in MARKDOWN_SUFFIXES), DocumentFormat.MARKDOWN),
     **dict.fromkeys(("ini", "cfg", "conf"), DocumentFormat.INI),
+    **dict.fromkeys(("yaml", "yml"), DocumentFormat.YAML),
+    **dict.fromkeys(("json", "jsonc", "json5"), DocumentFormat.JSON),
+    "toml": DocumentFormat.TOML,
 }
 # Only a name without a suffix asks for it.
 _STARTS_WITH_HEADING: Final = r"(?:[ \t]*+[\r\n])*+ {0,3}#{1,6}(?:[ \t\r\n]|\Z)"

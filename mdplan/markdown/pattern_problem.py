@@ -6,10 +6,13 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.text.search.pattern import PatternFailure, PatternProblem
 
 _PROBLEMS: Final = {
-    PatternFailure.INVALID: (Code.INVALID_REGEX, "fix the pattern, or search for literal text"),
+    PatternFailure.INVALID: (
+        Code.INVALID_REGEX,
+        "put a backslash before a character that means itself, or search for literal text",
+    ),
     PatternFailure.TIMEOUT: (
         Code.REGEX_TIMEOUT,
-        "avoid nested repetition, look in less text, or raise `--max-regex-seconds`",
+        "avoid nested repetition or look in less text, or raise `--max-regex-seconds`",
     ),
     PatternFailure.TOO_MANY: (Code.BATCH_TOO_LARGE, "use a longer pattern, or look in less text"),
 }

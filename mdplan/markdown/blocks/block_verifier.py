@@ -14,6 +14,7 @@ from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.blocks.block_tree import BlockTree
 from mdplan.markdown.blocks.deadline import with_deadline
 from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
+from mdplan.text.line_end_view import to_lf
 from mdplan.text.span import Span
 
 # After quote marks, if any, so much white space that code could begin.
@@ -84,7 +85,7 @@ def _shape(block: Block) -> tuple[object, ...]:
 
 def _with_plain_text(source: str, lines_before: int, blocks: Sequence[Block]) -> str:
     """`source`, the lines of `blocks`, with plain text for lines that markdown-it-py reads otherwise."""
-    lines = source.split("\n")
+    lines = to_lf(source).split("\n")
     is_behind_definition = False
     for block in blocks:
         is_underlined = block.kind is BlockKind.HEADING and not block.markup.startswith("#")

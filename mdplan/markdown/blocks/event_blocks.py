@@ -7,13 +7,13 @@ from typing import Final
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.blocks.deadline import with_deadline
 from mdplan.markdown.blocks.definitions import add_definitions
-from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, BlockNode, PartLines, read_tree
+from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, BlockNode, PartLines, has_indented_row, read_tree
 from mdplan.markdown.blocks.pulldown import ParserFailure, PreparedText
 from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
 from mdplan.text.span import Span
 
 # No delimiter row: a dash and a blank begin a list item; one cell has dashes side by side, and colons around.
-_BROKEN_DELIMITER: Final = re.compile(r"^[ \t>]*-[ \t]|[:-][ \t]+[:-]|-:-|::")
+_BROKEN_DELIMITER: Final = re.compile(r"^[ \t>]*-[ \t]|[:-][ \t]+[:-]|-:-|::|(?:^|\|)[ \t]*:[ \t]*(?:\||$)")
 
 
 @with_deadline
@@ -45,17 +45,9 @@ def parse_part(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
 def _is_doubtful(leaf: BlockNode, lines: PartLines) -> bool:
     """Whether GitHub may see a table where the parser sees none, or none where it sees one."""
     if leaf.kind is BlockKind.TABLE:
-        header, delimiters, *rows = lines.texts[leaf.first_line : leaf.last_line + 1]
-        # To others a row that is indented like code is no row.
-        least = max(_indentation(header) + 1, 4)
-        return _BROKEN_DELIMITER.search(delimiters) is not None or any(
-            _indentation(row) >= least for row in rows
-        )
+        rows = lines.texts[leaf.first_line : leaf.last_line + 1]
+        return _BROKEN_DELIMITER.search(rows[1]) is not None or has_indented_row(rows)
     return leaf.kind is BlockKind.PARAGRAPH and DELIMITER_ROW.search(leaf.content) is not None
-
-
-def _indentation(line: str) -> int:
-    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip(" "))
 
 
 def _headings(blocks: Iterable[Block]) -> list[Block]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mdplan.markdown.blocks.block import Block, BlockKind
 from mdplan.markdown.blocks.deadline import with_deadline
-from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, read_heading, without_prefixes
+from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, has_indented_row, read_heading, without_prefixes
 from mdplan.markdown.blocks.pulldown import PreparedText, Range, Tag, event_batches, is_nested_too_deep
 from mdplan.text.span import Span
 
@@ -14,6 +14,7 @@ from mdplan.text.span import Span
 # the one that closes its own tag.
 _RAW_HTML: Final = re.compile(r"[ \t]*<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
 _RAW_HTML_END: Final = re.compile(r"</(?:script|pre|style|textarea)>[^\n]*", re.IGNORECASE)
+_UNDERLINE: Final = re.compile(r"\n[ \t>]*(?:=+|-+)[ \t]*(?=\n|\Z)")
 # Containers whose ends are names alone.
 _CONTAINERS: Final = frozenset({"Item", "FootnoteDefinition"})
 
@@ -62,6 +63,8 @@ class _Reader:
                 self._take_html(place)
         elif "Heading" in tag:
             self._take_heading(place)
+        elif "Table" in tag:
+            self._take_table(place)
         elif "FootnoteDefinition" in tag:
             self._take_footnote(place)
         elif "List" in tag or "BlockQuote" in tag:
@@ -78,6 +81,16 @@ class _Reader:
         if "]:" in self._source[self._source.rfind("\n", 0, start) + 1 : start]:
             raise DoubtfulText
         self._quotes.append(False)
+
+    def _take_table(self, place: Range) -> None:
+        """Behind a row that is none to GitHub, text that is a row to the parser can be a heading."""
+        start, end = self.prepared.offset(place["start"]), self.prepared.offset(place["end"])
+        line_end = self._source.find("\n", end)
+        text = self._source[start : line_end if line_end >= 0 else len(self._source)]
+        if _UNDERLINE.search(text):
+            start = self._source.rfind("\n", 0, start) + 1
+            if has_indented_row(self._source[start:end].split("\n")):
+                raise DoubtfulText
 
     def _take_heading(self, place: Range) -> None:
         start, end = self.prepared.offset(place["start"]), self.prepared.offset(place["end"])

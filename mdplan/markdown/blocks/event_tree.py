@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Final
@@ -232,6 +232,16 @@ class _Reader:
         """A piece of code as it is in the source, if it is there: a tab can be spaces in part."""
         source = self._text[self.prepared.offset(place["start"]) : self.prepared.offset(place["end"])]
         return source if len(source) == len(text) else text
+
+
+def has_indented_row(table: Sequence[str]) -> bool:
+    """Whether a line below the first two of `table` is indented like code: to GitHub it is no row."""
+    least = max(_indentation(table[0]) + 1, 4)
+    return any(_indentation(row) >= least for row in table[2:])
+
+
+def _indentation(line: str) -> int:
+    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip(" "))
 
 
 def without_prefixes(source: str, quotes: int) -> str:

@@ -8,7 +8,7 @@ import re
 from typing import Final
 from urllib.parse import quote, unquote
 
-from mdplan.markdown.links.destinations import Destination, DestinationForm, understood
+from mdplan.markdown.links.destinations import Destination, DestinationForm, unescaped_destination
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, page_key, without_suffix
 from mdplan.markdown.outline.anchors import GITHUB_PREFIX
 from mdplan.markdown.outline.outline import Outline
@@ -36,7 +36,7 @@ def with_path(outline: Outline, old: Destination, path: str) -> TextEdit | None:
         # Else the first component would be read as a scheme.
         path = "./" + path
     new = _encoded(path, written, old.form, outline)
-    if unquote(understood(new, old.form), errors="surrogateescape") != path:
+    if unquote(unescaped_destination(new, old.form), errors="surrogateescape") != path:
         return None
     return TextEdit(old.path_span, new)
 
@@ -56,7 +56,7 @@ def with_fragment(outline: Outline, old: Destination, anchor: str, title: str | 
         return next((TextEdit(old.fragment_span, name) for name in fitting), None)
     prefix = GITHUB_PREFIX if old.fragment.lower().startswith(GITHUB_PREFIX) else ""
     new = _encoded(prefix + anchor, written, old.form, outline)
-    if unquote(understood(new, old.form), errors="surrogateescape") != prefix + anchor:
+    if unquote(unescaped_destination(new, old.form), errors="surrogateescape") != prefix + anchor:
         return None
     return TextEdit(old.fragment_span, new)
 

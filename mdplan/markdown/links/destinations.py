@@ -61,6 +61,11 @@ class Destination:
     is_shown: bool
 
     @property
+    def is_page_name(self) -> bool:
+        """Whether the site looks for its page in all folders: only the site knows that there is none."""
+        return self.form in {DestinationForm.WIKI, DestinationForm.SHORTCODE}
+
+    @property
     def is_from_root(self) -> bool:
         """Whether the path starts at the root of the site, wherever that is."""
         return self.path.startswith("/")
@@ -93,7 +98,7 @@ def is_external(href: str) -> bool:
     return _EXTERNAL.match(href) is not None
 
 
-def understood(written: str, form: DestinationForm) -> str:
+def unescaped_destination(written: str, form: DestinationForm) -> str:
     """What `written` means in `form`, with escapes and entities resolved, but not percent-decoded."""
     match form:
         case DestinationForm.BARE | DestinationForm.ANGLE:
@@ -140,8 +145,7 @@ def _of_attributes(outline: Outline, area: Span) -> Iterator[Destination]:
 def _of_shortcodes(outline: Outline, area: Span) -> Iterator[Destination]:
     """What Hugo's `ref` and `relref` name, outside of code.
 
-    Hugo also finds a page by its name alone, so that one which names no file may be right: it is never
-    reported as broken.
+    Hugo also finds a page by its name alone, so that one which names no file may be right.
     """
     for block in leaves_containing(outline, area, REF_SHORTCODE):
         matches = REF_SHORTCODE.finditer(outline.source.text, block.span.start, block.span.end)
@@ -151,7 +155,7 @@ def _of_shortcodes(outline: Outline, area: Span) -> Iterator[Destination]:
             split = (
                 None
                 if is_code
-                else _split(outline, span, match["ref"], DestinationForm.SHORTCODE, is_shown=True)
+                else _split(outline, span, match["ref"], DestinationForm.SHORTCODE, is_shown=False)
             )
             if split is not None:
                 yield split
@@ -189,8 +193,8 @@ def _split(
     if fragment_at is None and "#" in href:
         return None
     path_end = head if form is DestinationForm.WIKI else _before_query(written[:head])
-    path = understood(written[:path_end], form)
-    fragment = None if fragment_at is None else understood(written[fragment_at:], form)
+    path = unescaped_destination(written[:path_end], form)
+    fragment = None if fragment_at is None else unescaped_destination(written[fragment_at:], form)
     return Destination(
         span=span,
         form=form,
@@ -206,11 +210,11 @@ def _cut(written: str, href: str, form: DestinationForm) -> tuple[int, int | Non
     """Where the part before the fragment ends, and where the fragment starts; proven by reading both."""
     path, sign, fragment = href.partition("#")
     match = _HASH.search(written) if sign else None
-    if match is None or understood(written[match.end() :], form) != fragment:
+    if match is None or unescaped_destination(written[match.end() :], form) != fragment:
         return len(written), None
     for end in (match.start(), match.start() - 1):
         # The sign may be after a backslash.
-        if end >= 0 and understood(written[:end], form) == path:
+        if end >= 0 and unescaped_destination(written[:end], form) == path:
             return end, match.end()
     return len(written), None
 

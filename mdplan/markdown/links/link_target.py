@@ -2,7 +2,9 @@
 
 A path names a file or folder from the folder of the document, one that begins with ``/`` from the root.
 Where there is no such file, `a.html` and `a` name the page that is made of `a.md`. A wiki link names a page
-by the end of its path, wherever it is: without suffix, without case, with hyphens for spaces.
+by the end of its path, wherever it is: without suffix, without case, with hyphens for spaces. So does a
+reference of Hugo that names no file from its folder, nor from the root (Hugo documentation, "Links and
+references").
 """
 
 from collections.abc import Sequence
@@ -19,9 +21,9 @@ from mdplan.markdown.links.link_path import (
     page_key,
     without_suffix,
 )
-from mdplan.markdown.links.site_rules import NEAR, PLAIN, LinkStyle, SiteRules
+from mdplan.markdown.links.site_rules import NAME, NEAR, PLAIN, LinkStyle, SiteRules
 from mdplan.markdown.links.targets import is_resolved
-from mdplan.markdown.outline.anchors import heading_slug
+from mdplan.markdown.outline.slugs import heading_slug
 
 
 class TargetKind(Enum):
@@ -64,13 +66,21 @@ def find_target(tree: FileTree, document: str, destination: Destination) -> Link
         return LinkedPath(document, TargetKind.FILE)
     if destination.form is DestinationForm.WIKI:
         return _find_page(tree, document, destination.path)
+    found = _find_path(tree, document, destination.path)
+    if found.kind is TargetKind.FILE or not destination.is_page_name or destination.is_from_root:
+        return found
+    from_root = _find_path(tree, document, f"/{destination.path}")
+    return from_root if from_root.kind is TargetKind.FILE else _find_page(tree, document, destination.path)
+
+
+def _find_path(tree: FileTree, document: str, written: str) -> LinkedPath:
     first: LinkedPath | None = None
-    for path, style in tree.rules.starts(document, destination.path):
+    for path, style in tree.rules.starts(document, written):
         found = _file_at(tree, path, style, tree.rules)
         if found.kind is TargetKind.FILE:
             return found
         first = first or found
-    return first or LinkedPath(followed("", destination.path), TargetKind.OTHER)
+    return first or LinkedPath(followed("", written), TargetKind.OTHER)
 
 
 def find_near(tree: FileTree, document: str, written: str) -> str | None:
@@ -130,7 +140,7 @@ def _find_page(tree: FileTree, document: str, written: str) -> LinkedPath | None
         if len(fitting) != 1:
             return None
     return next(
-        (LinkedPath(page, TargetKind.FILE) for page in fitting), LinkedPath(written, TargetKind.NOTHING)
+        (LinkedPath(page, TargetKind.FILE, NAME) for page in fitting), LinkedPath(written, TargetKind.NOTHING)
     )
 
 

@@ -12,8 +12,8 @@ from mdplan.markdown.blocks.blocks import INLINE_KINDS, BlockKind
 from mdplan.markdown.inline.inline_node import InlineKind, InlineNode
 from mdplan.markdown.inline.link_parts import normalized_label
 from mdplan.markdown.links.targets import attributes_in, is_resolved, nodes_near, resolvable_targets, whole
-from mdplan.markdown.outline.anchors import heading_slug
 from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.slugs import heading_slug
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
 

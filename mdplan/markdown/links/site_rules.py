@@ -4,7 +4,7 @@ Rules describe links and nothing else: a path that they lead to is looked up as 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from mdplan.markdown.links.link_path import (
@@ -15,6 +15,7 @@ from mdplan.markdown.links.link_path import (
     page_variants,
     without_suffix,
 )
+from mdplan.markdown.outline.slugs import GITHUB, STYLES, SlugStyle
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +23,23 @@ class LinkStyle:
     """What a link leaves out or puts before the path of its file.
 
     `prefix` and `folder` are those of the root that it begins with; `locale` comes before the prefix.
-    `is_page` says that it names the page that is made of the file, `is_index` that it names its folder.
+    `is_from_page` says that it is relative to the page of its document, which is a folder. `is_page` says
+    that it names the page that is made of the file, `is_index` that it names its folder, and `is_name` that
+    it names the page wherever it is.
     """
 
     prefix: str | None = None
     folder: str = ""
     locale: str = ""
+    is_from_page: bool = False
     is_page: bool = False
     is_index: bool = False
+    is_name: bool = False
 
 
 PLAIN: Final = LinkStyle()
+NAME: Final = LinkStyle(is_name=True)
+FROM_PAGE: Final = LinkStyle(is_from_page=True)
 
 
 @dataclass(frozen=True)
@@ -41,13 +48,18 @@ class SiteRules:
 
     `roots` are prefixes of links (``/docs/``) with the folders that they mean, the longest first.
     `index_names` are files (without suffix) that a link to their folder names. `locales` are first
-    components of a link that name no folder. With `ignores_case` paths are compared without case.
+    components of a link that name no folder. With `ignores_case` paths are compared without case. `slugs` are
+    those of headings of documents in one of `slug_folders`, of all without any; elsewhere they are GitHub's.
+    With `has_page_folders` each page is a folder, from which relative links without suffix lead.
     """
 
     roots: tuple[tuple[str, str], ...] = ()
     index_names: tuple[str, ...] = ()
     locales: tuple[str, ...] = ()
     ignores_case: bool = False
+    slugs: SlugStyle = GITHUB
+    slug_folders: tuple[str, ...] = ()
+    has_page_folders: bool = False
 
     @classmethod
     def of(
@@ -57,18 +69,32 @@ class SiteRules:
         locales: tuple[str, ...] = (),
         *,
         ignores_case: bool = False,
+        slugs: SlugStyle = GITHUB,
+        has_page_folders: bool = False,
     ) -> "SiteRules":
-        """Rules with `roots` as people write them: ``/docs`` and ``docs/`` do as well."""
+        """Rules with `roots` as people write them: ``/docs`` and ``docs/`` do as well.
+
+        Headings below the folders of `roots` have `slugs`.
+        """
         pairs = {
             f"/{prefix.strip('/')}/".replace("//", "/"): followed("", folder)
             for prefix, folder in roots.items()
         }
         longest_first = sorted(pairs.items(), key=lambda pair: -len(pair[0]))
-        return cls(tuple(longest_first), index_names, locales, ignores_case)
+        folders = tuple(dict.fromkeys(folder for _, folder in longest_first))
+        return cls(tuple(longest_first), index_names, locales, ignores_case, slugs, folders, has_page_folders)
+
+    def slugs_of(self, path: str) -> SlugStyle:
+        """How anchors of headings of the document `path`, from the root, are made."""
+        folders = self.slug_folders or ("",)
+        is_page = any(not folder or path.startswith(f"{folder}/") for folder in folders)
+        return self.slugs if is_page else GITHUB
 
     def starts(self, document: str, written: str) -> Iterator[tuple[str, LinkStyle]]:
         """Paths from the root that the path `written` in the file `document` may mean, before suffixes."""
         if not written.startswith("/"):
+            if self.has_page_folders and "." not in written.rpartition("/")[2].strip("."):
+                yield followed(self.page_folder(document), written), FROM_PAGE
             yield followed(folder_of(document), written), PLAIN
             return
         locale, _, below = written[1:].partition("/")
@@ -80,14 +106,19 @@ class SiteRules:
         if not self.roots:
             yield followed("", written), PLAIN
 
+    def page_folder(self, document: str) -> str:
+        """The folder that the page of the file `document` is, where pages are folders."""
+        stem = without_suffix(document, MARKDOWN_SUFFIXES)
+        return folder_of(document) if stem.rpartition("/")[2] in self.index_names else stem
+
     def forms(self, path: str, style: LinkStyle) -> Iterator[tuple[str, LinkStyle]]:
         """Files that `path`, which is none itself, may name: those of which its page is made."""
         for variant in page_variants(path):
-            yield variant, LinkStyle(style.prefix, style.folder, style.locale, is_page=True)
+            yield variant, replace(style, is_page=True)
         for name in self.index_names:
             for suffix in MARKDOWN_SUFFIXES:
                 index = f"{path}/{name}{suffix}" if path else f"{name}{suffix}"
-                yield index, LinkStyle(style.prefix, style.folder, style.locale, is_page=True, is_index=True)
+                yield index, replace(style, is_page=True, is_index=True)
 
     def written(self, path: str, style: LinkStyle, like: str) -> str | None:
         """The link to the file `path` in the `style` of the link `like`; None where no root covers it.
@@ -117,10 +148,14 @@ NO_RULES: Final = SiteRules()
 # Every way in which a link can be near to a file: for hints, and never for edits.
 NEAR: Final = SiteRules((), ("index", "README", "_index"), (), ignores_case=True)
 PRESETS: Final[Mapping[str, SiteRules]] = {
-    "astro": SiteRules.of({"/": "src/content/docs"}, ("index",)),
-    "docfx": SiteRules.of({"/": ""}, ("index",), ignores_case=True),
-    "docusaurus": SiteRules.of({"/docs": "docs", "/blog": "blog", "/": "src/pages"}, ("index", "README")),
-    "hugo": SiteRules.of({"/": "content"}, ("_index", "index")),
-    "mkdocs": SiteRules.of({"/": "docs"}, ("index", "README")),
-    "vitepress": SiteRules.of({"/": "docs"}, ("index",)),
+    "astro": SiteRules.of({"/": "src/content/docs"}, ("index",), has_page_folders=True),
+    "docfx": SiteRules.of({"/": ""}, ("index",), ignores_case=True, slugs=STYLES["docfx"]),
+    "docusaurus": SiteRules.of(
+        {"/docs": "docs", "/blog": "blog", "/": "src/pages"},
+        ("index", "README"),
+        slugs=STYLES["docusaurus"],
+    ),
+    "hugo": SiteRules.of({"/": "content"}, ("_index", "index"), slugs=STYLES["hugo"], has_page_folders=True),
+    "mkdocs": SiteRules.of({"/": "docs"}, ("index", "README"), slugs=STYLES["python-markdown"]),
+    "vitepress": SiteRules.of({"/": "docs"}, ("index",), slugs=STYLES["vitepress"]),
 }

@@ -13,9 +13,10 @@ _NEAR: Final = 6
 _VALUE: Final = r"""(?:"[^"\r\n]*+"|'[^'\r\n]*+'|[^\s"'=<>`]++)"""
 _ATTRIBUTE: Final = re.compile(rf"[ \t]++(?P<name>[A-Za-z_:][\w:.-]*+)(?:[ \t]*+=[ \t]*+{_VALUE})?+")
 _ATTRIBUTES: Final = rf"(?:[ \t]++[A-Za-z_:][\w:.-]*+(?:[ \t]*+=[ \t]*+{_VALUE})?+)*+"
-# An element without content, or the opening tag of a link alone, as older documents have it.
+# An element without content, or the opening tag of a link alone, as older documents have it; sites in MDX
+# have a component for it.
 _HTML: Final = re.compile(
-    rf"<(?P<tag>a|span|div|p)(?P<attributes>{_ATTRIBUTES})[ \t]*+"
+    rf"<(?P<tag>a|anchor|span|div|p)(?P<attributes>{_ATTRIBUTES})[ \t]*+"
     r"(?:/>|>(?:[ \t]|&nbsp;)*+</(?P=tag)[ \t]*+>|(?P<open>>))",
     re.IGNORECASE,
 )
@@ -27,6 +28,9 @@ _NAMES: Final = re.compile(
     rf"(?i:[ \t](?:id|name)[ \t]*+=[ \t]*+({_VALUE}))|(?m:^[ ]{{0,3}}\(([^()\s]++)\)=)|\{{:? ?#([\w:.-]++)"
 )
 _LINES: Final = re.compile(r"[^\r\n]*+(?:\r\n?|\n)")
+_COMMENT: Final = r"<!--(?s:(?!-->).)*+-->"
+_LINES_OF_COMMENTS: Final = re.compile(rf"(?m:^) {{0,3}}(?:{_COMMENT}[ \t]*+)++(?=[\r\n])")
+_NO_LINE_END: Final = re.compile(r"[^\r\n]")
 _BLANK: Final = " \t\r\n"
 _MOST_INDENT: Final = 3
 _FARTHEST: Final = 2000
@@ -60,7 +64,9 @@ def _end_of_anchor(text: str, at: int) -> int | None:
 
 def anchors_in(lines: str) -> list[str]:
     """The anchors of anchor `lines`, in order."""
-    return [found[found.lastindex or 0].strip("\"'") for found in _NAMES.finditer(lines)]
+    return [
+        found[found.lastindex or 0].strip("\"'") for found in _NAMES.finditer(re.sub(_COMMENT, "", lines))
+    ]
 
 
 def anchors_without_html(lines: str) -> list[tuple[str, Span]]:
@@ -76,8 +82,8 @@ def lead_starts(text: str, starts: Sequence[int], body_start: int) -> dict[int, 
     """By the index of a heading in `starts`, where the anchor lines above it start; others are absent.
 
     `starts` are those of the headings at top level, sorted, and `body_start` is where the front matter ends.
-    Blank lines may lie between. Blocks need not be read: what ends right above a heading with such a line
-    is a paragraph or HTML, for fences, comments and front matter end with lines of their own.
+    Blank lines and comments may lie between. Blocks need not be read: what ends right above a heading with
+    such a line is a paragraph or HTML, for fences and front matter end with lines of their own.
     """
     leads: dict[int, int] = {}
     for index, (above, heading) in enumerate(pairwise((body_start, *starts))):
@@ -95,7 +101,7 @@ def _lead(text: str, heading: int, floor: int) -> int:
     first = max(floor, heading - _FARTHEST)
     lead = end = heading
     below = text[heading : heading + 1]
-    for line in reversed(_LINES.findall(text, first, heading)):
+    for line in reversed(_LINES.findall(_without_comments(text[first:heading]))):
         end -= len(line)
         if line.strip(_BLANK):
             # The line of the heading before is none of these, and neither is a part of a line.
@@ -104,6 +110,11 @@ def _lead(text: str, heading: int, floor: int) -> int:
             lead = end
         below = line
     return lead
+
+
+def _without_comments(text: str) -> str:
+    """`text` with blanks in place of comments on lines of their own."""
+    return _LINES_OF_COMMENTS.sub(lambda found: _NO_LINE_END.sub(" ", found[0]), text)
 
 
 def _is_lead(line: str, below: str) -> bool:

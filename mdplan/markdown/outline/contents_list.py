@@ -7,7 +7,7 @@ from typing import Final
 
 from mdplan.markdown.blocks.heading_attributes import without_attributes
 from mdplan.markdown.blocks.rendered_text import heading_title, render_text
-from mdplan.markdown.inline.inline_node import InlineKind
+from mdplan.markdown.inline.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 
@@ -22,6 +22,7 @@ _OMITTED: Final = re.compile(
     r"<!--[ \t]*(?:omit (?:in|from) toc|TOC ignore:true)[ \t]*-->|\{:[^}\n]*\.no_toc\b", re.IGNORECASE
 )
 _COMMENT: Final = re.compile(r"[ \t]*<!--.*?-->")
+_ESCAPE: Final = re.compile(r"\\[!-/:-@\[-`{-~]")
 _FEWEST: Final = 2
 
 
@@ -98,18 +99,34 @@ def _items(outline: Outline, sections: Iterable[Section], form: ContentsForm) ->
             open_levels.pop()
         depth = len(open_levels)
         open_levels.append(section.level)
-        text = _text(
-            _COMMENT.sub("", without_attributes(section.heading.content)),
-            has_link=_has_link(outline, section),
-        )
+        content = _COMMENT.sub("", without_attributes(section.heading.content))
+        links = _links(outline, section)
+        text = _text(content, has_link=bool(links))
+        if links and (plain := _without_links(outline, links, content)) is not None:
+            text = _text(plain, has_link=False)
         yield f"{form.indent * depth}{form.bullet} [{text}](#{section.anchor})"
 
 
-def _has_link(outline: Outline, section: Section) -> bool:
+def _links(outline: Outline, section: Section) -> list[InlineNode]:
+    """The links and images of the heading of `section`."""
     assert section.heading is not None
-    links = {InlineKind.LINK, InlineKind.IMAGE}
-    is_bracketed = "[" in section.heading.content
-    return is_bracketed and any(node.kind in links for node in outline.inline.nodes_in(section.heading.span))
+    if "[" not in section.heading.content:
+        return []
+    nodes = outline.inline.nodes_in(section.heading.span)
+    return [node for node in nodes if node.kind in {InlineKind.LINK, InlineKind.IMAGE}]
+
+
+def _without_links(outline: Outline, links: Sequence[InlineNode], content: str) -> str | None:
+    """The raw inline text `content` of a heading with the texts of its `links` in place of these.
+
+    Other brackets stay. None where one is an image, or the heading has several lines.
+    """
+    for node in links:
+        written = outline.text_of(node.span)
+        if node.kind is InlineKind.IMAGE or node.text is None or written not in content:
+            return None
+        content = content.replace(written, outline.text_of(node.text), 1)
+    return content
 
 
 def _text(content: str, *, has_link: bool) -> str:
@@ -125,6 +142,8 @@ def _text(content: str, *, has_link: bool) -> str:
 
 def _are_balanced(text: str) -> bool:
     """Whether `text` can be that of a link, all its brackets being text."""
+    # In code a backslash escapes nothing.
+    text = text if "`" in text else _ESCAPE.sub("", text)
     if "\\" in text or "<" in text:
         return False
     depth = 0

@@ -244,7 +244,7 @@ def _not_found(outline: Outline, path: Sequence[str]) -> Diagnostic:
         if near:
             hint = f"headings of that name: {places}" if names == [wanted] else f"nearest: {places}"
         elif len(outline.sections) > 1 or outline.nested:
-            hint = "run md_stat for the headings of this file"
+            hint = "see md_stat for the headings of this file"
         else:
             hint = "this file has no headings; headingPath [] is the text before the first heading"
     return Diagnostic(

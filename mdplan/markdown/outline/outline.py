@@ -15,6 +15,7 @@ from mdplan.markdown.outline.anchor_lines import anchors_in
 from mdplan.markdown.outline.anchors import GITHUB_PREFIX
 from mdplan.markdown.outline.section import Section, read_sections
 from mdplan.markdown.outline.section_names import SectionNames, former_ids
+from mdplan.markdown.outline.slugs import GITHUB, SlugStyle
 from mdplan.markdown.section_id import ID_PREFIX, canonical_heading
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
@@ -63,17 +64,20 @@ class Outline:
         limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS,
         *,
         is_mdx: bool = False,
+        slugs: SlugStyle = GITHUB,
         before: "tuple[Outline, EditList] | None" = None,
     ) -> None:
         """Parse `source` once, as what `format` says; `limits` hold for all that is done with it.
 
-        `is_mdx` says that the name of the file is that of MDX; without it the text may say so.
+        `is_mdx` says that the name of the file is that of MDX; without it the text may say so. Anchors of
+        headings are in the style `slugs`.
         With an outline `before` it and the edits between them, only what is around these is parsed.
         """
         self.source = source
         self.limits = limits
         self.format = format
         self.is_mdx = is_mdx
+        self.slugs = slugs
         is_markdown = format is DocumentFormat.MARKDOWN
         self.front_matter: FrontMatter | None = find_front_matter(source.text) if is_markdown else None
         self.body_start = self.front_matter.span.end if self.front_matter else 0
@@ -93,7 +97,7 @@ class Outline:
         body = Span(self.body_start, max(self.content_end, self.body_start))
         headings = self.tree.headings
         self.section_names: SectionNames = (
-            before[0].section_names.of(headings) if before else SectionNames(headings)
+            before[0].section_names.of(headings) if before else SectionNames(headings, slugs)
         )
         self.in_order = read_sections(headings, self.section_names, source, body)
         self.headings = self.in_order[1:]
@@ -104,7 +108,9 @@ class Outline:
 
     def edited(self, edits: "EditList", source: Source) -> "Outline":
         """Outline of `source`, which `edits` made of this one's."""
-        return Outline(source, self.format, self.limits, is_mdx=self.is_mdx, before=(self, edits))
+        return Outline(
+            source, self.format, self.limits, is_mdx=self.is_mdx, slugs=self.slugs, before=(self, edits)
+        )
 
     def _parse(self, before: "tuple[Outline, EditList] | None") -> BlockTree:
         text, lines = self.source.text, self.source.lines

@@ -40,21 +40,21 @@ def find_regions(outline: Outline) -> Regions:
 def _regions(outline: Outline) -> Regions:
     pairs: list[Region] = []
     unpaired: list[RegionMarker] = []
-    waiting: list[RegionMarker] = []
-    waits: Counter[str] = Counter()
+    open_starts: list[RegionMarker] = []
+    open_names: Counter[str] = Counter()
     for marker in _markers(outline):
         if marker.is_start:
-            waiting.append(marker)
-            waits[marker.name] += 1
-        elif not waits[marker.name]:
+            open_starts.append(marker)
+            open_names[marker.name] += 1
+        elif not open_names[marker.name]:
             unpaired.append(marker)
         else:
-            while (start := waiting.pop()).name != marker.name:
-                waits[start.name] -= 1
+            while (start := open_starts.pop()).name != marker.name:
+                open_names[start.name] -= 1
                 unpaired.append(start)
-            waits[marker.name] -= 1
+            open_names[marker.name] -= 1
             pairs.append(Region(name=marker.name, start=start, end=marker))
-    unpaired += waiting
+    unpaired += open_starts
     # A mark without another one is for a tool that puts the contents there itself.
     unpaired = [each for each in unpaired if _MARKER.match(outline.source.text, each.span.start)]
     return Regions(

@@ -7,9 +7,9 @@ from itertools import accumulate, chain
 
 from mdplan.markdown.blocks.block import Block
 from mdplan.markdown.blocks.deadline import check_deadline
-from mdplan.markdown.blocks.heading_attributes import read_content
-from mdplan.markdown.blocks.rendered_text import heading_title, text_for_anchor
-from mdplan.markdown.outline.anchors import heading_anchors
+from mdplan.markdown.blocks.heading_attributes import HeadingContent, read_content
+from mdplan.markdown.blocks.rendered_text import heading_title, render_text, text_for_anchor
+from mdplan.markdown.outline.slugs import SlugStyle
 from mdplan.markdown.section_id import SectionId, folded, id_of_name
 
 
@@ -20,9 +20,10 @@ class SectionNames:
     them. Never changes.
     """
 
-    def __init__(self, headings: Sequence[Block]) -> None:
-        """Name `headings`, which are all of a document, in order."""
+    def __init__(self, headings: Sequence[Block], slugs: SlugStyle) -> None:
+        """Name `headings`, which are all of a document, in order; their anchors are in the style `slugs`."""
         self._key = _key(headings)
+        self._slugs = slugs
         self._contents = [read_content(heading.content) for heading in headings]
         self.titles = [heading_title(content.text) for content in self._contents]
         self.tree = _Tree(headings, self.titles)
@@ -32,7 +33,7 @@ class SectionNames:
 
     def of(self, headings: Sequence[Block]) -> "SectionNames":
         """The names of other `headings`: these, where nothing differs that they depend on."""
-        return self if _key(headings) == self._key else SectionNames(headings)
+        return self if _key(headings) == self._key else SectionNames(headings, self._slugs)
 
     def anchors(self, below: Mapping[int, str]) -> Sequence[str]:
         """Anchors; `below` are IDs that attributes on the lines below headings name."""
@@ -44,9 +45,15 @@ class SectionNames:
 
     def _make_anchors(self, below: Mapping[int, str]) -> Sequence[str]:
         own_ids = (below.get(number) or content.id for number, content in enumerate(self._contents))
-        # GitHub keeps in an anchor the space that an HTML tag next to the text leaves.
-        texts = (text_for_anchor(content.text) for content in self._contents)
-        return list(heading_anchors(texts, own_ids))
+        return list(self._slugs.anchors(map(self._text, self._contents), own_ids))
+
+    def _text(self, content: HeadingContent) -> str:
+        """The text of a heading that its anchor is made of.
+
+        It keeps the space that an HTML tag next to the text leaves, as GitHub does.
+        """
+        text = self._slugs.prepared(content.text)
+        return render_text(text) if self._slugs.has_images else text_for_anchor(text)
 
 
 def former_ids(headings: Sequence[Block]) -> list[SectionId]:

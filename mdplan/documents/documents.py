@@ -1,0 +1,328 @@
+"""The documents of a workspace, as what batches and plans are made of."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, TypeVar
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.documents.files import OutlinedFiles
+from mdplan.edit_numbers import EditNumbers
+from mdplan.plan import Plan
+from mdplan.planning.build import BuildResult, BuiltFile
+from mdplan.planning.replan.replay import CACHED_BYTES, FoundFile, Replay, replay, stale_files
+from mdplan.planning.replan.stale import stale_base
+from mdplan.planning.resolve import too_long
+from mdplan.planning.snapshot import SnapshotFile
+from mdplan.progress import ProgressCallback, no_progress
+from mdplan.reading.open_document import decode_document
+from mdplan.requests.batch import Batch, FileEdits
+from mdplan.requests.limits import Limits
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.file_name import FileName
+from mdplan.storage.fs.root import Root
+from mdplan.text.source import Source, sha256_hex
+
+BACKUP_SUFFIX: Final = ".bak"
+# Git LFS specification, "The Pointer": the first line of a pointer file.
+_LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
+_Found = TypeVar("_Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Documents(OutlinedFiles):
+    """The same files, as batches and plans need them."""
+
+    def snapshot(
+        self, batch: Batch, tick: ProgressCallback = no_progress
+    ) -> tuple[list[SnapshotFile], list[Diagnostic]]:
+        """Every file of `batch`, parsed, and what is wrong with the others.
+
+        After them come the other files that edits write into. `tick` is called for each file. Errors: those
+        of opening; INVALID_ARGUMENT for a file that is named twice, and for several roots; STALE_BASE; those
+        of `Workspace.write_refusal`.
+        """
+        files: list[SnapshotFile] = []
+        problems: list[Diagnostic] = []
+        names: set[FileName] = set()
+        renamed_to: set[str] = set()
+        first_edit = 0
+        for number, requested in enumerate(batch.files):
+            tick(number, len(batch.files))
+            name = self.workspace.locate(requested.file)
+            file = name if isinstance(name, Diagnostic) else self._snapshot_file(name, requested, first_edit)
+            if isinstance(name, FileName) and (name in names or str(name) in renamed_to):
+                file = _named_twice(str(name))
+            new_path = file.new_path if isinstance(file, SnapshotFile) else None
+            if new_path is not None:
+                is_taken = new_path in renamed_to or new_path in {str(known) for known in names}
+                renamed_to.add(new_path)
+                file = _named_twice(new_path) if is_taken else file
+            if isinstance(file, Diagnostic):
+                problems.append(file.at(file=requested.file))
+            else:
+                files.append(file)
+            if isinstance(name, FileName):
+                names.add(name)
+            first_edit += len(requested.edits)
+        numbers = EditNumbers(tuple((each.file, len(each.edits)) for each in batch.files))
+        files = [replace(file, numbers=numbers) for file in self._with_other_files(files, names, problems)]
+        if len({name.root for name in names}) > 1:
+            problems.append(_SEVERAL_ROOTS)
+        return files, problems
+
+    def within_limits(self, made: BuildResult, limits: Limits) -> BuildResult | Problems:
+        """`made`, unless it has too many files, or results that no one could read again.
+
+        Errors: BATCH_TOO_LARGE, FILE_TOO_LARGE.
+        """
+        if len(made.files) > limits.files:
+            return (
+                Diagnostic(
+                    code=Code.BATCH_TOO_LARGE,
+                    message=f"links change in {len(made.files)} files, and the limit is {limits.files}",
+                    hint="update references in the files of the batch alone, or raise `--max-files`",
+                ),
+            )
+        problems = (self._too_large(built) for built in made.files)
+        return tuple(problem for problem in problems if problem is not None) or made
+
+    def read_current(self, plan: Plan) -> list[FoundFile] | Problems:
+        """The files of `plan` as they are now, in its order. Errors: those of reading."""
+        found: list[FoundFile] = []
+        problems: list[Diagnostic] = []
+        room = CACHED_BYTES
+        for change in plan.files:
+            source = self._read_if_there(change.path, change.encoding)
+            renamed = self._read_if_there(change.new_path, change.encoding) if change.new_path else None
+            problems += (each for each in (source, renamed) if isinstance(each, Diagnostic))
+            if isinstance(source, Diagnostic) or isinstance(renamed, Diagnostic):
+                continue
+            renamed_sha256 = renamed.sha256 if renamed is not None else None
+            room -= len(source.data) if source is not None else 0
+            if source is None or room >= 0:
+                found.append(FoundFile.of(source, renamed_sha256))
+            else:
+                again = partial(self._read_again, change.path, change.encoding)
+                found.append(FoundFile(source.sha256, again, renamed_sha256))
+        return tuple(problems) or found
+
+    def are_bases(self, files: Sequence[BuiltFile]) -> bool:
+        """Whether `files` are what they were planned on; bytes are compared, and nothing is decoded.
+
+        No one examines their new names: a commit refuses those that are taken.
+        """
+        return all(map(self._is_base, files))
+
+    def with_timeout_of(self, plan: Plan, read: Callable[[], _Found]) -> _Found | Problems:
+        """What `read` returns, which parses the files of `plan`. Errors: PARSE_TIMEOUT."""
+        found = self.with_timeout(plan.files[0].path, read, len(plan.files))
+        return (found,) if isinstance(found, Diagnostic) else found
+
+    def stale(self, plan: Plan, found: Sequence[FoundFile]) -> Problems:
+        """What is not as `plan` saw it. Errors: those of `stale_files`; PARSE_TIMEOUT."""
+        return self.with_timeout_of(plan, lambda: stale_files(plan, found))
+
+    def replay(
+        self,
+        plan: Plan,
+        paths: Sequence[tuple[str, str | None]],
+        bases: Sequence[Source],
+        *,
+        with_diff: bool = True,
+    ) -> Replay | Problems:
+        """The text edits of `plan`, with its relative `paths`, on its bases.
+
+        Errors: those of `replay`; PARSE_TIMEOUT.
+        """
+        return self.with_timeout_of(plan, lambda: replay(plan, paths, bases, with_diff=with_diff))
+
+    def state_of(self, batch: Batch) -> list[tuple[str, str | None]] | None:
+        """Path and SHA-256 (None for no file) of every file of `batch` as it is now, in its order.
+
+        None where one cannot be read, or is the very base that the batch names for it.
+        """
+        state: list[tuple[str, str | None]] = []
+        for file in batch.files:
+            name = self.workspace.locate(file.file)
+            source = name if isinstance(name, Diagnostic) else self._read_if_there(file.file, file.encoding)
+            if isinstance(source, Diagnostic):
+                return None
+            sha256 = source.sha256 if isinstance(source, Source) else None
+            if file.base_sha256 is not None and (sha256 or "").startswith(file.base_sha256.lower()):
+                return None
+            state.append((str(name), sha256))
+        return state
+
+    def relative_paths(self, plan: Plan) -> list[tuple[str, str | None]]:
+        """Old and new paths (None where it stays) of the files of `plan`, without the name of their root."""
+        return [
+            (self._relative(change.path), change.new_path and self._relative(change.new_path))
+            for change in plan.files
+        ]
+
+    def backups_of(self, plan: Plan) -> dict[str, str | None]:
+        """Where the old content of the files of `plan` is kept, if it is asked to keep it.
+
+        The SHA-256 of what is there now (None for no file), by path without the name of the root. Raises
+        `StorageRefused` where something else than a file that can be read is in the way.
+        """
+        backups: dict[str, str | None] = {}
+        for change in plan.files if plan.options.get("backup") else ():
+            if change.is_no_op or change.base_sha256 is None:
+                continue
+            name = self.workspace.locate(change.path + BACKUP_SUFFIX)
+            found = name if isinstance(name, Diagnostic) else self.workspace.read(name, self.max_file_bytes)
+            if isinstance(found, Diagnostic) and found.code is not Code.FILE_NOT_FOUND:
+                raise StorageRefused((found,))
+            path = self._relative(change.path) + BACKUP_SUFFIX
+            backups[path] = None if isinstance(found, Diagnostic) else sha256_hex(found.data)
+        return backups
+
+    def root_of(self, plan: Plan) -> Root | Diagnostic:
+        """The root that the files of `plan` lie in. Errors: those of `Workspace.locate`."""
+        name = self.workspace.locate(plan.files[0].path)
+        return name if isinstance(name, Diagnostic) else self.workspace.root_of(name)
+
+    def _too_large(self, built: BuiltFile) -> Diagnostic | None:
+        result, path = built.result.source, built.file.path
+        if result.lines.count > self.max_lines:
+            return too_long(path, f"{result.lines.count} lines", str(self.max_lines), "--max-lines")
+        if len(result.data) > self.max_file_bytes:
+            return too_long(path, f"{len(result.data)} bytes", str(self.max_file_bytes))
+        return None
+
+    def _snapshot_file(
+        self, name: FileName, requested: FileEdits, first_edit: int
+    ) -> SnapshotFile | Diagnostic:
+        if requested.file_effect == "create":
+            return self._new_file(name, requested, first_edit)
+        outline = self.open(name, requested.encoding, requested.format)
+        if isinstance(outline, Diagnostic):
+            is_glob = outline.code is Code.FILE_NOT_FOUND and self.workspace.is_several(requested.file)
+            return replace(outline, hint=_glob_hint(requested.file)) if is_glob else outline
+        expected = requested.base_sha256
+        if expected is not None and not outline.source.sha256.startswith(expected.lower()):
+            return stale_base(str(name), expected, outline)
+        refused = self.workspace.write_refusal(name) or _lfs_refusal(name, outline.source.data)
+        if refused is not None:
+            return refused
+        file = SnapshotFile(
+            path=str(name), relative=name.path, requested=requested, outline=outline, first_edit=first_edit
+        )
+        return file if requested.new_file is None else self._renamed(file, name, requested.new_file)
+
+    def _with_other_files(
+        self, files: list[SnapshotFile], names: set[FileName], problems: list[Diagnostic]
+    ) -> list[SnapshotFile]:
+        """`files` and the other files that their edits write into; `names` and `problems` grow with them."""
+        others: list[SnapshotFile] = []
+        for position, file in enumerate(files):
+            paths: dict[int, str] = {}
+            for index, edit in enumerate(file.requested.edits, start=file.first_edit):
+                name = self.workspace.locate(edit.other_file) if edit.other_file is not None else None
+                other = None
+                if isinstance(name, FileName) and name not in names:
+                    other = self._snapshot_file(name, FileEdits.none_of(str(name)), 0)
+                if isinstance(other, Diagnostic) and other.code is Code.FILE_NOT_FOUND:
+                    other = replace(other, hint=f"{_MADE_BEFORE}; {other.hint}")
+                if isinstance(name, FileName):
+                    names.add(name)
+                    paths[index] = str(name)
+                if isinstance(other, SnapshotFile):
+                    others.append(other)
+                problems += (
+                    each.at(edit_index=index) for each in (name, other) if isinstance(each, Diagnostic)
+                )
+            if paths:
+                files[position] = replace(file, other_paths=paths)
+        return files + others
+
+    def _new_file(self, name: FileName, requested: FileEdits, first_edit: int) -> SnapshotFile | Diagnostic:
+        """A file that is to be created. Errors: FILE_EXISTS, ENCODING_UNKNOWN, those of looking there."""
+        problem = self._occupied(name)
+        if problem is not None:
+            return problem
+        empty = decode_document(str(name), b"", requested.encoding, self.max_lines)
+        if isinstance(empty, Diagnostic):
+            return empty
+        return SnapshotFile(
+            path=str(name),
+            relative=name.path,
+            requested=requested,
+            outline=self.outline(name, empty, requested.format),
+            first_edit=first_edit,
+            exists=False,
+        )
+
+    def _renamed(self, file: SnapshotFile, name: FileName, new_file: str) -> SnapshotFile | Diagnostic:
+        """`file` with its new name. Errors: those of locating it, FILE_EXISTS, INVALID_ARGUMENT."""
+        new = self.workspace.locate(new_file)
+        if isinstance(new, Diagnostic):
+            return new
+        if new.root != name.root:
+            return _SEVERAL_ROOTS
+        if new == name:
+            return file
+        return self._occupied(new) or replace(file, new_path=str(new), new_relative=new.path)
+
+    def _occupied(self, name: FileName) -> Diagnostic | None:
+        """Why no file can be made under `name`; None when it can."""
+        found = self.workspace.look_at(name)
+        if not isinstance(found, Diagnostic):
+            return Diagnostic.file_exists(str(name))
+        return None if found.code is Code.FILE_NOT_FOUND else found
+
+    def _read_if_there(self, path: str, encoding: str | None) -> Source | Diagnostic | None:
+        name = self.workspace.locate(path)
+        source = name if isinstance(name, Diagnostic) else self.read(name, encoding)
+        is_removed = isinstance(source, Diagnostic) and source.code is Code.FILE_NOT_FOUND
+        return None if is_removed else source
+
+    def _is_base(self, built: BuiltFile) -> bool:
+        file, name = built.file, self.workspace.locate(built.file.path)
+        found = name if isinstance(name, Diagnostic) else self.workspace.read(name, self.max_file_bytes)
+        if isinstance(found, Diagnostic):
+            return found.code is Code.FILE_NOT_FOUND and not file.exists
+        return file.exists and found.data == built.base.source.data
+
+    def _read_again(self, path: str, encoding: str | None) -> Source | None:
+        """A file that was read before; None where it cannot be read any more."""
+        source = self._read_if_there(path, encoding)
+        return None if isinstance(source, Diagnostic) else source
+
+    def _relative(self, path: str) -> str:
+        name = self.workspace.locate(path)
+        assert isinstance(name, FileName), "the files of a plan were located before"
+        return name.path
+
+
+def _lfs_refusal(name: FileName, data: bytes) -> Diagnostic | None:
+    """READ_ONLY for a pointer of Git LFS: an edit of it would lose the content it points to."""
+    if not data.startswith(_LFS_POINTER):
+        return None
+    return Diagnostic(
+        code=Code.READ_ONLY,
+        message=f"`{name}` is a pointer of Git LFS, not the document itself",
+        hint="edit it in a work tree in which `git lfs pull` has fetched the content",
+        file=str(name),
+    )
+
+
+def _glob_hint(glob: str) -> str:
+    return f'`file` names one file; for all that match, send `"files": {json.dumps(glob)}` beside `edits`'
+
+
+def _named_twice(name: str) -> Diagnostic:
+    return Diagnostic.invalid(
+        f"`{name}` is in the batch twice",
+        "put all edits of one file into one list; a new name must be free",
+        file=name,
+    )
+
+
+_MADE_BEFORE: Final = "a file that is to get text of others is made first, in a separate batch"
+_SEVERAL_ROOTS: Final = Diagnostic.invalid(
+    "the batch has files of several roots, and a commit lives in one", "send one batch for each root"
+)
