@@ -23,14 +23,14 @@ class AddListItem(ItemOperation):
     """Add an item to a list, in the form that the list has.
 
     The item goes to the end of the list, or where `position`, `after`, `before` or `under` says. `after`
-    and `before` name the item beside it by its text, wherever that is nested; `under` names the item that it
+    and `before` name the item next to it by its text, wherever that is nested; `under` names the item that it
     becomes a part of, in whose list it goes to the end, or which gets a list of the same kind. An item is
     named by its first paragraph, as written or as a reader sees it, without its marker and task box.
 
     `item` is Markdown; its further lines are indented as they must be. A list marker that it begins with is
-    taken off: the new item has the marker, indentation and spacing of the item beside it, and a blank line
+    taken off: the new item has the marker, indentation and spacing of the item next to it, and a blank line
     where the list has blank lines between items. In an ordered list a new last item has the next number;
-    one between others the number behind the one before it, and a new first item that of the old one, because
+    one between others the number after the one before it, and a new first item that of the old one, because
     Markdown counts for itself and no other item changes. A list whose first two numbers are the same keeps
     that number. Edits of one batch do not see each other's items, unless it is sequential.
 
@@ -51,10 +51,10 @@ class AddListItem(ItemOperation):
     position: Literal["start", "end"] | None = Field(
         default=None, description="start or end (the default) of the list."
     )
-    after: str | None = Field(default=None, description="Text of the item that it goes behind.")
+    after: str | None = Field(default=None, description="Text of the item to add it after.")
     before: str | None = Field(default=None, description="Text of the item that it goes before.")
     under: str | None = Field(default=None, description="Text of the item that it becomes a part of.")
-    renumber: bool = Field(default=False, description="Give the items behind it their numbers in sequence.")
+    renumber: bool = Field(default=False, description="Number the items after it in sequence.")
     unique: bool = Field(default=False, description="Add nothing if the list has an item of that text.")
 
     @model_validator(mode="after")
@@ -115,7 +115,7 @@ class AddListItem(ItemOperation):
         )
 
     def _place(self, outline: Outline, scope: ListScope) -> "_Place | PlacedItem | Diagnostic":
-        """Where the item goes; the item that gets a list of its own, if it has none."""
+        """Where the item goes; the item that gets its own list, if it has none."""
         for where, text in (("after", self.after), ("before", self.before), ("under", self.under)):
             if text is None:
                 continue

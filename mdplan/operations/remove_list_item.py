@@ -20,10 +20,10 @@ class RemoveListItem(ItemOperation):
     box; it is looked for in all lists of the section with its subsections, of the file, or in the given
     list, nested ones included. Several items of that text are refused, unless `itemOccurrence` picks one.
 
-    The blank lines that set the item apart go with it. With its only item the list goes too. Numbers of
-    other items stay, but where the first item of a numbered list goes, the next one takes its number, so
-    that the list still starts with it. An `item` that repeats all of the item, marker and nested lines
-    included, just as it stands, proves what is removed.
+    The blank lines that set the item apart go with it, but for one that keeps a loose list loose. With its
+    only item the list goes too. Numbers of other items stay, but where the first item of a numbered list
+    goes, the next one takes its number, so that the list still starts with it. An `item` that repeats all
+    of the item, marker and nested lines included, just as it is, proves what is removed.
 
     `list` counts from 0 the lists that are in no other list; with a section, only those of the
     section with its subsections.
@@ -37,7 +37,7 @@ class RemoveListItem(ItemOperation):
 
     op: Literal["remove_list_item"]
     item: str = Field(description="Text of the item.")
-    renumber: bool = Field(default=False, description="Give the items behind it their numbers in sequence.")
+    renumber: bool = Field(default=False, description="Number the items after it in sequence.")
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """A deletion. Errors: those of `scope` and `find_item`; INVALID_ARGUMENT."""

@@ -25,7 +25,7 @@ class SortList(ListOperation):
     would not belong to the list in its new place: where items are indented differently, or an item of several
     lines would get a number of another width.
 
-    `list` counts from 0 the lists that are in no other list; with a section beside it, those in the section
+    `list` counts from 0 the lists that are in no other list; with a section next to it, those in the section
     with its subsections. Without `list` there must be exactly one.
     """
 

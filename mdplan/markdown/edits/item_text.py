@@ -68,7 +68,7 @@ def check_item(item: ItemText, marker: ItemMarker) -> Diagnostic | None:
     is_one = len(tree.roots) == 1 and len(lists) > 0 and len(lists[0].items) == 1
     if not is_one or lists[0].block.markup != marker.text[-1] or lists[0].last_line != lines.count:
         return Diagnostic.invalid(
-            f"behind the marker `{marker.text}` this text would not be one item",
+            f"after the marker `{marker.text}` this text would not be one item",
             "put a backslash before the character that makes it another block",
         )
     left_open = next((block for block in lists[0].items[0].children if is_left_open(block, text)), None)
@@ -94,8 +94,8 @@ def _without_marker(text: str) -> str | Diagnostic:
     marker = lists.marker(listing, 0)
     if len(tree.roots) > 1 or len(listing.items) > 1 or marker is None:
         return Diagnostic.invalid(
-            "item holds a list, and it is the text of one item",
-            "send one edit an item, with the text that stands behind its marker",
+            "item is a list; it must be the text of one item",
+            "send one edit for each item, with the text after its marker",
         )
     first, *more = text[marker.span.end :].split("\n")
     width = len(marker.indentation)

@@ -8,7 +8,8 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks.blocks import Block, BlockKind, is_left_open
 from mdplan.markdown.blocks.containers import Containers, width_of
 from mdplan.markdown.edits.item_text import ItemText, check_item
-from mdplan.markdown.elements.lists import ItemMarker, MarkdownList, PlacedItem
+from mdplan.markdown.edits.list_spacing import item_to_set_apart
+from mdplan.markdown.elements.lists import ItemMarker, ListItem, MarkdownList, PlacedItem
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around
@@ -64,8 +65,19 @@ def insert_item(
         taken = _taken_line(outline, listing.containers, marker, listing.last_line + 1)
         if taken is not None:
             return _would_belong(taken, "the new item")
-        return ItemInsertion(_behind(outline, listing.last_line, [*blank, *written], marker.prefix))
+        last_line = last_shown_line(listing.items[-1])
+        return ItemInsertion(_behind(outline, last_line, [*blank, *written], marker.prefix))
     return _before(outline, listing, position, [*written, *blank], marker.prefix)
+
+
+def last_shown_line(item: ListItem) -> int:
+    """The last line of `item` before link definitions at its end, which show nothing.
+
+    The blank line before them would make the list loose if an item came behind them.
+    """
+    shown = [child for child in item.children if child.kind is not BlockKind.DEFINITION]
+    is_paragraph = bool(shown) and shown[-1].kind is BlockKind.PARAGRAPH
+    return shown[-1].last_line if is_paragraph else item.last_line
 
 
 def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInsertion | Diagnostic:
@@ -87,7 +99,7 @@ def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInser
         return Diagnostic(
             code=Code.OUTLINE_CHANGED,
             message=f"the {last.kind} at line {last.first_line} is not closed, and would swallow the item",
-            hint="close it first, in an edit of its own",
+            hint="close it first, in a separate edit",
         )
     # Some HTML blocks end at a blank line only.
     gap = [marker.prefix.rstrip(" \t")] if last is not None and last.kind is BlockKind.HTML else []
@@ -98,8 +110,21 @@ def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnosti
     """Removal of an item with all that is nested in it, and of the blank lines that set it apart.
 
     Where the first item of an ordered list goes, the next one takes its number, so that the list starts as
-    before; other numbers stay. Errors: INVALID_ARGUMENT.
+    before; other numbers stay. Where the list would become tight, a blank line keeps it loose.
+    Errors: INVALID_ARGUMENT; OUTLINE_CHANGED.
     """
+    removal = _remove(outline, placed)
+    apart = item_to_set_apart(outline, placed)
+    if isinstance(removal, Diagnostic) or apart is None:
+        return removal
+    lines = outline.source.lines
+    start = lines.start(apart.first_line)
+    prefix = placed.listing.containers.prefix(outline.source.text, lines, apart.first_line) or ""
+    blank = TextEdit.insert(start, prefix.rstrip(" \t") + line_end_around(lines, start))
+    return replace(removal, edits=(*removal.edits, blank))
+
+
+def _remove(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnostic:
     listing, position = placed.listing, placed.position
     if len(listing.items) == 1:
         return _remove_list(outline, listing)
@@ -156,7 +181,7 @@ def _taken_line(outline: Outline, containers: Containers, marker: ItemMarker, li
 def _would_belong(line: int, item: str) -> Diagnostic:
     return Diagnostic(
         code=Code.OUTLINE_CHANGED,
-        message=f"what stands at line {line} would become a part of {item}",
+        message=f"the text at line {line} would become a part of {item}",
         hint="indent it less first, or use replace_lines",
     )
 
@@ -215,7 +240,7 @@ def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagn
             last += 1
         return ItemRemoval(claimed=claimed, deletions=(lines.span(first, last),))
     before = first - 1
-    if _is_blank(outline, containers, last + 1):
+    if _is_blank(outline, containers, last + 1) or last == containers.block.last_line:
         while before and _is_blank(outline, containers, before):
             before -= 1
     gone = Span(lines.end(before) if before else claimed.start, claimed.end)

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.edits.list_edits import unverified
+from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.edits.list_edits import last_shown_line, unverified
 from mdplan.markdown.elements.lists import ItemMarker, ListItem, MarkdownList
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.edit import EditList, TextEdit
@@ -64,8 +65,8 @@ def _cannot_move(
 
 
 def _behind_marker(outline: Outline, item: ListItem, marker: ItemMarker) -> Span:
-    """From the end of the marker to the end of the last line of `item`, without its line end."""
-    return Span(marker.span.end, outline.source.lines.content_end(item.last_line))
+    """From the end of the marker to the end of the last line of `item` that shows, without its line end."""
+    return Span(marker.span.end, outline.source.lines.content_end(last_shown_line(item)))
 
 
 def _changed_blocks(
@@ -92,7 +93,9 @@ def _changed_blocks(
 
 
 def _shape(item: ListItem) -> object:
-    """The text of an item, its number of lines, and the blocks in it."""
-    blocks = tuple((child.kind, child.content) for child in item.children)
+    """The text of an item, its number of lines that show, and the blocks in it that do."""
+    blocks = tuple(
+        (child.kind, child.content) for child in item.children if child.kind is not BlockKind.DEFINITION
+    )
     nested = tuple(tuple(_shape(each) for each in listing.items) for listing in item.lists)
-    return item.text, item.last_line - item.first_line, blocks, nested
+    return item.text, last_shown_line(item) - item.first_line, blocks, nested

@@ -135,7 +135,7 @@ def _are_rows(payload: Payload, table: Block, text: str) -> bool:
     """Whether the lines of `payload` are rows: with outer pipes, or without as those of `table` are."""
     if _TABLE_ROWS.fullmatch(payload.text):
         return True
-    header = text[table.span.start : table.span.end].split("\n", 1)[0].strip(" \t\r")
+    header = to_lf(text[table.span.start : table.span.end]).split("\n", 1)[0].strip(" \t\r")
     has_pipes = header.startswith("|") or header.endswith("|")
     ends = [len(_CELL_END.findall(line)) for line in payload.text.split("\n")]
     is_text = len(payload.tree.roots) == 1 and payload.tree.roots[0].kind is BlockKind.PARAGRAPH

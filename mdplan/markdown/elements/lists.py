@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -37,6 +37,11 @@ class ListItem:
     def first_line(self) -> int:
         """Line of the marker."""
         return self.block.first_line
+
+    @property
+    def is_spaced(self) -> bool:
+        """Whether blank lines stand between the blocks directly in it."""
+        return bool(gaps_in(self.children))
 
     @property
     def mark(self) -> str | None:
@@ -80,13 +85,20 @@ class MarkdownList:
         """Its last line that is not blank."""
         return self.items[-1].last_line
 
-    @cached_property
+    @property
     def is_spaced(self) -> bool:
         """Whether blank lines stand between its items; of a single item, between the blocks in it."""
-        if len(self.items) > 1:
-            return any(after.first_line > before.last_line + 1 for before, after in pairwise(self.items))
-        children = self.items[0].children
-        return any(after.first_line > before.last_line + 1 for before, after in pairwise(children))
+        return bool(self.gaps if len(self.items) > 1 else self.spaced_items)
+
+    @cached_property
+    def gaps(self) -> tuple[int, ...]:
+        """Positions of the items that blank lines part from the item before."""
+        return gaps_in(self.items)
+
+    @cached_property
+    def spaced_items(self) -> tuple[int, ...]:
+        """Positions of the items that have blank lines between the blocks directly in them."""
+        return tuple(at for at, item in enumerate(self.items) if item.is_spaced)
 
     @cached_property
     def done_mark(self) -> str:
@@ -207,12 +219,19 @@ class Lists:
             return None
         return Span(start + 1, start + 2)
 
+    def item_of(self, block: Block) -> PlacedItem | None:
+        """The item that is `block`."""
+        key = (block.span.start, block.depth)
+        index = bisect_left(self._placed, key, key=_order_of_item)
+        placed = self._placed[index] if index < len(self._placed) else None
+        return placed if placed is not None and placed.item.block == block else None
+
     @cached_property
     def _placed(self) -> tuple[PlacedItem, ...]:
         placed = (
             PlacedItem(listing, position) for listing in self.all for position in range(len(listing.items))
         )
-        return tuple(sorted(placed, key=lambda each: (each.item.block.span.start, each.item.block.depth)))
+        return tuple(sorted(placed, key=_order_of_item))
 
     @cached_property
     def _by_text(self) -> dict[str, tuple[PlacedItem, ...]]:
@@ -228,11 +247,21 @@ def _order(listing: MarkdownList) -> tuple[int, int]:
     return (listing.block.span.start, listing.block.depth)
 
 
+def _order_of_item(placed: PlacedItem) -> tuple[int, int]:
+    return (placed.item.block.span.start, placed.item.block.depth)
+
+
 def _grouped(named: Iterable[tuple[str, PlacedItem]]) -> dict[str, tuple[PlacedItem, ...]]:
     found: defaultdict[str, list[PlacedItem]] = defaultdict(list)
     for name, placed in named:
         found[name].append(placed)
     return {name: tuple(items) for name, items in found.items()}
+
+
+def gaps_in(parts: Sequence[ListItem | Block]) -> tuple[int, ...]:
+    """Positions of those of `parts` that blank lines part from the one before."""
+    gaps = enumerate(pairwise(parts), start=1)
+    return tuple(at for at, (before, after) in gaps if after.first_line > before.last_line + 1)
 
 
 def text_without_box(first: Block) -> str:

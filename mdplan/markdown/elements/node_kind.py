@@ -21,4 +21,4 @@ class NodeKind(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> "NodeKind | None":
         """The kind that is meant by the spelling of other surfaces: ``CODE_BLOCKS``, ``code_blocks``."""
-        return cls.__members__.get(value.upper()) if isinstance(value, str) else None
+        return cls.__members__.get(value.upper().replace("-", "_")) if isinstance(value, str) else None

@@ -49,7 +49,7 @@ class ListScope:
 
 @dataclass(frozen=True, slots=True)
 class FoundItem:
-    """The one item that a text names; `is_exact` says that it stands there just so, and nowhere else."""
+    """The one item that a text names; `is_exact` says that it is there just so, and nowhere else."""
 
     placed: PlacedItem
     is_exact: bool
@@ -91,7 +91,7 @@ class ListOperation(SectionTargeted):
 
 
 class ItemOperation(ListOperation):
-    """An operation on one item of a list, or on a place beside it."""
+    """An operation on one item of a list, or on a place next to it."""
 
     item_occurrence: Ordinal | None = Field(
         default=None, description="Which of several items of that text; 1-based."
