@@ -1,98 +1,113 @@
 """The merge of three documents: lines first, then units where lines conflict, then the guards."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
-from mdplan.merge.guards import Side, flaws
-from mdplan.merge.line_merge import merge_lines, split_conflict
-from mdplan.merge.pieces import Origin, Piece, Texts, conflict, result_lines
-from mdplan.merge.unit_merge import resolve
-from mdplan.merge.units import Units
+from mdplan.merge.document import Document
+from mdplan.merge.gaps import joined, with_gaps
+from mdplan.merge.guards import Side, flaws, unpadded
+from mdplan.merge.line_merge import kept_lines, split_conflict
+from mdplan.merge.pieces import (
+    Origin,
+    Piece,
+    ResultLine,
+    Texts,
+    conflict,
+    is_conflict,
+    marked_lines,
+    result_lines,
+    swapped,
+)
+from mdplan.merge.rendering import MarkerStyle, Merge, final_end, lines_of, rendered
+from mdplan.merge.shortening import shortened
+from mdplan.merge.tree_merge import TreeMerge
 
 _ROUNDS: Final = 4
+_STRICT: Final = "only a merge that is not strict decides this: {}"
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """A place that needs a person: the section by its path, why, and the text of each side.
-
-    `line` is the 1-based line of ours.
-    """
-
-    path: tuple[str, ...]
-    reason: str
-    line: int
-    base: str
-    ours: str
-    theirs: str
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """A merge: `text` has markers where there are `conflicts`; `note` says why it is git's, if it is."""
-
-    text: str
-    conflicts: tuple[Conflict, ...]
-    note: str = ""
-
-    @property
-    def is_clean(self) -> bool:
-        """Whether no conflict is left."""
-        return not self.conflicts
-
-
-@dataclass(frozen=True, slots=True)
-class MarkerStyle:
-    """How conflicts are marked: with so many characters, and how the sides are named."""
-
-    size: int = 7
-    ours: str = "ours"
-    theirs: str = "theirs"
-
-
-def merge_documents(base: str, ours: str, theirs: str, style: MarkerStyle | None = None) -> Merge:
+def merge_documents(
+    base: str, ours: str, theirs: str, style: MarkerStyle | None = None, *, is_strict: bool = False
+) -> Merge:
     """Merge the Markdown texts `ours` and `theirs`, which both come from `base`.
 
     All three have LF line ends. Where lines do not conflict, the result has the lines of both sides; where
     they do, items, table rows, definitions, new sections and sentences are merged. What a guard refuses is a
-    conflict.
+    conflict. Where it `is_strict`, lines that no side has are conflicts as well.
     """
     if theirs in {ours, base}:
         return Merge(ours, ())
     if ours == base:
         return Merge(theirs, ())
-    texts = Texts(*[_lines(text) for text in (base, ours, theirs)])
-    documents = tuple(Units(lines) for lines in (texts.base, texts.ours, texts.theirs))
-    pieces = [
-        part
-        for piece in merge_lines(texts)
-        for part in (resolve(texts, documents, piece) if piece.origin is Origin.CONFLICT else [piece])
-    ]
-    pieces = [part for piece in _guarded(texts, documents, pieces) for part in split_conflict(texts, piece)]
-    return _rendered(texts, documents[1], pieces, style or MarkerStyle(), _final_end(base, ours, theirs))
+    short = shortened(Texts(*[lines_of(text) for text in (base, ours, theirs)]))
+    texts = short.texts
+    documents = [Document(lines) for lines in texts]
+    pieces = _merged(texts, documents, is_strict=is_strict)
+    if any(is_conflict(piece) for piece in pieces):
+        # What is clean with the sides swapped is clean: whichever side is ours.
+        reversed_texts = Texts(texts.base, texts.theirs, texts.ours)
+        other = _merged(reversed_texts, [documents[at] for at in (0, 2, 1)], is_strict=is_strict)
+        if not any(is_conflict(piece) for piece in other):
+            pieces = [swapped(piece) for piece in other]
+    pieces = [part for piece in joined(texts, pieces) for part in split_conflict(texts, piece)]
+    found = rendered(
+        texts,
+        pieces,
+        partial(_path, documents[1]),
+        style or MarkerStyle(),
+        has_final_end=final_end(base, ours, theirs),
+    )
+    conflicts = (
+        replace(
+            each,
+            line=short.ours[each.line - 1] + 1 if each.line <= len(short.ours) else each.line,
+            base=short.whole(each.base),
+            ours=short.whole(each.ours),
+            theirs=short.whole(each.theirs),
+        )
+        for each in found.conflicts
+    )
+    return replace(found, text=short.whole(found.text), conflicts=tuple(conflicts))
 
 
-def _lines(text: str) -> list[str]:
-    """Lines of `text`, each with LF, the last one too."""
-    return [line + "\n" for line in text.removesuffix("\n").split("\n")] if text else []
+def _merged(texts: Texts, documents: Sequence[Document], *, is_strict: bool) -> list[Piece]:
+    """The pieces of the result: by lines first if that is clean, else what has the fewest marked lines."""
+    sides = _sides(documents)
+    merged: list[list[Piece]] = []
+    for lines_first in (True, False):
+        pieces = TreeMerge(texts, documents, lines_first=lines_first).pieces()
+        if is_strict:
+            pieces = [conflict(each, _STRICT.format(each.note)) if each.note else each for each in pieces]
+        merged.append(_guarded(texts, sides, with_gaps(texts, documents, pieces)))
+        if not any(is_conflict(piece) for piece in merged[-1]):
+            break
+    return min(merged, key=marked_lines)
 
 
-def _final_end(base: str, ours: str, theirs: str) -> bool:
-    """Whether the result ends with a line end: by the side that changed that."""
-    old, own, other = (text.endswith("\n") or not text for text in (base, ours, theirs))
-    return other if own == old else own
+def first_flaw(base: str, ours: str, theirs: str, result: str) -> str:
+    """Why `result`, a merge of the others without conflicts, must not be used; empty if nothing is wrong."""
+    texts = Texts(*[lines_of(text) for text in (base, ours, theirs)])
+    found = lines_of(result)
+    own, other = ({new: old for old, new in kept_lines(side, found)} for side in (texts.ours, texts.theirs))
+    lines = [ResultLine(line, 0, own.get(at), other.get(at)) for at, line in enumerate(found)]
+    wrong = flaws(texts, _sides([Document(each) for each in texts]), lines)
+    return next((flaw.reason for flaw in wrong), "")
 
 
-def _guarded(texts: Texts, documents: Sequence[Units], pieces: list[Piece]) -> list[Piece]:
-    """`pieces` with a conflict wherever a guard refuses what would be merged."""
+def _sides(documents: Sequence[Document]) -> tuple[Document, Side, Side]:
     base, ours, theirs = documents
-    sides = (base, Side(base, ours), Side(base, theirs))
+    return base, Side(base, ours), Side(base, theirs)
+
+
+def _guarded(texts: Texts, sides: tuple[Document, Side, Side], pieces: list[Piece]) -> list[Piece]:
+    """`pieces` with a conflict wherever a guard refuses what would be merged."""
     for _ in range(_ROUNDS):
         lines = list(result_lines(texts, pieces))
         refused: dict[int, str] = {}
-        for flaw in flaws(texts, sides, pieces, lines):
-            number = _changed_piece(pieces, lines[flaw.line].piece) if lines else None
+        for flaw in flaws(texts, sides, lines, _declared(texts, pieces)):
+            number = _blamed(texts, pieces, lines[flaw.line].piece if lines else 0, flaw.lost)
             if number is not None:
                 refused.setdefault(number, flaw.reason)
         if not refused:
@@ -107,59 +122,41 @@ def _guarded(texts: Texts, documents: Sequence[Units], pieces: list[Piece]) -> l
     ]
 
 
-def _changed_piece(pieces: Sequence[Piece], number: int) -> int | None:
-    """The piece `number`, or where both sides have it the nearest one that a side changed."""
-    candidates = [*range(number, -1, -1), *range(number + 1, len(pieces))]
-    changed = (each for each in candidates if pieces[each].origin not in {Origin.BOTH, Origin.CONFLICT})
-    if pieces[number].origin is Origin.BOTH and any(each.origin is Origin.CONFLICT for each in pieces):
-        # The conflict explains it: the text is not whole without it.
+def _declared(texts: Texts, pieces: Sequence[Piece]) -> frozenset[str] | None:
+    """The lines that a merged piece has or replaces; None where conflicts keep lines from being counted."""
+    if any(is_conflict(piece) for piece in pieces):
         return None
-    return next(changed, None)
-
-
-def _rendered(
-    texts: Texts,
-    ours: Units,
-    pieces: Sequence[Piece],
-    style: MarkerStyle,
-    ends: bool,  # noqa: FBT001 (private)
-) -> Merge:
-    parts: list[str] = []
-    conflicts: list[Conflict] = []
-    for piece in pieces:
-        if piece.origin is not Origin.CONFLICT:
-            parts += (line.text for line in result_lines(texts, [piece]))
-            continue
-        found = _conflict(texts, ours, piece)
-        conflicts.append(found)
-        parts += _marked(found, style)
-    text = "".join(parts)
-    return Merge(text if ends or conflicts else text.removesuffix("\n"), tuple(conflicts))
-
-
-def _conflict(texts: Texts, ours: Units, piece: Piece) -> Conflict:
-    line = min(piece.ours.start, max(len(texts.ours) - 1, 0))
-    outline = ours.outline
-    path = outline.section_at(outline.source.lines.start(line + 1)).path if texts.ours else ()
-    return Conflict(
-        path,
-        piece.reason,
-        line + 1,
-        *(
-            "".join(texts.part(lines, where))
-            for lines, where in (
-                (texts.base, piece.base),
-                (texts.ours, piece.ours),
-                (texts.theirs, piece.theirs),
-            )
-        ),
+    merged = [piece for piece in pieces if piece.origin is Origin.MERGED]
+    return frozenset(
+        line
+        for piece in merged
+        for lines in (
+            piece.merged,
+            *(texts.part(side, where) for side, where in zip(texts, piece.ranges, strict=True)),
+        )
+        for line in lines
     )
 
 
-def _marked(found: Conflict, style: MarkerStyle) -> Iterator[str]:
-    where = f": {' / '.join(found.path)}" if found.path else ""
-    yield f"{'<' * style.size} {style.ours}{where}\n"
-    yield found.ours
-    yield f"{'=' * style.size}\n"
-    yield found.theirs
-    yield f"{'>' * style.size} {style.theirs}{where}\n"
+def _blamed(texts: Texts, pieces: Sequence[Piece], number: int, lost: str) -> int | None:
+    """The piece that a side changed and that has the line `lost`, or else that is nearest to `number`."""
+    if pieces[number].origin is Origin.BOTH and not lost and any(is_conflict(each) for each in pieces):
+        # The conflict explains it: the text is not whole without it.
+        return None
+    changed = [
+        index
+        for index in (*range(number, -1, -1), *range(number + 1, len(pieces)))
+        if pieces[index].origin not in {Origin.BOTH, Origin.CONFLICT}
+        and (pieces[index].ours or pieces[index].theirs)
+    ]
+    guilty = (index for index in changed if lost and lost in _all_lines(texts, pieces[index]))
+    return next(guilty, next(iter(changed), None))
+
+
+def _all_lines(texts: Texts, piece: Piece) -> set[str]:
+    parts = (texts.part(side, where) for side, where in zip(texts, piece.ranges, strict=True))
+    return {unpadded(line) for part in parts for line in part}
+
+
+def _path(ours: Document, line: int) -> tuple[str, ...]:
+    return ours.section_at(min(line, len(ours.lines) - 1)).path if ours.lines else ()

@@ -1,12 +1,13 @@
 """git's own merge of the same texts: when it is used in place of ours."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Final
 
-from mdplan.merge.documents import Merge
-from mdplan.merge.pieces import BOTH_CHANGED
+from mdplan.merge.rendering import Merge
 
 GIT_IS_CLEAN: Final = "git's result is used: no rule for Markdown asks for another one"
+GIT_IS_WRONG: Final = "git's result is not used: {}"
 GIT_IS_SMALLER: Final = "git's conflict markers are used: they mark fewer lines"
 
 
@@ -32,17 +33,19 @@ class GitResult:
         return count
 
 
-def compared_with_git(found: Merge, git: GitResult, marker_size: int) -> Merge:
+def compared_with_git(found: Merge, git: GitResult, why_not: Callable[[str], str], marker_size: int) -> Merge:
     """`found` or, where nothing speaks against it, the result of git for the same texts.
 
-    A clean result of git is used unless a guard or a rule for Markdown found a conflict. Where both conflict,
-    git's markers are used if they mark fewer lines; `conflicts` stay those of `found`.
+    `why_not` says what is wrong with a clean result of git. Where both conflict, git's markers are used if
+    they mark fewer lines; `conflicts` stay those of `found`.
     """
     if git.text == found.text:
         return found
     if git.is_clean:
-        is_ruled = any(each.reason != BOTH_CHANGED for each in found.conflicts)
-        return found if is_ruled else Merge(git.text, (), GIT_IS_CLEAN)
+        reason = why_not(git.text)
+        return (
+            replace(found, note=GIT_IS_WRONG.format(reason)) if reason else Merge(git.text, (), GIT_IS_CLEAN)
+        )
     marked = sum(each.ours.count("\n") + each.theirs.count("\n") for each in found.conflicts)
     if marked > git.marked_lines(marker_size):
         return Merge(git.text, found.conflicts, GIT_IS_SMALLER)

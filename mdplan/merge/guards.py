@@ -13,9 +13,10 @@ from typing import Final
 from mdplan.markdown.blocks.block import CONTAINERS, BlockKind
 from mdplan.markdown.links.links import local_links
 from mdplan.markdown.outline.section import Section
-from mdplan.merge.pieces import Origin, Piece, ResultLine, Texts
-from mdplan.merge.units import Unit, Units
-from mdplan.text.diff.line_blocks import LineComparison
+from mdplan.merge.document import Document, row_text
+from mdplan.merge.line_merge import kept_lines
+from mdplan.merge.node import Node, NodeKind
+from mdplan.merge.pieces import ResultLine, Texts
 
 _UNRELEASED: Final = re.compile(
     r"\W*(?:unreleased|master|main|trunk|head|next|dev(?:elop(?:ment)?)?|upcoming|in progress)\b",
@@ -30,16 +31,20 @@ Identity = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """The 0-based `line` of a result that a check refuses, and the `reason`."""
+    """The 0-based `line` of a result that a check refuses, and the `reason`.
+
+    With a `lost` line it is that one that is missing or doubled, wherever it was.
+    """
 
     line: int
     reason: str
+    lost: str = ""
 
 
 class Side:
     """One side with its sections as those of the base."""
 
-    def __init__(self, base: Units, side: Units) -> None:
+    def __init__(self, base: Document, side: Document) -> None:
         """Match the sections of `side` with those of `base`."""
         self.units = side
         self.identities = _identities(base, side)
@@ -64,15 +69,22 @@ class Side:
 
 
 def flaws(
-    texts: Texts, sides: tuple[Units, Side, Side], pieces: Sequence[Piece], lines: Sequence[ResultLine]
+    texts: Texts,
+    sides: tuple[Document, Side, Side],
+    lines: Sequence[ResultLine],
+    declared: frozenset[str] | None = frozenset(),
 ) -> Iterator[Flaw]:
-    """What is wrong with the result `lines` of `pieces`, as far as one can see."""
+    """What is wrong with the result `lines`, as far as one can see.
+
+    Lines with the texts `declared` may be lost or new; None where lines cannot be counted.
+    """
     base, ours, theirs = sides
-    result = Units([line.text for line in lines])
+    result = Document([line.text for line in lines])
     yield from _misplaced(ours, theirs, base, result, lines)
     yield from _reshaped(ours, theirs, result, lines)
     yield from _repeated(ours, theirs, result)
-    yield from _lost_or_doubled(texts, pieces, lines)
+    if declared is not None:
+        yield from _lost_or_doubled(texts, lines, declared)
     yield from _broken(ours, theirs, result)
     yield from _contradicted(ours, theirs, result, lines)
 
@@ -81,9 +93,9 @@ def _name(section: Section) -> Identity:
     return (*section.canonical_path, section.ordinal)
 
 
-def _identities(base: Units, side: Units) -> list[Identity]:
+def _identities(base: Document, side: Document) -> list[Identity]:
     old, new = base.outline.sections, side.outline.sections
-    pairs = list(_kept_lines(base, side))
+    pairs = list(kept_lines(base.lines, side.lines))
     kept = _kept_headings(base, side, pairs)
     names = {_name(each) for each in old}.difference(kept.values())
     taken = {*kept.values(), *({_name(each) for each in new} & names)}
@@ -103,7 +115,7 @@ def _identities(base: Units, side: Units) -> list[Identity]:
     return found
 
 
-def _kept_headings(base: Units, side: Units, pairs: Sequence[tuple[int, int]]) -> dict[int, Identity]:
+def _kept_headings(base: Document, side: Document, pairs: Sequence[tuple[int, int]]) -> dict[int, Identity]:
     """By the index of a section of `side` the one of `base` with the same heading line and path.
 
     That another section with this path came or went before it changes nothing.
@@ -120,23 +132,14 @@ def _kept_headings(base: Units, side: Units, pairs: Sequence[tuple[int, int]]) -
     return found
 
 
-def _own_lines(units: Units, index: int) -> range:
+def _own_lines(units: Document, index: int) -> range:
     section, lines = units.outline.sections[index], units.outline.source.lines
     if not len(section.body):
         return range(0)
     return range(lines.line_at(section.body.start) - 1, lines.line_at(section.body.end - 1))
 
 
-def _kept_lines(base: Units, side: Units) -> Iterator[tuple[int, int]]:
-    """The lines of `base` that `side` kept, each with its line there."""
-    at = shift = 0
-    for block in LineComparison().differing(list(base.lines), list(side.lines)):
-        yield from ((line, line + shift) for line in range(at, block.old_start))
-        at, shift = block.old_end, block.new_end - block.old_end
-    yield from ((line, line + shift) for line in range(at, len(base.lines)))
-
-
-def _lines_from(base: Units, side: Units, pairs: Sequence[tuple[int, int]]) -> dict[int, Counter[int]]:
+def _lines_from(base: Document, side: Document, pairs: Sequence[tuple[int, int]]) -> dict[int, Counter[int]]:
     """By the index of a section of `side`, from which sections of `base` its lines come."""
     found: dict[int, Counter[int]] = {}
     for line, new_line in pairs:
@@ -145,13 +148,13 @@ def _lines_from(base: Units, side: Units, pairs: Sequence[tuple[int, int]]) -> d
     return found
 
 
-def _index_at(units: Units, line: int) -> int:
+def _index_at(units: Document, line: int) -> int:
     outline = units.outline
     return outline.section_at(outline.source.lines.start(line + 1)).index
 
 
 def _misplaced(
-    ours: Side, theirs: Side, base: Units, result: Units, lines: Sequence[ResultLine]
+    ours: Side, theirs: Side, base: Document, result: Document, lines: Sequence[ResultLine]
 ) -> Iterator[Flaw]:
     """Lines under another heading than their author saw, and sections with another parent."""
     of_base = {_name(each): _parent_name(base, each) for each in base.outline.sections}
@@ -176,8 +179,10 @@ def _misplaced(
         if section.parent and identities[section.parent] not in parents:
             yield Flaw(section.heading_line - 1, "it would be under another heading")
     identities[0] = ours.identities[0]
+    # Definitions are those of the whole document, wherever they are.
+    defined = {line for node in _definitions(result) for line in node.lines}
     for number, line in enumerate(lines):
-        if not line.text.strip():
+        if not line.text.strip() or number in defined:
             continue
         allowed = {
             side.identity(side.section(at))
@@ -202,11 +207,11 @@ def _is_released(before: Section, section: Section) -> bool:
     )
 
 
-def _parent_name(units: Units, section: Section) -> Identity:
+def _parent_name(units: Document, section: Section) -> Identity:
     return _name(units.outline.sections[section.parent or 0])
 
 
-def _shapes(units: Units) -> list[tuple[str, ...]]:
+def _shapes(units: Document) -> list[tuple[str, ...]]:
     """For each line the kinds of the blocks around it, and whether a block begins there."""
     found: list[tuple[str, ...]] = [()] * len(units.lines)
     around: list[str] = []
@@ -226,7 +231,7 @@ def _shapes(units: Units) -> list[tuple[str, ...]]:
 _LOOSE: Final = {BlockKind.INDENTED_CODE: BlockKind.FENCE}
 
 
-def _reshaped(ours: Side, theirs: Side, result: Units, lines: Sequence[ResultLine]) -> Iterator[Flaw]:
+def _reshaped(ours: Side, theirs: Side, result: Document, lines: Sequence[ResultLine]) -> Iterator[Flaw]:
     """Lines that are in another kind of block than where they come from."""
     shapes, own, other = _shapes(result), _shapes(ours.units), _shapes(theirs.units)
     for number, line in enumerate(lines):
@@ -239,7 +244,7 @@ def _reshaped(ours: Side, theirs: Side, result: Units, lines: Sequence[ResultLin
             yield Flaw(number, "it would become a part of the block above it")
 
 
-def _repeated(ours: Side, theirs: Side, result: Units) -> Iterator[Flaw]:
+def _repeated(ours: Side, theirs: Side, result: Document) -> Iterator[Flaw]:
     """Headings and labels that are repeated more often than in a side."""
     most = Counter(each.canonical_path for each in ours.units.outline.sections)
     most |= Counter(each.canonical_path for each in theirs.units.outline.sections)
@@ -249,59 +254,39 @@ def _repeated(ours: Side, theirs: Side, result: Units) -> Iterator[Flaw]:
             yield Flaw(section.heading_line - 1, "the heading would be repeated")
     labels = _labels(ours.units) | _labels(theirs.units)
     seen: Counter[str] = Counter()
-    for unit in _definitions(result):
-        seen[unit.key] += 1
-        if seen[unit.key] > labels[unit.key]:
-            yield Flaw(unit.lines.start, "the label would be repeated")
+    for node in _definitions(result):
+        seen[node.label] += 1
+        if seen[node.label] > labels[node.label]:
+            yield Flaw(node.lines.start, "the label would be repeated")
 
 
-def _definitions(units: Units) -> Iterator[Unit]:
-    before = None
-    for unit in units.at:
-        if (
-            unit is not None
-            and unit is not before
-            and unit.kind in {BlockKind.DEFINITION, BlockKind.FOOTNOTE}
-        ):
-            yield unit
-        before = unit
+def _definitions(document: Document) -> Iterator[Node]:
+    return (node for node in document.root.walk() if node.kind is NodeKind.DEFINITION)
 
 
-def _labels(units: Units) -> Counter[str]:
-    return Counter(unit.key for unit in _definitions(units))
+def _labels(document: Document) -> Counter[str]:
+    return Counter(node.label for node in _definitions(document))
 
 
-def _lost_or_doubled(texts: Texts, pieces: Sequence[Piece], lines: Sequence[ResultLine]) -> Iterator[Flaw]:
+def _lost_or_doubled(texts: Texts, lines: Sequence[ResultLine], declared: frozenset[str]) -> Iterator[Flaw]:
     """A line that occurs more or less often than the changes of both sides say."""
-    if any(piece.origin is Origin.CONFLICT for piece in pieces):
-        return
-    merged = {number for number, piece in enumerate(pieces) if piece.origin is Origin.MERGED}
-    declared = {
-        line
-        for number in merged
-        for side, where in (
-            (texts.base, pieces[number].base),
-            (texts.ours, pieces[number].ours),
-            (texts.theirs, pieces[number].theirs),
-        )
-        for line in texts.part(side, where)
-    } | {line.text for line in lines if line.piece in merged}
-    base, ours, theirs = Counter(texts.base), Counter(texts.ours), Counter(texts.theirs)
-    counts = Counter(line.text for line in lines)
-    for text in {*base, *ours, *theirs, *counts}:
-        if not text.strip() or text in declared:
-            continue
+    base, ours, theirs = (Counter(map(unpadded, side)) for side in texts)
+    counts = Counter(unpadded(line.text) for line in lines)
+    for text in {*base, *ours, *theirs, *counts} - {unpadded(line) for line in declared}:
         own, other = ours[text] - base[text], theirs[text] - base[text]
         together = base[text] + own + other
         apart = base[text] + (max(own, other) if min(own, other) > 0 else min(own, other))
-        is_same_way = own * other > 0
-        low, high = sorted((together, apart)) if is_same_way else (together, together)
-        if not low <= counts[text] <= high and not text.lstrip().startswith("|"):
-            at = next((number for number, line in enumerate(lines) if line.text == text), 0)
-            yield Flaw(at, "a line would be lost or doubled")
+        low, high = sorted((together, apart)) if own * other > 0 else (together, together)
+        if text.strip() and not low <= counts[text] <= high:
+            yield Flaw(0, "a line would be lost or doubled", text)
 
 
-def _broken(ours: Side, theirs: Side, result: Units) -> Iterator[Flaw]:
+def unpadded(line: str) -> str:
+    """`line`; a row of a table without its padding."""
+    return row_text(line) + "\n" if line.lstrip().startswith("|") else line
+
+
+def _broken(ours: Side, theirs: Side, result: Document) -> Iterator[Flaw]:
     """Links into the document that are good in each side that has them, and broken in the result."""
     bad = [each for each in local_links(result.outline) if not each.resolves]
     if not bad:
@@ -317,7 +302,7 @@ def _broken(ours: Side, theirs: Side, result: Units) -> Iterator[Flaw]:
             yield Flaw(link.line - 1, f"the link to {link.target} would be broken")
 
 
-def _contradicted(ours: Side, theirs: Side, result: Units, lines: Sequence[ResultLine]) -> Iterator[Flaw]:
+def _contradicted(ours: Side, theirs: Side, result: Document, lines: Sequence[ResultLine]) -> Iterator[Flaw]:
     """Items such as "None." that would get other items beside them."""
     for number, line in enumerate(lines):
         if not _NOTHING.match(line.text) or _is_only_item(result, number):
@@ -326,10 +311,10 @@ def _contradicted(ours: Side, theirs: Side, result: Units, lines: Sequence[Resul
             (side.units, at) for side, at in ((ours, line.ours), (theirs, line.theirs)) if at is not None
         )
         if all(_is_only_item(units, at) for units, at in before):
-            yield Flaw(number, "it says that there is nothing, beside items of the other side")
+            yield Flaw(number, "it says that there is nothing, next to items of the other side")
 
 
-def _is_only_item(units: Units, line: int) -> bool:
+def _is_only_item(document: Document, line: int) -> bool:
     """Whether no other item is in the text of the section around `line`."""
-    around = (units.at[each] for each in _own_lines(units, _index_at(units, line)))
-    return len({each for each in around if each is not None and each.kind is BlockKind.LIST_ITEM}) == 1
+    around = _own_lines(document, _index_at(document, line))
+    return sum(line in document.item_starts for line in around) == 1

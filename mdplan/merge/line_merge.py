@@ -10,26 +10,56 @@ from mdplan.text.diff.line_blocks import ComparedBlock, LineComparison
 _COMPARISONS: Final = 400_000
 
 
-def merge_lines(texts: Texts) -> list[Piece]:
-    """The pieces of the merge of `texts`, in order; changes that touch each other are one conflict."""
-    ours = list(LineComparison(_COMPARISONS).differing(list(texts.base), list(texts.ours)))
-    theirs = list(LineComparison(_COMPARISONS).differing(list(texts.base), list(texts.theirs)))
+def merge_lines(texts: Texts, base: range, ours: range, theirs: range) -> list[Piece]:
+    """The pieces of the merge of these lines of `texts`, in order; changes that touch each other conflict."""
+    old, own, other = (
+        texts.part(lines, where) for lines, where in zip(texts, (base, ours, theirs), strict=True)
+    )
+    own_changes, other_changes = _changes(old, own), _changes(old, other)
     pieces: list[Piece] = []
-    at = ours_at = theirs_at = 0
-    for own, other in _groups(ours, theirs):
-        start = min(block.old_start for block in (*own, *other))
-        end = max(block.old_end for block in (*own, *other))
+    at, ours_at, theirs_at = base.start, ours.start, theirs.start
+    for own_group, other_group in _groups(own_changes, other_changes):
+        start = base.start + min(block.old_start for block in (*own_group, *other_group))
+        end = base.start + max(block.old_end for block in (*own_group, *other_group))
         if start > at:
             length = start - at
             pieces.append(_kept(range(at, start), ours_at, theirs_at))
             ours_at, theirs_at = ours_at + length, theirs_at + length
-        ours_range = range(ours_at, ours_at + end - start + _growth(own))
-        theirs_range = range(theirs_at, theirs_at + end - start + _growth(other))
+        ours_range = range(ours_at, ours_at + end - start + _growth(own_group))
+        theirs_range = range(theirs_at, theirs_at + end - start + _growth(other_group))
         pieces += _changed(texts, range(start, end), ours_range, theirs_range)
         at, ours_at, theirs_at = end, ours_range.stop, theirs_range.stop
-    if at < len(texts.base):
-        pieces.append(_kept(range(at, len(texts.base)), ours_at, theirs_at))
+    if at < base.stop:
+        pieces.append(_kept(range(at, base.stop), ours_at, theirs_at))
     return pieces
+
+
+def _changes(old: list[str], new: list[str]) -> list[ComparedBlock]:
+    """The blocks that differ; lines that were added or deleted among equal ones are as far down as can be.
+
+    So two sides that add the same lines add them at the same place.
+    """
+    blocks = list(LineComparison(_COMPARISONS).differing(old, new))
+    found: list[ComparedBlock] = []
+    following = [*((each.old_start, each.new_start) for each in blocks[1:]), (len(old), len(new))]
+    for block, (end, new_end) in zip(blocks, following, strict=False):
+        at, stop, new_at, new_stop = block
+        is_added, is_deleted = at == stop, new_at == new_stop
+        while stop < end and new_stop < new_end and is_added != is_deleted:
+            if (new[new_at] != new[new_stop]) if is_added else (old[at] != old[stop]):
+                break
+            at, stop, new_at, new_stop = at + 1, stop + 1, new_at + 1, new_stop + 1
+        found.append(ComparedBlock(at, stop, new_at, new_stop))
+    return found
+
+
+def kept_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The lines of `old` that `new` kept, each with its place in `new`."""
+    at = shift = 0
+    for block in LineComparison().differing(list(old), list(new)):
+        yield from ((line, line + shift) for line in range(at, block.old_start))
+        at, shift = block.old_end, block.new_end - block.old_end
+    yield from ((line, line + shift) for line in range(at, len(old)))
 
 
 def _kept(base: range, ours: int, theirs: int) -> Piece:

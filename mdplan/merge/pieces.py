@@ -1,7 +1,7 @@
 """What a merge is made of: pieces of the three texts in the order of the result."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -23,7 +23,8 @@ class Origin(StrEnum):
 class Piece:
     """Half-open ranges of 0-based lines of `base`, `ours` and `theirs`, and which of them the result has.
 
-    A merged piece has lines of its own, `merged`. A conflict has a `reason` in words.
+    A merged piece has lines of its own, `merged`. A conflict has a `reason` in words. A `note` says in words
+    what the merge decided by itself.
     """
 
     origin: Origin
@@ -32,6 +33,12 @@ class Piece:
     theirs: range
     merged: tuple[str, ...] = ()
     reason: str = ""
+    note: str = ""
+
+    @property
+    def ranges(self) -> tuple[range, range, range]:
+        """Its lines in base, ours and theirs."""
+        return self.base, self.ours, self.theirs
 
 
 class ResultLine(NamedTuple):
@@ -43,8 +50,7 @@ class ResultLine(NamedTuple):
     theirs: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(NamedTuple):
     """Lines of the three texts, each with its LF."""
 
     base: Sequence[str]
@@ -67,10 +73,33 @@ def result_lines(texts: Texts, pieces: Iterable[Piece]) -> Iterator[ResultLine]:
         elif piece.origin is Origin.THEIRS:
             yield from (ResultLine(texts.theirs[at], number, None, at) for at in piece.theirs)
         elif piece.origin is Origin.MERGED:
-            place = number, piece.ours.start, piece.theirs.start
-            yield from (ResultLine(line, *place) for line in piece.merged)
+            for index, line in enumerate(piece.merged):
+                yield ResultLine(line, number, _nth(piece.ours, index), _nth(piece.theirs, index))
+
+
+def _nth(where: range, index: int) -> int | None:
+    return where[min(index, len(where) - 1)] if where else None
+
+
+def is_conflict(piece: Piece) -> bool:
+    """Whether a person must decide."""
+    return piece.origin is Origin.CONFLICT
+
+
+def marked_lines(pieces: Iterable[Piece]) -> int:
+    """Lines of both sides in conflicts."""
+    return sum(len(piece.ours) + len(piece.theirs) for piece in pieces if is_conflict(piece))
 
 
 def conflict(piece: Piece, reason: str) -> Piece:
     """`piece` as a conflict."""
     return Piece(origin=Origin.CONFLICT, base=piece.base, ours=piece.ours, theirs=piece.theirs, reason=reason)
+
+
+_SWAPPED: Final = {Origin.OURS: Origin.THEIRS, Origin.THEIRS: Origin.OURS}
+
+
+def swapped(piece: Piece) -> Piece:
+    """`piece` of a merge in which ours and theirs change places."""
+    origin = _SWAPPED.get(piece.origin, piece.origin)
+    return replace(piece, origin=origin, ours=piece.theirs, theirs=piece.ours)

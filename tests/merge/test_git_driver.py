@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import mdplan.cli.commands.merge as merge_command
+
 CASES = Path(__file__).parents[2].parent / "shared" / "merges"
 BASE = "# Log\n\n- a\n"
 
@@ -44,13 +46,76 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("command", [("merge", "main"), ("rebase", "main"), ("cherry-pick", "main")])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("merge", "main"),
+        pytest.param(("rebase", "main"), marks=pytest.mark.slow),
+        pytest.param(("cherry-pick", "main"), marks=pytest.mark.slow),
+    ],
+)
 def test_git_merges_items_of_both_branches(repository: Path, command: tuple[str, str]) -> None:
     assert _git(repository, *command).returncode == 0
     lines = (repository / "log.md").read_text().splitlines()
     assert sorted(lines[2:]) == ["- a", "- left", "- right one"]
 
 
+def test_histories_that_cross_are_merged(repository: Path) -> None:
+    _git(repository, "branch", "crossed")
+    assert _git(repository, "merge", "main").returncode == 0
+    _commit(repository, (repository / "log.md").read_text() + "- of the first merge\n")
+    _git(repository, "checkout", "-q", "main")
+    assert _git(repository, "merge", "crossed").returncode == 0
+    _commit(repository, (repository / "log.md").read_text() + "- the second merge has this\n")
+    assert len(_git(repository, "merge-base", "--all", "main", "other").stdout.split()) == 2
+    assert _git(repository, "merge", "other").returncode == 0
+    assert sorted((repository / "log.md").read_text().splitlines()[2:]) == [
+        "- a",
+        "- left",
+        "- of the first merge",
+        "- right one",
+        "- the second merge has this",
+    ]
+
+
+def test_renamed_file_gets_the_items_of_the_other_side(repository: Path) -> None:
+    _git(repository, "mv", "log.md", "news.md")
+    assert _git(repository, "commit", "-m", "x").returncode == 0
+    assert _git(repository, "merge", "-X", "find-renames=30%", "main").returncode == 0
+    assert sorted((repository / "news.md").read_text().splitlines()[2:]) == ["- a", "- left", "- right one"]
+    assert not (repository / "log.md").exists()
+
+
+@pytest.mark.slow
+def test_data_files_are_merged_by_key(repository: Path) -> None:
+    assert _mdplan(repository, "merge", "--install", "*.json").returncode == 0
+    _git(repository, "checkout", "-q", "main")
+    (repository / "data.json").write_text('{"a": 1}\n')
+    _git(repository, "add", ".")
+    _git(repository, "commit", "-m", "x")
+    for branch, text in (
+        ("one", '{"a": 1, "one": 1}\n'),
+        ("two", '{"a": 1, "two": 2}\n'),
+    ):
+        _git(repository, "checkout", "-q", "-b", branch, "main")
+        (repository / "data.json").write_text(text)
+        _git(repository, "add", ".")
+        assert _git(repository, "commit", "-m", "x").returncode == 0
+    assert _git(repository, "merge", "one").returncode == 0
+    assert (repository / "data.json").read_text() == '{"a": 1, "one": 1, "two": 2}\n'
+
+
+def test_strict_merge_leaves_decisions_to_a_person(tmp_path: Path) -> None:
+    texts = {"base": "- [ ] a task\n", "ours": "- [x] a task\n", "theirs": "- [ ] the task\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    files = str(tmp_path / "base"), str(tmp_path / "ours"), str(tmp_path / "theirs")
+    data = [text.encode() for text in texts.values()]
+    assert merge_command.merge_files(data, files, 7).is_clean
+    assert not merge_command.merge_files(data, files, 7, is_strict=True).is_clean
+
+
+@pytest.mark.slow
 def test_stashed_items_come_back_beside_new_ones(repository: Path) -> None:
     (repository / "log.md").write_text(BASE + "- right one\n- stashed\n")
     _git(repository, "stash")
@@ -83,35 +148,89 @@ def test_another_driver_is_not_replaced(repository: Path) -> None:
     assert _mdplan(repository, "merge", "--install").returncode == 2
 
 
-def test_other_line_ends_and_markers_are_merged_by_git(tmp_path: Path) -> None:
-    for name, text in (("base", "a\r\nb\r\n"), ("ours", "a\r\nc\r\n"), ("theirs", "a\r\nd\r\n")):
-        (tmp_path / name).write_bytes(text.encode())
-    run = _mdplan(tmp_path, "merge", "base", "ours", "theirs", "-o", "out")
-    assert run.returncode == 1
-    assert (tmp_path / "out").read_bytes().startswith(b"a\r\n<<<<<<< ours\r\n")
+@pytest.mark.slow
+def test_driver_of_the_repository_is_not_replaced(tmp_path: Path) -> None:
+    _git(tmp_path, "init", "-b", "main")
+    (tmp_path / ".gitattributes").write_text("*.md merge=union\n")
+    assert _mdplan(tmp_path, "merge", "--install").returncode == 2
+    assert _mdplan(tmp_path, "merge", "--install", "*.mdx").returncode == 0
+    assert (tmp_path / ".git" / "info" / "attributes").read_text() == "*.mdx merge=mdplan\n"
 
 
-@pytest.mark.skipif(not CASES.exists(), reason="the real merges are not on this machine")
+def test_driver_of_the_user_comes_and_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
+    assert _mdplan(tmp_path, "merge", "--install", "--global").returncode == 0
+    assert (tmp_path / ".config" / "git" / "attributes").read_text() == "*.md merge=mdplan\n"
+    assert "mdplan merge %O" in (tmp_path / ".gitconfig").read_text()
+    assert _mdplan(tmp_path, "merge", "--uninstall", "--global").returncode == 0
+    assert not (tmp_path / ".config" / "git" / "attributes").exists()
+    assert "mdplan" not in (tmp_path / ".gitconfig").read_text()
+
+
 @pytest.mark.parametrize(
-    ("case", "is_clean"),
+    ("base", "ours", "theirs", "result"),
     [
-        ("7e23f08b30a3", True),
-        ("a9157bd9c7fd", False),
-        ("d659189cf875", False),
-        ("d2124ef66098", False),
-        ("32f3683990b5", False),
+        (b"- a\r\n", b"- a\r\n- left\r\n", b"- a\r\n- right one\r\n", b"- a\r\n- right one\r\n- left\r\n"),
+        pytest.param(
+            b"\xef\xbb\xbf- a\n", b"\xef\xbb\xbf- a\n- b\n", b"- a\n", b"- a\n- b\n", marks=pytest.mark.slow
+        ),
+        pytest.param(b"- a\n", b"- a\r\n", b"- a\n- b\n", b"- a\r\n- b\r\n", marks=pytest.mark.slow),
     ],
 )
-def test_result_of_git_is_used_where_ours_is_no_better(tmp_path: Path, case: str, *, is_clean: bool) -> None:
-    files = [str(CASES / case / f"{name}.md") for name in ("base", "ours", "theirs")]
+def test_line_ends_and_byte_order_mark_are_of_the_side_that_changed_them(
+    tmp_path: Path, base: bytes, ours: bytes, theirs: bytes, result: bytes
+) -> None:
+    for name, data in (("base", base), ("ours", ours), ("theirs", theirs)):
+        (tmp_path / name).write_bytes(data)
+    assert _mdplan(tmp_path, "merge", "base", "ours", "theirs", "-o", "out").returncode == 0
+    assert (tmp_path / "out").read_bytes() == result
+
+
+def test_mixed_line_ends_are_merged_by_git(tmp_path: Path) -> None:
+    for name, data in (("base", b"a\r\nb\n"), ("ours", b"a\r\nc\n"), ("theirs", b"a\r\nd\n")):
+        (tmp_path / name).write_bytes(data)
+    run = _mdplan(tmp_path, "merge", "base", "ours", "theirs", "-o", "out")
+    assert run.returncode == 1
+    assert (tmp_path / "out").read_bytes() == b"a\r\n<<<<<<< ours\r\nc\n=======\r\nd\n>>>>>>> theirs\r\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CASES.exists(), reason="the real merges are not on this machine")
+def test_markers_of_git_are_used_where_ours_mark_more(tmp_path: Path) -> None:
+    files = [str(CASES / "d659189cf875" / f"{name}.md") for name in ("base", "ours", "theirs")]
     base, ours, theirs = files
     names = ("-L", "ours", "-L", "base", "-L", "theirs")
     by_git = _git(tmp_path, "merge-file", "-p", *names, ours, base, theirs)
     run = _mdplan(tmp_path, "merge", *files, "-o", "out")
-    assert run.returncode == (not is_clean)
+    assert run.returncode == 1
     assert (tmp_path / "out").read_text() == by_git.stdout
-    assert "git's result is used" in run.stderr if is_clean else "git's conflict markers" in run.stderr
+    assert "git's conflict markers" in run.stderr
+
+
+def test_text_that_takes_too_long_is_merged_by_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge_command, "_PARSE_SECONDS", 0)
+    texts = [b"# A\n\na\n" * 200, b"# A\n\nb\n" * 200, b"# A\n\nc\n" * 200]
+    for name, data in zip(("base", "ours", "theirs"), texts, strict=True):
+        (tmp_path / name).write_bytes(data)
+    files = str(tmp_path / "base"), str(tmp_path / "ours"), str(tmp_path / "theirs")
+    found = merge_command.merge_files(texts, files, 7)
+    assert found.note == "git merged it: mdplan takes too long to parse it"
+    assert "<<<<<<< ours" in found.text
 
 
 def test_missing_file_fails_above_128(tmp_path: Path) -> None:
     assert _mdplan(tmp_path, "merge", "base", "ours", "theirs").returncode > 128
+
+
+def test_merge_can_be_a_plan_of_ours(tmp_path: Path) -> None:
+    for name, text in (("base", BASE), ("ours", BASE + "- left\n"), ("theirs", BASE + "- right one\n")):
+        (tmp_path / f"{name}.md").write_text(text)
+    run = _mdplan(tmp_path, "merge", "base.md", "ours.md", "theirs.md", "--plan")
+    assert run.returncode == 0
+    assert "\n+- right one\n" in run.stdout
+    assert "right" not in (tmp_path / "ours.md").read_text()
+    plan = run.stderr.rpartition(" ")[2].strip()
+    assert _mdplan(tmp_path, "apply", plan).returncode == 0
+    assert "- right one\n- left\n" in (tmp_path / "ours.md").read_text()

@@ -1,11 +1,14 @@
 """`mdplan merge`: two versions of a document that come from one, as a command and as git's merge driver."""
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
+from time import thread_time
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -13,11 +16,12 @@ import click
 from mdplan.cli.console import Console, write_error
 from mdplan.cli.usage.command import command
 from mdplan.cli.usage.misuse import Misuse
-from mdplan.diagnostics import Exit
+from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.text.source import sha256_hex
 
 if TYPE_CHECKING:
-    from mdplan.merge.documents import Merge
     from mdplan.merge.git_result import GitResult
+    from mdplan.merge.rendering import Merge
 
 _EXAMPLES: Final = """\
 mdplan merge base.md ours.md theirs.md -o merged.md
@@ -31,45 +35,56 @@ _SETTINGS: Final = {
     "merge.mdplan.driver": _DRIVER,
     "merge.mdplan.recursive": "binary",
 }
-_MARKERS: Final = (b"<<<<<<< ", b">>>>>>> ")
+# What the texts of one merge may take to be parsed; git merges those that take longer.
+_PARSE_SECONDS: Final = 20
+_BOM: Final = b"\xef\xbb\xbf"
 
 
 @command(example=_EXAMPLES)
-@click.argument("files", metavar="[BASE OURS THEIRS]", nargs=-1, type=click.Path())
+@click.argument("files", metavar="[BASE OURS THEIRS | GLOB...]", nargs=-1, type=click.Path())
 @click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write the result to FILE.")
 @click.option("--path", metavar="PATH", help="The path of the file in the repository, for messages.")
 @click.option("--marker-size", type=click.IntRange(1, 100), default=7, help="Characters of a marker.")
+@click.option(
+    "--strict", is_flag=True, help="Leave to you what mdplan would decide: see its decisions in JSON."
+)
+@click.option("--plan", "as_plan", is_flag=True, help="Write nothing; save the change of OURS as a plan.")
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if there are conflicts.")
 @click.option("--json", "as_json", is_flag=True, help="Print the status and the conflicts as JSON.")
-@click.option("--install", is_flag=True, help="Make it git's merge driver for *.md in this repository.")
+@click.option("--install", is_flag=True, help="Make it git's driver here for each GLOB, or *.md.")
 @click.option("--uninstall", is_flag=True, help="Remove that driver.")
+@click.option("--global", "is_global", is_flag=True, help="Do so for all repositories of the user.")
 def merge(  # noqa: PLR0913 (one parameter for each option)
     *,
     files: tuple[str, ...],
     output: str | None,
     path: str | None,
     marker_size: int,
+    strict: bool,
+    as_plan: bool,
     check: bool,
     as_json: bool,
     install: bool,
     uninstall: bool,
+    is_global: bool,
 ) -> int:
     """Merge OURS and THEIRS, which both come from BASE (experimental).
 
-    Independent changes of list items, table rows and sections are merged; conflicts are marked with the path
-    of their section. Front matter, moved sections and numbered lists are merged by lines; git merges files
-    with CRLF, a byte order mark or markers. Review the result. Exits with 1 if there are conflicts, above
-    128 if it fails.
+    Independent changes of list items, table rows, keys of front matter and sections are merged; conflicts are
+    marked with the path of their section. YAML, JSON, TOML and INI files are merged by key. git merges files
+    with mixed line ends or markers. Review the result. Exits with 1 if there are
+    conflicts, above 128 if it fails.
     """
     if install or uninstall:
-        if files or (install and uninstall):
-            raise Misuse("--install and --uninstall take no files", "give one of them alone")
-        return _install() if install else _uninstall()
+        return _driver_of_git(files, install=install, uninstall=uninstall, is_global=is_global)
     if len(files) != 3:
         raise Misuse("merge takes three files", "give BASE, OURS and THEIRS, or --install")
     try:
+        if as_plan:
+            return _planned(files)
         data = [Path(each).read_bytes() for each in files]
-        found = merge_files(data, files, marker_size)
+        named = path or files[1]
+        found = merge_files(data, files, marker_size, named, is_strict=strict)
         text = found.text.encode(errors="surrogateescape")
         if output is not None and not check:
             Path(output).write_bytes(text)
@@ -77,58 +92,119 @@ def merge(  # noqa: PLR0913 (one parameter for each option)
         write_error(f"error: IO_ERROR: {path or error.filename}: {error.strerror}")
         return _FAILED
     if as_json:
-        report = {
-            "status": "clean" if found.is_clean else "conflicts",
-            "note": found.note,
-            "conflicts": [asdict(each) for each in found.conflicts],
-        }
-        Console.plain().data(json.dumps(report, ensure_ascii=False, indent=2).encode() + b"\n")
+        _print_json(found, data)
         return Exit.DONE if found.is_clean else Exit.WOULD_CHANGE
     if output is None and not check:
         Console.plain().data(text)
     if found.note:
-        write_error(f"{path or files[1]}: {found.note}")
+        write_error(f"{named}: {found.note}")
     for conflict in found.conflicts:
         where = " / ".join(conflict.path) or "the top"
-        write_error(f"conflict in {path or files[1]}, at {where}: {conflict.reason}")
+        write_error(f"conflict in {named}, at {where}: {conflict.reason}")
     return Exit.DONE if found.is_clean else Exit.WOULD_CHANGE
 
 
-def merge_files(data: Sequence[bytes], files: tuple[str, ...], marker_size: int) -> "Merge":
-    """The merge of the `data` of base, ours and theirs, which are in `files`.
+def _planned(files: tuple[str, ...]) -> int:
+    """The merge as a plan that changes OURS, a file below this folder."""
+    from mdplan.engine.engine import Engine
+    from mdplan.planning.replan.merging import Sides, merged_request
+    from mdplan.text.source import Source
+
+    base, ours, theirs = files
+    with Engine.open(["."]) as engine:
+        here = engine.source(os.path.relpath(ours))
+        others = [Source.decode(Path(each).read_bytes()) for each in (base, theirs)]
+        texts = [each for each in others if isinstance(each, Source)]
+        if not isinstance(here, Source) or len(texts) < len(others):
+            message = here.message if isinstance(here, Diagnostic) else f"{base} or {theirs} is not UTF-8"
+            raise Misuse(message, "give three text files; OURS lies below this folder")
+        sides = Sides(
+            path=os.path.relpath(ours),
+            base=texts[0],
+            ours=here,
+            theirs=texts[1].text,
+            theirs_sha256=texts[1].sha256,
+        )
+        request = merged_request([sides])
+        report = engine.plan(request) if isinstance(request, dict) else None
+        problems = report.diagnostics if report is not None else request
+        if report is None or not report.ok:
+            for each in problems if isinstance(problems, tuple) else ():
+                write_error(f"error: {each.code}: {each.message}\n  hint: {each.hint}")
+            return Exit.STALE
+        Console.plain().data((report.diff or "").encode())
+        write_error(f"Plan {report.plan_id} saved. To apply: mdplan apply {report.plan_id}")
+        return Exit.DONE
+
+
+def _driver_of_git(globs: tuple[str, ...], *, install: bool, uninstall: bool, is_global: bool) -> int:
+    if install and uninstall:
+        raise Misuse("--install and --uninstall exclude each other", "give one of them")
+    if install:
+        return _install(globs or ("*.md",), is_global=is_global)
+    if globs:
+        raise Misuse("--uninstall takes no GLOB", "give --uninstall alone: it removes all of them")
+    return _uninstall(is_global=is_global)
+
+
+def _print_json(found: "Merge", data: Sequence[bytes]) -> None:
+    report = {
+        "status": "clean" if found.is_clean else "conflicts",
+        "note": found.note,
+        "sha256": dict(zip(("base", "ours", "theirs"), map(sha256_hex, data), strict=True)),
+        "decisions": [asdict(each) for each in found.decisions],
+        "conflicts": [asdict(each) for each in found.conflicts],
+    }
+    Console.plain().data(json.dumps(report, ensure_ascii=False, indent=2).encode() + b"\n")
+
+
+def merge_files(
+    data: Sequence[bytes],
+    files: tuple[str, ...],
+    marker_size: int,
+    path: str = "document.md",
+    *,
+    is_strict: bool = False,
+) -> "Merge":
+    """The merge of the `data` of base, ours and theirs, which are in `files`; `path` decides the format.
 
     It is git's where mdplan cannot read one, or has no reason to differ from git.
     """
-    from mdplan.merge.documents import MarkerStyle, merge_documents
-    from mdplan.merge.git_result import compared_with_git
+    from mdplan.markdown.blocks.deadline import ParseTimeout, parse_time
+    from mdplan.markdown.format_detection import document_format
+    from mdplan.merge.rendering import MarkerStyle
+    from mdplan.merge.texts import merge_texts
+    from mdplan.text.document_format import DocumentFormat
 
-    base, ours, theirs = (_text(each) for each in data)
-    if base is None or ours is None or theirs is None:
-        return _merge_of_git(files, marker_size, "git merged it: mdplan does not merge such files")
     try:
-        found = merge_documents(base, ours, theirs, MarkerStyle(marker_size))
-        if not shutil.which("git"):
-            return found
-        return compared_with_git(found, _result_of_git(files, marker_size), marker_size)
+        texts = [each.decode().removeprefix("\ufeff") for each in data]
+        git = partial(_result_of_git, files, marker_size) if _merges_alike(data) else None
+        has_suffix = "." in Path(path).name
+        named = (
+            document_format(path.replace(os.sep, "/"), texts[1]) if has_suffix else DocumentFormat.MARKDOWN
+        )
+        with parse_time(_PARSE_SECONDS, thread_time):
+            found = merge_texts(named, texts, MarkerStyle(marker_size), is_strict=is_strict, by_git=git)
+    except UnicodeDecodeError:
+        found = None
+    except ParseTimeout:
+        return _merge_of_git(files, marker_size, "git merged it: mdplan takes too long to parse it")
     except Exception as bug:  # noqa: BLE001 (git must always get a merge)
         note = f"git merged it: mdplan met a bug in itself ({type(bug).__name__})"
         return _merge_of_git(files, marker_size, note)
+    if found is None:
+        return _merge_of_git(files, marker_size, "git merged it: mdplan does not merge such files")
+    old, own, other = (each.startswith(_BOM) for each in data)
+    return replace(found, text="\ufeff" + found.text) if (other if own == old else own) else found
 
 
-def _text(data: bytes) -> str | None:
-    """`data` as text with LF line ends; None for what git merges: other encodings and line ends, markers."""
-    if b"\r" in data or b"\0" in data or data.startswith(b"\xef\xbb\xbf"):
-        return None
-    if any(line.startswith(_MARKERS) for line in data.split(b"\n")):
-        return None
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return None
+def _merges_alike(data: Sequence[bytes]) -> bool:
+    """Whether git can be asked too: it is installed, and no side has or lacks a byte order mark alone."""
+    return shutil.which("git") is not None and len({each.startswith(_BOM) for each in data}) == 1
 
 
 def _merge_of_git(files: tuple[str, ...], marker_size: int, note: str) -> "Merge":
-    from mdplan.merge.documents import Conflict, Merge
+    from mdplan.merge.rendering import Conflict, Merge
 
     result = _result_of_git(files, marker_size)
     whole = Conflict((), "git found conflicts", 1, "", "", "")
@@ -152,43 +228,62 @@ def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(["git", *arguments], capture_output=True, check=False)  # noqa: S603, S607 (git of the user)
 
 
-def _attributes() -> Path | None:
-    found = _git("rev-parse", "--git-path", "info/attributes")
-    return None if found.returncode else Path(found.stdout.decode().strip())
+def _attributes(*, is_global: bool) -> Path:
+    """The attributes of this clone, which git does not commit, or those of the user."""
+    if not is_global:
+        found = _git("rev-parse", "--git-path", "info/attributes")
+        if found.returncode:
+            raise Misuse("this folder is in no git repository", "run it in a repository, or with --global")
+        return Path(found.stdout.decode().strip())
+    named = _git("config", "--global", "--type=path", "core.attributesFile").stdout.decode().strip()
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return Path(named) if named else home / "git" / "attributes"
 
 
-_LINE: Final = "*.md merge=mdplan"
+_SUFFIX: Final = " merge=mdplan"
 
 
-def _install() -> int:
-    """Set the driver in the configuration of the repository, and its files in its own attributes."""
-    attributes = _attributes()
-    if attributes is None:
-        raise Misuse("this folder is in no git repository", "run it in a repository")
-    driver = _git("config", "--local", "merge.mdplan.driver").stdout.decode().strip()
+def _install(globs: Sequence[str], *, is_global: bool) -> int:
+    """Set the driver in the configuration, and its files in attributes that are not committed."""
+    attributes, scope = _attributes(is_global=is_global), _scope(is_global=is_global)
+    driver = _git("config", scope, "merge.mdplan.driver").stdout.decode().strip()
     old = attributes.read_text() if attributes.exists() else ""
-    others = [line for line in old.splitlines() if line.startswith("*.md ") and "merge=" in line]
-    if driver not in {"", _DRIVER} or any(line != _LINE for line in others):
-        raise Misuse("another merge driver is set for *.md", f"remove it from {attributes} first")
+    others = [
+        line
+        for line in old.splitlines()
+        if line.startswith(tuple(f"{each} " for each in globs)) and "merge=" in line and _SUFFIX not in line
+    ]
+    samples = () if is_global else (each.replace("*", "x") for each in globs)
+    set_already = (_git("check-attr", "merge", "--", each).stdout.decode().split()[-1:] for each in samples)
+    taken = [name for names in set_already for name in names if name not in {"unspecified", "mdplan"}]
+    if driver not in {"", _DRIVER} or others or taken:
+        raise Misuse(
+            f"another merge driver is set for {' '.join(globs)}",
+            f"remove it from .gitattributes or {attributes} first",
+        )
     for name, value in _SETTINGS.items():
-        _git("config", "--local", name, value)
-    if _LINE not in old.splitlines():
-        attributes.parent.mkdir(parents=True, exist_ok=True)
-        attributes.write_text(old + ("" if old.endswith("\n") or not old else "\n") + _LINE + "\n")
-    Console.plain().data(f"git now merges *.md with mdplan ({attributes})\n".encode())
+        _git("config", scope, name, value)
+    known = old.splitlines()
+    new = "".join(f"{each}{_SUFFIX}\n" for each in globs if f"{each}{_SUFFIX}" not in known)
+    attributes.parent.mkdir(parents=True, exist_ok=True)
+    attributes.write_text(old + ("" if old.endswith("\n") or not old else "\n") + new)
+    Console.plain().data(f"git now merges {' '.join(globs)} with mdplan ({attributes})\n".encode())
     return Exit.DONE
 
 
-def _uninstall() -> int:
-    attributes = _attributes()
-    if attributes is None:
-        raise Misuse("this folder is in no git repository", "run it in a repository")
-    _git("config", "--local", "--remove-section", "merge.mdplan")
+def _uninstall(*, is_global: bool) -> int:
+    attributes = _attributes(is_global=is_global)
+    _git("config", _scope(is_global=is_global), "--remove-section", "merge.mdplan")
     if attributes.exists():
-        kept = [line for line in attributes.read_text().splitlines(keepends=True) if line.strip() != _LINE]
+        lines = attributes.read_text().splitlines(keepends=True)
+        kept = [line for line in lines if not line.rstrip().endswith(_SUFFIX)]
         if kept:
             attributes.write_text("".join(kept))
         else:
             attributes.unlink()
-    Console.plain().data(b"git merges *.md itself again\n")
+    Console.plain().data(b"git merges the files itself again\n")
     return Exit.DONE
+
+
+def _scope(*, is_global: bool) -> str:
+    return "--global" if is_global else "--local"
