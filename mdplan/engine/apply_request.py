@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.field_names import camel_case, fold_names, unknown_fields
 from mdplan.operations.base.fields import Count
-from mdplan.planning.document import is_document
+from mdplan.planning.plan_document import is_document
 from mdplan.reports.plan import ApplyReport
-from mdplan.requests.batch import Batch
+from mdplan.requests.batch import Batch, OnStale
 from mdplan.requests.batch_reader import read_batch
 from mdplan.requests.limits import Limits
 from mdplan.requests.model_reader import validated, wire_names, with_decoded_fields
@@ -22,7 +22,7 @@ class _NamedPlan(Query):
 
     dry_run: bool = field(default=False, metadata={"strict": True})
     accept: tuple[Count, ...] | None = None
-    on_stale: Literal["refuse", "rebase"] = "refuse"
+    on_stale: OnStale = "refuse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

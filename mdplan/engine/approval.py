@@ -6,19 +6,21 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.edit_numbers import EditNumbers
+from mdplan.engine.caller import OnPending, ignore_pending
 from mdplan.plan import PREFIX, Plan
+from mdplan.planning.plan_document import read_document
 from mdplan.reports.plan import Approved
 from mdplan.storage.fs.root import Root
 from mdplan.storage.user.decisions import AddOutcome, Decision, DecisionHistory, DecisionStore, PlanUsed
 from mdplan.storage.user.origins import Origins
+from mdplan.storage.user.plan_store import PlanStore
 
 REQUIRE_APPROVAL_VARIABLE: Final = "MDPLAN_REQUIRE_APPROVAL"
 _OFF: Final = frozenset({"", "0", "false", "f", "no", "n", "off"})
 # Enough of a plan ID to name it on a command line.
 _SHORT: Final = len(PREFIX) + 16
 
-# Called with a plan that a person has to approve before it is committed.
-OnPending: TypeAlias = Callable[[Plan, Root], None]
 # A check of the caller's own: why a plan must not be committed now, or whose approval it has.
 Approval: TypeAlias = Callable[[Plan, Root], Problems | Approved]
 
@@ -43,11 +45,6 @@ def no_approval(plan: Plan, root: Root) -> Problems:
     """Allow every plan."""
     del plan, root
     return ()
-
-
-def ignore_pending(plan: Plan, root: Root) -> None:
-    """Do nothing."""
-    del plan, root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +94,7 @@ class ApprovalGate:
                 decided_by=decision.decided_by,
                 decided_at=decision.decided_at,
                 channel=decision.channel.value,
-                comment=" ".join(_comments(decision)),
+                comment=" ".join(_comments(decision, _numbers(decision, plan, root))),
                 overrides=decision.overrides or None,
             )
             return Clearance(approved=approved, version=standing.version)
@@ -110,7 +107,9 @@ class ApprovalGate:
         """PLAN_REJECTED where a person rejected `plan`, or a plan that it was derived from, also in part."""
         standing = DecisionStore(root.path).history(plan.plan_id)
         decision = rejection_of(root.path, plan.plan_id, standing)
-        return () if decision is None else (_rejected(decision, plan.plan_id),)
+        return (
+            () if decision is None else (_rejected(decision, plan.plan_id, _numbers(decision, plan, root)),)
+        )
 
     def use(self, clearance: Clearance, plan_id: str, root: Root, transaction: str, now: float) -> Problems:
         """Use up the approval of `clearance` for `transaction`, before its files are put in place.
@@ -157,16 +156,25 @@ def _required(plan_id: str, standing: DecisionHistory) -> Diagnostic:
     )
 
 
-def _rejected(decision: Decision, plan_id: str) -> Diagnostic:
-    comments = " ".join(_comments(decision))
+def _numbers(decision: Decision, plan: Plan, root: Root) -> EditNumbers:
+    """How people count the edits that `decision` names: of the plan that was reviewed."""
+    reviewed = decision.part_of or decision.plan_id
+    if reviewed == plan.plan_id:
+        return plan.edit_numbers
+    document = PlanStore(root.path).load_plan(reviewed)
+    known = None if document is None else read_document(document, is_sealed=True)
+    return known.edit_numbers if isinstance(known, Plan) else EditNumbers()
+
+
+def _rejected(decision: Decision, plan_id: str, numbers: EditNumbers) -> Diagnostic:
+    comments = " ".join(_comments(decision, numbers))
     if decision.is_rejection or decision.approved_plan_id is None:
         message = f"{decision.decided_by} rejected the plan {decision.plan_id}"
         hint = "plan again with that in mind" if comments else "ask why, before you plan again"
     else:
-        edits = "edit" if len(decision.rejected) == 1 else "edits"
         message = (
-            f"{decision.decided_by} approved the plan {decision.plan_id} without {edits} "
-            f"{', '.join(map(str, decision.rejected))}"
+            f"{decision.decided_by} approved the plan {decision.plan_id} without "
+            f"{numbers.listed(decision.rejected)}"
         )
         hint = f'apply what was approved: {{"planId": "{decision.approved_plan_id}"}}'
     if decision.plan_id != plan_id:
@@ -178,14 +186,14 @@ def _rejected(decision: Decision, plan_id: str) -> Diagnostic:
     )
 
 
-def _comments(decision: Decision) -> Iterator[str]:
+def _comments(decision: Decision, numbers: EditNumbers) -> Iterator[str]:
     """The comments, each on one line."""
     if decision.comment:
         yield f'"{_line(decision.comment)}"'
-    whole = f" of the plan {decision.part_of[:_SHORT]}" if decision.part_of else ""
+    whole = f" in the plan {decision.part_of[:_SHORT]}" if decision.part_of else ""
     for index, comment in sorted(decision.edit_comments.items()):
         if comment:
-            yield f'on edit {index}{whole}: "{_line(comment)}"'
+            yield f'on {numbers.named(index)}{whole}: "{_line(comment)}"'
 
 
 def _line(comment: str) -> str:
@@ -201,5 +209,5 @@ STALE_DECISION: Final = Diagnostic(
 _NOT_STORED: Final = Diagnostic(
     code=Code.IO_ERROR,
     message="the decision cannot be stored: the user's state directory cannot be written, or not safely",
-    hint="make it a folder of your own with mode 0700 (`mdplan doctor`, MDPLAN_STATE_DIR)",
+    hint="make it a folder of your own with mode 0700, or set MDPLAN_STATE_DIR; then run `mdplan doctor`",
 )

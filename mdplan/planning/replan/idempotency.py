@@ -24,7 +24,7 @@ def result_id(plan: Plan) -> str:
 def may_repeat(batch: Batch) -> bool:
     """Whether `batch` could be committed again on its own result: no base hash of it would refuse that."""
     has_all_bases = all(file.base_sha256 is not None for file in batch.files)
-    return batch.accept is None and (not has_all_bases or batch.on_stale == "rebase")
+    return batch.accept is None and (not has_all_bases or batch.on_stale != "refuse")
 
 
 def is_same_request(plan: Plan, batch: Batch) -> bool:

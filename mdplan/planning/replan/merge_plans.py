@@ -7,7 +7,7 @@ from typing import Any
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.plan import EditResult, Effect, FileChange, Plan
-from mdplan.planning.document import new_plan
+from mdplan.planning.plan_document import new_plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,10 +39,12 @@ def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
 def numeric_addresses(plan: Plan) -> Problems:
     """STALE_BASE for every edit that names its place by numbers, which mean nothing on another base."""
     edits = [edit for file in plan.requested for edit in file]
+    numbers = plan.edit_numbers
     return tuple(
         Diagnostic(
             code=Code.STALE_BASE,
-            message=f"edit {index} names its place by {name}, which cannot be carried to the changed file",
+            message=f"{numbers.named(index)} names its place by {name}, "
+            "which cannot be carried to the changed file",
             hint="plan it again on the file as it is now",
             edit_index=index,
         )
@@ -89,11 +91,11 @@ def other_bases(whole: Plan, part: Plan) -> Problems:
 
 def other_effects(plan: Plan, built_files: Sequence[BuiltFile]) -> Problems:
     """STALE_BASE for every edit that would now remove or insert something else, or elsewhere."""
-    now = effects_of(built_files)
+    now, numbers = effects_of(built_files), plan.edit_numbers
     return tuple(
         Diagnostic(
             code=Code.STALE_BASE,
-            message=f"edit {index} would not do the same on the changed file",
+            message=f"{numbers.named(index)} would not do the same on the changed file",
             hint="look at the file and plan again",
             edit_index=index,
         )

@@ -33,7 +33,7 @@ def replan_with_preconditions(plan: Planner, batch: Batch) -> PlannedBatch | Pro
     planned = plan(batch)
     if isinstance(planned, PlannedBatch):
         return missing_preconditions(planned.files) or planned
-    if batch.on_stale == "refuse" or any(problem.code is not Code.STALE_BASE for problem in planned):
+    if batch.on_stale != "rebase" or any(problem.code is not Code.STALE_BASE for problem in planned):
         return planned
     rebased = plan(batch.without_bases())
     if not isinstance(rebased, PlannedBatch):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.edit_numbers import EditNumbers
 from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.results.fingerprints import changes_of
@@ -40,7 +41,7 @@ def needs_rejected(batch: Batch, full: BuildResult, chosen: BuildResult | Proble
         return tuple(subset.want(problem) for problem in chosen)
     in_full, in_chosen = _changes(full.files), _changes(chosen.files)
     return tuple(
-        subset.conflict(f"edit {index} does something else without", index)
+        subset.conflict(f"{subset.numbers.named(index)} does something else without", index)
         for position, index in enumerate(subset.kept)
         if in_full[index] != in_chosen[position]
     )
@@ -74,11 +75,15 @@ class _Subset:
     kept: Sequence[int]
     files: Sequence[SnapshotFile]
 
+    @property
+    def numbers(self) -> EditNumbers:
+        return self.files[0].numbers if self.files else EditNumbers()
+
     def want(self, problem: Diagnostic) -> Diagnostic:
         """What a `problem` of the accepted edits alone says of the rejected ones."""
         if problem.edit_index is not None:
             index = self.kept[problem.edit_index]
-            return self.conflict(f"edit {index} cannot be made without", index)
+            return self.conflict(f"{self.numbers.named(index)} cannot be made without", index)
         if problem.code in {Code.OUTLINE_CHANGED, Code.DUPLICATE_HEADING}:
             # A file that only a move writes into has no edits of its own: then any edit may be what it lacks.
             own = [index for index, file in enumerate(self.files) if file.path == problem.file]
@@ -95,10 +100,9 @@ class _Subset:
             if other not in self.kept
         ]
         before = [other for other in rejected if other < index] or rejected
-        noun = "edit" if len(before) == 1 else "edits"
         return Diagnostic(
             code=Code.CONFLICTING_EDITS,
-            message=f"{what} {noun} {', '.join(map(str, before))}",
+            message=f"{what} {self.numbers.listed(before)}",
             hint="accept them too, or reject it",
             file=file.path,
             edit_index=index,

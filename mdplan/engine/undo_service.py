@@ -1,0 +1,255 @@
+"""Transactions of the history as plans: what takes them back, and the diff of what they did."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.documents.documents import Documents
+from mdplan.engine.history import History, PastTransaction
+from mdplan.plan import FileChange, Plan
+from mdplan.planning.replan.replay import (
+    FoundFile,
+    Replay,
+    bases_of,
+    is_applied,
+    no_text,
+    replay,
+    stale_file,
+)
+from mdplan.planning.replan.undo_plan import (
+    UndoneFile,
+    merge_undone,
+    not_undoable,
+    rebase_undone,
+    undo_file,
+    undo_plan,
+)
+from mdplan.requests.batch import OnStale
+from mdplan.storage.transaction.history import before_image
+from mdplan.text.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedUndo:
+    """The plan of an undo, and its `bases`, where the files are not its results already.
+
+    With `rebased` it is carried over what others changed since.
+    """
+
+    plan: Plan
+    bases: Sequence[Source]
+    is_applied: bool = False
+    rebased: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedPlan:
+    """A plan that was committed, and the `bases` that it was committed on."""
+
+    plan: Plan
+    bases: Sequence[Source]
+
+
+class UndoService:
+    """Undo of the transactions in `history`, on the files of `documents`."""
+
+    def __init__(self, documents: Documents, history: History) -> None:
+        """Plan on files of `documents`."""
+        self._documents = documents
+        self._history = history
+
+    def find(self, transaction: str | None, actor: str | None = None) -> PastTransaction | Diagnostic:
+        """A transaction by its ID, or the beginning of one; None for the last of `actor`, or of all.
+
+        Errors: NOT_UNDOABLE; JOURNAL_CORRUPT where the last one cannot be read.
+        """
+        if transaction is not None:
+            return self._history.find(transaction) or _unknown(transaction)
+        found = self._history.last(actor)
+        if found is not None:
+            return found
+        newest = self._history.last()
+        return _of_others(newest, actor) if isinstance(newest, PastTransaction) else _unknown(None)
+
+    def plan(self, past: PastTransaction, on_stale: OnStale = "refuse") -> PlannedUndo | Problems:
+        """The plan that takes `past` back, on the files that it left, or `on_stale` as they are now.
+
+        Errors: NOT_UNDOABLE for every file that the history lacks something of; STALE_BASE, FILE_EXISTS,
+        FILE_NOT_FOUND, MERGE_CONFLICT where files moved on; PARSE_TIMEOUT; those of reading.
+        """
+        committed = past.plan_now()
+        if past.hides_files:
+            return (_HIDDEN,)
+        if committed is None:
+            return (_without_plan(past),)
+        return self._documents.with_timeout_of(committed, lambda: self._plan(past, committed, on_stale))
+
+    def _plan(self, past: PastTransaction, committed: Plan, on_stale: OnStale) -> PlannedUndo | Problems:
+        plan = _plan_of(past, self._undone(past, committed))
+        if not isinstance(plan, Plan):
+            return plan
+        found = self._documents.read_current(plan)
+        if not isinstance(found, list):
+            return found
+        if is_applied(plan, found):
+            return PlannedUndo(plan, (), is_applied=True)
+        stale = self._documents.stale(plan, found)
+        if not stale:
+            return PlannedUndo(plan, bases_of(plan, found))
+        if on_stale == "refuse":
+            return tuple(map(_with_way_out, stale))
+        carry = merge_undone if on_stale == "merge" else rebase_undone
+        undone = self._undone(past, committed)
+        carried = _plan_of(
+            past, (_carried(each, now, carry) for each, now in zip(undone, found, strict=True))
+        )
+        return (
+            PlannedUndo(carried, bases_of(carried, found), rebased=True)
+            if isinstance(carried, Plan)
+            else carried
+        )
+
+    def is_redo(self, past: PastTransaction) -> bool:
+        """Whether taking back `past` is a redo: it is an undo, and not one that was a redo itself."""
+        is_redo = False
+        undone = past.undoes
+        while undone is not None:
+            is_redo = not is_redo
+            before = self._history.find(undone)
+            undone = before.undoes if before is not None else None
+        return is_redo
+
+    def folders_to_remove(self, plan: Plan) -> tuple[str, ...]:
+        """Folders that `plan`, where it is an undo, removes when they are empty: those that were made."""
+        transaction = plan.undoes
+        past = self._history.find(transaction) if transaction is not None else None
+        return tuple(past.stored.made_folders) if past is not None else ()
+
+    def diff(self, past: PastTransaction) -> bytes | Problems:
+        """The exact diff of what `past` did. Errors: NOT_UNDOABLE where the history lacks old content."""
+        committed = self.committed(past)
+        if not isinstance(committed, CommittedPlan):
+            return committed
+        paths = [
+            (past.relative(change.path), change.new_path and past.relative(change.new_path))
+            for change in committed.plan.files
+        ]
+        replayed = replay(committed.plan, paths, committed.bases)
+        return replayed.diff if isinstance(replayed, Replay) else replayed
+
+    def committed(self, past: PastTransaction) -> "CommittedPlan | Problems":
+        """The plan of `past` without the files that it left alone, and what the others held before.
+
+        Errors: NOT_UNDOABLE where the history lacks old content.
+        """
+        plan = past.plan_now()
+        if past.hides_files:
+            return (_HIDDEN,)
+        if plan is None:
+            return (_without_plan(past),)
+        plan = replace(plan, files=tuple(change for change in plan.files if not change.is_no_op))
+        bases = [self._base(past, change) for change in plan.files]
+        problems = tuple(base for base in bases if isinstance(base, Diagnostic))
+        return problems or CommittedPlan(plan, [base for base in bases if isinstance(base, Source)])
+
+    def _undone(self, past: PastTransaction, plan: Plan) -> Iterator[UndoneFile | Problems]:
+        """What takes back each file that `past` changed, one by one: the texts of all take much room."""
+        if plan.is_no_op or not past.is_committed:
+            yield (_without_plan(past),)
+            return
+        for change in plan.files:
+            if not change.is_no_op:
+                before = (
+                    before_image(past.root, change.base_sha256) if change.base_sha256 is not None else None
+                )
+                undone = undo_file(change, before)
+                yield undone if isinstance(undone, UndoneFile) else (undone,)
+
+    def _base(self, past: PastTransaction, change: FileChange) -> Source | Diagnostic:
+        if change.base_sha256 is None:
+            return no_text(change.encoding)
+        data = before_image(past.root, change.base_sha256)
+        source = Source.decode(data, change.encoding) if data is not None else None
+        if isinstance(source, Source) and source.sha256 == change.base_sha256:
+            return source
+        return not_undoable(change.path, "its content from before the transaction is not in the history")
+
+
+def _plan_of(past: PastTransaction, files: Iterable[UndoneFile | Problems]) -> Plan | Problems:
+    """The plan of `files`; all problems where some cannot be undone."""
+    problems: list[Diagnostic] = []
+
+    def possible() -> Iterator[UndoneFile]:
+        for file in files:
+            if isinstance(file, UndoneFile):
+                yield file
+            else:
+                problems.extend(file)
+
+    plan = undo_plan(past.id, possible())
+    return tuple(problems) or plan
+
+
+def _carried(
+    undone: UndoneFile | Problems,
+    now: FoundFile,
+    carry: Callable[[UndoneFile, Source], UndoneFile | Problems],
+) -> UndoneFile | Problems:
+    """`undone` on the file as it is `now`, where `carry` brings it."""
+    if not isinstance(undone, UndoneFile):
+        return undone
+    change = undone.change
+    if now.renamed_sha256 is None and now.sha256 == change.base_sha256:
+        return undone
+    source = now.read()
+    if source is not None and change.base_sha256 is not None and now.renamed_sha256 is None:
+        return carry(undone, source)
+    problem = stale_file(change, now)
+    assert problem is not None, "it is not the base"
+    return (problem,)
+
+
+def _with_way_out(problem: Diagnostic) -> Diagnostic:
+    """What keeps an undo from files that moved on, with the next step where there is one."""
+    if problem.code is not Code.STALE_BASE:
+        return problem
+    hint = '`"onStale": "rebase"` undoes it if other lines have changed'
+    return replace(problem, hint=hint)
+
+
+def _unknown(transaction: str | None) -> Diagnostic:
+    if transaction is None:
+        message = "there is nothing to undo here"
+    else:
+        message = "no transaction has that ID, or several IDs begin with it"
+    return Diagnostic(
+        code=Code.NOT_UNDOABLE,
+        message=message,
+        hint="see md_history; the oldest transactions are deleted",
+    )
+
+
+_HIDDEN: Final = Diagnostic(
+    code=Code.PATH_OUTSIDE_ROOT,
+    message="the transaction changed a file that `--allow` or `--deny` excludes: it is not shown or undone",
+    hint="ask a person to run `mdplan undo` without these options",
+)
+
+
+def _of_others(past: PastTransaction, actor: str | None) -> Diagnostic:
+    return Diagnostic(
+        code=Code.NOT_UNDOABLE,
+        message=f"the history contains no transaction of {actor}; the last one is {past.id} of {past.actor}",
+        hint='name the transaction to undo one of another user or client: md_history {"action": "undo", '
+        f'"transaction": "{past.id}"}}',
+    )
+
+
+def _without_plan(past: PastTransaction) -> Diagnostic:
+    reason = "its record has no plan of this version" if past.is_committed else "it was never committed"
+    return Diagnostic(
+        code=Code.NOT_UNDOABLE,
+        message=f"the transaction {past.id} cannot be undone or shown: {reason}",
+        hint="write the old text with a new batch",
+    )

@@ -1,0 +1,176 @@
+"""A change of files that others changed since, merged three-way: a new plan on the files as they are now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
+from mdplan.markdown.format_detection import document_format
+from mdplan.markdown.outline.heading_path import candidate
+from mdplan.markdown.outline.outline import Outline
+from mdplan.merge.rendering import Conflict
+from mdplan.merge.texts import merge_texts
+from mdplan.plan import FileChange, Plan
+from mdplan.planning.replan.rebase import request_of
+from mdplan.text.diff.diff import file_diff, find_hunks
+from mdplan.text.diff.line_drift import LineDrift
+from mdplan.text.document_format import DocumentFormat
+from mdplan.text.edit import EditList
+from mdplan.text.line_end_view import to_lf
+from mdplan.text.source import EncodeProblem, Source, sha256_hex, splice, visible
+from mdplan.text.span import Position
+
+_MOST_CONFLICTS: Final = 20
+_MOST_CHARACTERS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """A file: the `base` of a change, as it is now, `ours`, and as the change left it, `theirs`.
+
+    `theirs_sha256` is the hash of the bytes of the last; `encoding` and `format` are what the caller gave.
+    """
+
+    path: str
+    base: Source
+    ours: Source
+    theirs: str
+    theirs_sha256: str
+    encoding: str | None = None
+    format: str | None = None
+
+    @classmethod
+    def of(cls, change: FileChange, base: Source, ours: Source, theirs: str) -> "Sides":
+        """The sides of a `change` that has a result."""
+        return cls(
+            path=change.path,
+            base=base,
+            ours=ours,
+            theirs=theirs,
+            theirs_sha256=change.result_sha256 or "",
+            encoding=change.encoding,
+            format=change.format,
+        )
+
+
+def merged_edits(sides: Sides) -> EditList | Problems:
+    """The text edits that bring the change into the file as it is now.
+
+    Errors: MERGE_CONFLICT for each place that both changed; STALE_BASE for a file that is not merged.
+    """
+    ours = sides.ours
+    named = document_format(sides.path, ours.text, sides.format)
+    found = merge_texts(named, (sides.base.text, ours.text, sides.theirs))
+    if found is None:
+        return (_not_merged(sides.path, "it has mixed line ends, or conflict markers"),)
+    if found.conflicts:
+        outline = Outline(ours, named) if named is DocumentFormat.MARKDOWN else None
+        return tuple(map(partial(_conflict, sides, outline), found.conflicts[:_MOST_CONFLICTS]))
+    return LineDrift.between(ours.text, found.text).edits
+
+
+def merged_request(files: Sequence[Sides], stale: Plan | None = None) -> dict[str, Any] | Problems:
+    """The batch that merges the changes of `files` into them as they are now.
+
+    What the plan `stale` does to other files as a whole is in it, too.
+
+    Each file is a diff, which names the hashes of the three texts that were merged; files that need no change
+    are left out. Errors: those of `merged_edits`.
+    """
+    changed: list[dict[str, Any]] = []
+    unchanged: list[dict[str, Any]] = []
+    problems: list[Diagnostic] = []
+    for sides in files:
+        edits = merged_edits(sides)
+        if isinstance(edits, EditList):
+            (changed if edits else unchanged).append(_as_diff(sides, edits))
+        else:
+            problems += edits
+    whole = _whole_files(stale) if stale is not None else []
+    options = {"backup": True} if stale is not None and stale.options.get("backup") else {}
+    guards = {"allowOutlineChange": True, "allowDuplicateHeadings": True}
+    # A batch has a file: where all have the change already, it changes nothing in one of them.
+    wanted = [*whole, *changed] or unchanged[:1]
+    return tuple(problems) or {"files": wanted, **options, **guards}
+
+
+def not_kept(path: str) -> Diagnostic:
+    """STALE_BASE for the file `path`, whose text at the time of the change is not known any more."""
+    return _not_merged(path, "the text that the change was made for is not kept")
+
+
+def _whole_files(plan: Plan) -> list[dict[str, Any]]:
+    """The files that `plan` creates, deletes or renames, as it was asked."""
+    asked = [change for change, edits in zip(plan.files, plan.requested, strict=True) if edits]
+    return [
+        file
+        for file, change in zip(request_of(plan, with_bases=True)["files"], asked, strict=True)
+        if change.base_sha256 is None or change.result_sha256 is None or change.new_path is not None
+    ]
+
+
+def _as_diff(sides: Sides, edits: EditList) -> dict[str, Any]:
+    """`edits` of ours as a file of a batch."""
+    path, ours = sides.path, Source.from_text(sides.ours.text)
+    byte_edits = ours.planned_byte_edits(edits)
+    assert not isinstance(byte_edits, EncodeProblem), "UTF-8 has all characters"
+    hunks = file_diff(path, path, find_hunks(ours.data, byte_edits)).decode()
+    if not hunks:
+        first_line = to_lf(ours.text).partition("\n")[0]
+        hunks = f"@@ -1 +1 @@\n {first_line}\n"
+    hashes = sides.base.sha256, sides.ours.sha256, sides.theirs_sha256
+    head = "Merge of base {}, ours {} and theirs {}\n".format(*hashes)
+    given = (("encoding", sides.encoding), ("format", sides.format))
+    return {
+        "file": path,
+        "baseSha256": sides.ours.sha256,
+        **{name: value for name, value in given if value is not None},
+        "edits": [{"op": "apply_diff", "diff": head + hunks}],
+    }
+
+
+def theirs_of(change: FileChange, base: Source) -> str | None:
+    """What the text edits of `change` make of `base`; None where that is not what the plan says."""
+    if base.sha256 != change.base_sha256 or any(edit.span.end > len(base.text) for edit in change.edits):
+        return None
+    byte_edits = base.planned_byte_edits(change.edits)
+    if (
+        isinstance(byte_edits, EncodeProblem)
+        or sha256_hex(splice(base.data, byte_edits)) != change.result_sha256
+    ):
+        return None
+    return change.edits.apply(base.text)
+
+
+def _conflict(sides: Sides, outline: Outline | None, found: Conflict) -> Diagnostic:
+    section = outline.section_at(sides.ours.lines.start(found.line)) if outline else None
+    count = max(found.ours.count("\n"), 1)
+    path = candidate(section) if section else None
+    place = path or Candidate(heading_path=found.path, start_line=found.line, end_line=found.line + count - 1)
+    return Diagnostic(
+        code=Code.MERGE_CONFLICT,
+        message=f"`{sides.path}` line {found.line}: {found.reason}",
+        hint=f"the file has {_quoted(found.ours)} there now, and the change writes {_quoted(found.theirs)}: "
+        f'send the text that is right as an edit, with `"baseSha256": "{sides.ours.sha256[:16]}"`',
+        file=sides.path,
+        place=Position(line=found.line, col=1),
+        candidates=(place,),
+    )
+
+
+def _quoted(text: str) -> str:
+    if not text:
+        return "nothing"
+    text = text.removesuffix("\n")
+    cut = text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + "…"
+    return f"`{visible(cut)}`"
+
+
+def _not_merged(path: str, reason: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.STALE_BASE,
+        message=f"`{path}` has changed and cannot be merged: {reason}",
+        hint="look at the file with md_stat, then plan again on it as it is",
+        file=path,
+    )
