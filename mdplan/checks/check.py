@@ -6,6 +6,7 @@ from mdplan.checks.document_change import document_problems
 from mdplan.checks.git_changes import CommittedVersion
 from mdplan.checks.label_change import retargeted_labels
 from mdplan.checks.link_change import ChangedDocument, LinkCheck, broken_link, retargeted
+from mdplan.checks.navigation_change import lost_pages
 from mdplan.diagnostics import Diagnostic
 from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.links.links import local_links
@@ -48,6 +49,7 @@ def check_changes(
             warnings += (each.at(file=document.path) for each in problems)
     warnings += (each.at(file=path) for path, each in links.problems_elsewhere(changed))
     warnings += (each.at(file=path) for path, each in links.retargeted_elsewhere(changed))
+    warnings += (each.at(file=path) for path, each in lost_pages(links.new, changed))
     return CheckReport(ok=True, checked=len(changed), warnings=tuple(warnings), skipped=tuple(skipped))
 
 

@@ -98,7 +98,7 @@ def _front_matter_problems(old: Outline | None, new: Outline) -> Iterator[Diagno
         yield Diagnostic.warning(
             Code.FRONT_MATTER_INVALID,
             "the front matter is no longer closed, so it is read as text",
-            f"end it with a line of its own: {new.source.text[:3]}",
+            f"end it with a separate line: {new.source.text[:3]}",
             place=Position(1, 1),
         )
     elif isinstance(before, FrontMatterContent) and isinstance(after, FrontMatterContent):

@@ -11,7 +11,7 @@ from mdplan.documents.links import LinkIndex
 from mdplan.field_names import short_name
 from mdplan.markdown.links.destinations import destinations
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, folder_of, page_key
-from mdplan.markdown.links.link_target import find_target
+from mdplan.markdown.links.link_target import TargetKind, find_target
 from mdplan.markdown.links.links import local_links
 from mdplan.markdown.links.targets import resolvable_targets, target_key
 from mdplan.markdown.outline.outline import Outline
@@ -42,7 +42,7 @@ class LinkCheck:
     def __init__(self, old: LinkIndex, new: LinkIndex) -> None:
         """Compare the files `old` with the files `new`."""
         self._old = old
-        self._new = new
+        self.new = new
 
     @classmethod
     def of(cls, old: tuple[OutlinedFiles, Root], new: tuple[OutlinedFiles, Root]) -> "LinkCheck":
@@ -64,7 +64,7 @@ class LinkCheck:
             page_key(each.old_path) for each in documents if each.old_path and _may_break_links(each)
         )
         known = {each.path for each in documents}
-        for found in self._new.linking_to(names) if names else ():
+        for found in self.new.linking_to(names) if names else ():
             if isinstance(found, Diagnostic) or found.relative in known:
                 continue
             same = ChangedDocument(found.relative, found.relative, found.outline, found.outline)
@@ -83,13 +83,13 @@ class LinkCheck:
             if (anchors := _shifted_anchors(each.old, each.new))
         }
         names = frozenset(page_key(name) for path in shifted for name in (path, folder_of(path)) if name)
-        for found in self._new.linking_to(names) if names else ():
+        for found in self.new.linking_to(names) if names else ():
             if isinstance(found, Diagnostic):
                 continue
             source, outline = documents.get(found.relative), found.outline
             written = None if source is None else _targets(source.old) if source.old else frozenset[str]()
             for link in destinations(outline, [_whole(outline)]):
-                target = find_target(self._new, found.relative, link) if link.path and link.fragment else None
+                target = find_target(self.new, found.relative, link) if link.path and link.fragment else None
                 pair = shifted.get(target.path, {}).get(target_key(link.fragment or "")) if target else None
                 shown = escape_for_message(outline.text_of(link.span))
                 if pair is not None and (written is None or shown in written):
@@ -106,7 +106,7 @@ class LinkCheck:
             written = _targets(document.old) - known
         # Where targets of a kind led to nothing before, the site makes them: mdplan does not see those.
         makes_anchors = any("#" in target for target in known)
-        find = broken_in_tree(self._new, self._new.anchors, document.path)
+        find = broken_in_tree(self.new, self.new.anchors, document.path)
         for link in find(document.new, _whole(document.new)):
             is_new = link.target not in written
             if link.target in known or (is_new and not _names_a_document(link.target)):
@@ -114,6 +114,20 @@ class LinkCheck:
             if is_new and makes_anchors and "#" in link.target:
                 continue
             yield broken_link(link.target, link.line)
+        yield from self._lost_names(document)
+
+    def _lost_names(self, document: ChangedDocument) -> Iterator[Diagnostic]:
+        """Names of pages that led to a file before, and lead to none now."""
+        assert document.new is not None
+        outline, old_path = document.new, document.old_path or document.path
+        for link in destinations(outline, [_whole(outline)]):
+            if link.is_page_name:
+                was = find_target(self._old, old_path, link)
+                now = find_target(self.new, document.path, link)
+                is_lost = now is not None and now.kind is TargetKind.NOTHING
+                if was is not None and was.kind is TargetKind.FILE and is_lost:
+                    line = outline.source.lines.line_at(link.span.start)
+                    yield broken_link(escape_for_message(outline.text_of(link.span)), line)
 
 
 def retargeted(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
@@ -19,11 +19,11 @@ from dulwich.object_store import DiskObjectStore, tree_lookup_path
 from dulwich.objects import ZERO_SHA, Blob, Commit, ObjectID, Tree
 from dulwich.repo import Repo
 
-from mdplan.bot.git.command import run_git
 from mdplan.bot.git.identity import Signature
-from mdplan.bot.git.objects import read_object, write_object
-from mdplan.bot.git.repository import RepositoryLocation, branch_tip, repository_error
 from mdplan.diagnostics import Code
+from mdplan.git.command import run_git
+from mdplan.git.objects import read_object, write_object
+from mdplan.git.repository import RepositoryLocation, branch_tip, repository_error
 from mdplan.storage.fs.errors import StorageRefused, storage_errors
 from mdplan.storage.fs.file_name import visible
 from mdplan.storage.transaction.staged import StagedFile
@@ -64,7 +64,7 @@ def write_commit(
             blob = None if removed else write_object(store, Blob.from_string(file.content()))
             changes[path] = None if blob is None else (mode_of(path, like), blob)
         tree = _changed_tree(store, parent.tree, changes) or write_object(store, Tree())
-    return _commit(repository, tree, base, text)
+    return commit_tree(repository, tree, (base,), text)
 
 
 def move_branch(
@@ -157,15 +157,17 @@ def _by_folder(changes: _Changes) -> Mapping[bytes, _Changes]:
     return found
 
 
-def _commit(repository: Repo, tree: ObjectID, base: ObjectID, text: CommitText) -> ObjectID:
-    """Write the commit, signed if `commit.gpgSign` says so: `git commit-tree` does not look at that."""
+def commit_tree(repository: Repo, tree: ObjectID, parents: Sequence[ObjectID], text: CommitText) -> ObjectID:
+    """Write a commit of `tree` with `parents`; nothing names it yet. Raises `StorageRefused` (IO_ERROR).
+
+    It is signed if `commit.gpgSign` says so: `git commit-tree` does not look at that.
+    """
     signs = repository.get_config_stack().get_boolean((b"commit",), b"gpgSign", default=False)
     done = run_git(
         repository,
         "commit-tree",
         tree,
-        "-p",
-        base,
+        *(word for parent in parents for word in ("-p", parent)),
         *(["-S"] if signs else []),
         "-F",
         "-",

@@ -10,12 +10,12 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, Literal
 
 from mdplan.diagnostics import Diagnostic
+from mdplan.git.repository import PLAN_TRAILER
 from mdplan.storage.fs.file_name import visible
 
 if TYPE_CHECKING:
     from dulwich.config import Config
 
-TRAILER: Final = "Mdplan-Plan"
 _GIVEN: Final = re.compile(r"([^<>\0\r\n]*[^<>\s\0])\s*<([^<>\0\r\n]+)>")
 _STAMP: Final = re.compile(r"@?(\d{1,12})(?:\s+([+-])(\d\d)(\d\d))?")
 _TRAILER_LINE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*: \S.*")
@@ -74,12 +74,12 @@ def signature(
 def commit_message(given: str | None, manifest: str, plan_id: str) -> bytes:
     """What a commit says: what was `given`, else that it is of `manifest`; the plan is its last trailer."""
     name = manifest.replace("\\", "/").rpartition("/")[2]
-    text = (given or "").replace("\r\n", "\n").strip() or f"Make true what {visible(name)} says"
+    text = (given or "").replace("\r\n", "\n").strip() or f"Apply {visible(name)}"
     lines = [line.rstrip() for line in text.split("\n")]
     last = lines[max((index for index, line in enumerate(lines) if not line), default=len(lines)) + 1 :]
     # A trailer is with others that are there, else in a paragraph of its own.
     between = "" if last and all(map(_TRAILER_LINE.fullmatch, last)) else "\n"
-    message = "\n".join(lines) + f"\n{between}{TRAILER}: {plan_id}\n"
+    message = "\n".join(lines) + f"\n{between}{PLAN_TRAILER}: {plan_id}\n"
     return message.encode("utf-8", "surrogateescape").replace(b"\0", b"")
 
 
@@ -87,7 +87,7 @@ def plan_of(message: bytes) -> str | None:
     """The plan that a commit with this `message` was made of; None for a commit of others."""
     last = message.decode("utf-8", "surrogateescape").rstrip("\n").rpartition("\n")[2]
     name, colon, plan_id = last.partition(": ")
-    return plan_id if colon and name == TRAILER else None
+    return plan_id if colon and name == PLAN_TRAILER else None
 
 
 def _configured(config: "Config", role: str, name: str) -> str:

@@ -15,8 +15,16 @@ from mdplan.bot.bot import Bot, BotResult, RunOptions
 from mdplan.bot.bot_report import BotReport
 from mdplan.bot.git.commit import CommitText, move_branch, write_commit
 from mdplan.bot.git.identity import Signature, commit_message, plan_of, signature
-from mdplan.bot.git.objects import read_object
-from mdplan.bot.git.repository import (
+from mdplan.bot.job import Job
+from mdplan.bot.manifest.loading import LoadedManifest
+from mdplan.bot.verbs import Proposal, bot_report
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.documents import Documents
+from mdplan.engine.approval import Clearance
+from mdplan.engine.engine import Engine
+from mdplan.engine.staging import files_to_stage
+from mdplan.git.objects import read_object
+from mdplan.git.repository import (
     BRANCHES,
     BaseCommit,
     RepositoryLocation,
@@ -26,15 +34,7 @@ from mdplan.bot.git.repository import (
     repository_error,
     target_branch,
 )
-from mdplan.bot.git.tree import CommitTree
-from mdplan.bot.job import Job
-from mdplan.bot.manifest.loading import LoadedManifest
-from mdplan.bot.verbs import Proposal, bot_report
-from mdplan.diagnostics import Code, Diagnostic
-from mdplan.documents.snapshot import Documents
-from mdplan.engine.approval import Clearance
-from mdplan.engine.engine import Engine
-from mdplan.engine.staging import files_to_stage
+from mdplan.git.tree import CommitTree
 from mdplan.plan import Plan
 from mdplan.planning.replan.replay import Replay, bases_of
 from mdplan.planning.results.summary import report_fields
