@@ -1,0 +1,346 @@
+"""`mdplan bot`: a manifest of edits to many files, planned, checked or applied as one plan."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from mdplan.bot.bot_report import BotReport
+from mdplan.cli.bot_merge import merge
+from mdplan.cli.bot_view import (
+    print_checked,
+    print_commit,
+    print_counts,
+    print_parts,
+    print_planned_on_commit,
+)
+from mdplan.cli.commands.manifests.manifest_options import (
+    base_option,
+    branch_option,
+    label_option,
+    load_for,
+    manifest_options,
+    progress_option,
+    split_option,
+    title_option,
+)
+from mdplan.cli.console import shown
+from mdplan.cli.options import approval_option
+from mdplan.cli.plan_view import (
+    output_option,
+    print_applied,
+    print_recovered,
+    print_summary,
+    write_diff,
+    write_document,
+)
+from mdplan.cli.progress import progress_listener
+from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage.command import Command, Group
+from mdplan.cli.usage.misuse import Misuse
+from mdplan.diagnostics import Exit
+from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+
+if TYPE_CHECKING:
+    from mdplan.bot.bot import RunOptions
+    from mdplan.bot.manifest.loading import LoadedManifest
+    from mdplan.bot.verbs import Proposal
+
+# Options that the first screen of help leaves out.
+_RARE: Final = frozenset({"environment", "data", "jobs", "executor", "progress"})
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+_OPTIONS: Final = (
+    click.option("--keep-going", is_flag=True, help="Skip files that cannot be planned; exit with 3."),
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        metavar="NUMBER",
+        help="Number of worker processes.  [default: one per core]",
+    ),
+    click.option(
+        "--executor", metavar="dask://HOST:PORT", help="Plan on a Dask cluster that sees the same files."
+    ),
+    click.option(
+        "--git", "ref", metavar="REF", help="Work on this branch, tag or commit instead of the work tree."
+    ),
+    progress_option,
+)
+
+
+def _options(function: Decorated) -> Decorated:
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return manifest_options(function)
+
+
+class _Verbs(Group):
+    """The verbs of the bot; a manifest in place of one gets a suggestion."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of the verb that comes first."""
+        name = args[0]
+        if name not in self.commands and not name.startswith("-"):
+            is_file = "." in name or "/" in name
+            what = "the verb is missing" if is_file else f"there is no verb `{name}`"
+            manifest = name if is_file else "MANIFEST"
+            raise Misuse(
+                what,
+                f"write `mdplan bot plan {manifest}`; the verbs are plan, check, apply, pr and merge",
+                ctx,
+            )
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Verbs,
+    subcommand_metavar="plan|check|apply MANIFEST [OPTIONS]",
+    options_metavar="",
+    example="mdplan bot plan manifest.yaml\nmdplan bot apply manifest.yaml",
+)
+def bot() -> None:
+    """Apply a manifest of edits to many files, all or nothing.
+
+    A manifest is a YAML or JSON file that lists files, conditions and edits; `mdplan help manifest` shows
+    one. The bot skips files that already match, so you can apply a manifest again and again.
+    """
+
+
+bot.add_command(merge)
+
+
+@bot.command(cls=Command, example="mdplan bot plan manifest.yaml --var version=1.2", rare=_RARE)
+@_options
+@output_option
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
+def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Show what MANIFEST would change, and save it as one plan; the files stay unchanged.
+
+    The diff goes to standard output, in a form that `git apply` takes, and everything else to standard error.
+    """
+    loaded, options = load_for(session, given), _run_options(session, given)
+    if isinstance(loaded, tuple):
+        return session.refuse(*loaded)
+    with _proposed(session, loaded, options, given["ref"], keeps=True) as proposal:
+        document = proposal.document() if output is not None else b""
+        problems = write_document(document, output) if output is not None and document else ()
+        code = problems[0].code.exit if problems else _exit(proposal.report)
+        options.on_event("ended", {"exit": int(code)})
+        if problems:
+            return session.refuse(*problems)
+        if session.console.diff_is_for_people:
+            write_diff(session, b"".join(proposal.diff()))
+        elif not session.console.as_json:
+            for part in proposal.diff():
+                session.console.data(part)
+        session.finish(proposal.report)
+        if proposal.report.ok or proposal.plan is not None:
+            written = output if document else None
+            if given["ref"] is None:
+                print_summary(session, proposal.report, written)
+            else:
+                print_planned_on_commit(session, proposal.report, given["manifest"], given["ref"], written)
+            print_counts(session, proposal.report)
+        return code
+
+
+@bot.command(cls=Command, example="mdplan bot check manifest.yaml", rare=_RARE)
+@_options
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
+def check(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Check whether the files match MANIFEST: exit with 0, or with 1 if something would change.
+
+    Changes no file and saves no plan.
+    """
+    loaded, options = load_for(session, given), _run_options(session, given)
+    if isinstance(loaded, tuple):
+        return session.refuse(*loaded)
+    with _proposed(session, loaded, options, given["ref"], keeps=False) as proposal:
+        report = proposal.report
+        code = Exit.WOULD_CHANGE if report.ok and not report.no_op else _exit(report)
+        options.on_event("ended", {"exit": int(code)})
+        session.finish(report)
+        if report.ok or proposal.plan is not None:
+            print_checked(session, report)
+        return code
+
+
+@bot.command(
+    cls=Command,
+    example="mdplan bot apply manifest.yaml\nmdplan bot apply manifest.yaml --git main -m 'Bump version'",
+    rare=_RARE | {"branch", "rebuild", "author", "on_stale"},
+)
+@_options
+@click.option("--branch", metavar="NAME", help="With --git: the branch to commit to.  [default: REF]")
+@click.option("--message", "-m", metavar="TEXT", help="With --git: the commit message.")
+@click.option(
+    "--author", metavar="'NAME <ADDRESS>'", help="With --git: the commit author.  [default: from git]"
+)
+@click.option(
+    "--rebuild",
+    is_flag=True,
+    help="With --git and --branch: begin the branch again at REF; all its commits must be of the bot.",
+)
+@click.option(
+    "--on-stale",
+    type=click.Choice(["refuse", "rebase"]),
+    help="With --git: rebase plans again if the branch has moved.  [default: refuse]",
+)
+@approval_option
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
+def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Apply MANIFEST in one transaction: all files or none.
+
+    With --git the result is a commit on a branch, made without a work tree; mdplan rejects a branch that is
+    checked out in one.
+    """
+    wanted: dict[str, Any] = {name: given.pop(name) for name in ("branch", "message", "author", "on_stale")}
+    wanted["rebuilds"] = given.pop("rebuild") or None
+    names = {"rebuilds": "rebuild", "on_stale": "on-stale"}
+    idle = [names.get(name, name) for name, value in wanted.items() if value is not None]
+    if given["ref"] is None and idle:
+        raise click.UsageError(f"`--{idle[0]}` needs `--git`.")
+    loaded, options = load_for(session, given), _run_options(session, given)
+    if isinstance(loaded, tuple):
+        return session.refuse(*loaded)
+    report = _applied(session, loaded, options, given, wanted)
+    code = _exit(report) if report.applied else _exit_of_error(report)
+    options.on_event("ended", {"exit": int(code)})
+    print_recovered(session, report)
+    session.finish(report)
+    if report.ok or report.applied:
+        print_applied(session, report)
+        print_commit(session, report)
+        print_counts(session, report)
+    return code
+
+
+@bot.command(
+    cls=Command,
+    example="mdplan bot pr manifest.yaml --base main --label docs",
+    rare=_RARE | {"ref", "branch", "remote", "author"},
+)
+@_options
+@base_option
+@branch_option
+@click.option("--remote", metavar="NAME", default="origin", show_default=True, help="Remote to push to.")
+@split_option
+@title_option
+@label_option
+@click.option("--author", metavar="'NAME <ADDRESS>'", help="Author of the commit; else who git says.")
+@click.option(
+    "--forge",
+    type=click.Choice(["github", "none"]),
+    default="github",
+    show_default=True,
+    help="none: push the branch alone.",
+)
+@approval_option
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
+def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Open, renew or close the pull request of MANIFEST.
+
+    Each run builds the branch of the bot again from the newest base and pushes it. It never overwrites a
+    commit by somebody else. GH_TOKEN is the token of GitHub.
+    """
+    if given["ref"] is not None:
+        raise click.UsageError("`bot pr` reads the branch of `--base`; remove `--git`.")
+    loaded, options = load_for(session, given), _run_options(session, given)
+    if isinstance(loaded, tuple):
+        return session.refuse(*loaded)
+    from mdplan.bot.pulls.github import GitHub
+    from mdplan.bot.pulls.lifecycle import PullOptions, run_pull_request, run_pull_requests
+
+    wanted = PullOptions(
+        base=given["base"],
+        branch=given["branch"] or f"mdplan/{Path(given['manifest']).stem}",
+        remote=given["remote"],
+        title=given["title"],
+        labels=given["labels"],
+        author=given["author"],
+        forge=GitHub.of_environment if given["forge"] == "github" else None,
+    )
+    engine = session.open_engine(require_approval=given["require_approval"])
+    report = (
+        run_pull_request(engine, loaded, options, wanted)
+        if given["split"] is None
+        else run_pull_requests(engine, loaded, options, wanted, given["split"])
+    )
+    code = _exit_of_error(report)
+    options.on_event("ended", {"exit": int(code)})
+    session.finish(report)
+    if given["split"] is not None:
+        print_parts(session, report)
+    elif report.ok:
+        print_applied(session, report)
+        print_commit(session, report)
+        if report.pull_request is not None:
+            session.console.note(f"Pull request: {shown(report.pull_request)}")
+        print_counts(session, report)
+    return code
+
+
+def _proposed(
+    session: Session, loaded: "LoadedManifest", options: "RunOptions", ref: str | None, *, keeps: bool
+) -> AbstractContextManager["Proposal"]:
+    from mdplan.bot.verbs import propose
+
+    if ref is None:
+        return propose(session.open_engine(), loaded, options, keeps=keeps)
+    from mdplan.bot.git.verbs import propose_on_commit
+
+    return propose_on_commit(session.open_engine(), loaded, options, ref)
+
+
+def _applied(
+    session: Session,
+    loaded: "LoadedManifest",
+    options: "RunOptions",
+    given: dict[str, Any],
+    wanted: dict[str, Any],
+) -> BotReport:
+    from mdplan.bot.verbs import apply_manifest
+
+    engine, ref = session.open_engine(require_approval=given["require_approval"]), given["ref"]
+    if ref is None:
+        return apply_manifest(engine, loaded, options)
+    from mdplan.bot.git.verbs import GitCommit, apply_to_branch
+
+    rebases, rebuilds = wanted.pop("on_stale") == "rebase", bool(wanted.pop("rebuilds"))
+    commit = GitCommit(**wanted, rebases=rebases, rebuilds=rebuilds)
+    return apply_to_branch(engine, loaded, options, ref, commit)
+
+
+def _run_options(session: Session, given: dict[str, Any]) -> "RunOptions":
+    from mdplan.bot.bot import RunOptions
+    from mdplan.bot.executors import default_jobs
+
+    return RunOptions(
+        jobs=given["jobs"] or default_jobs(),
+        executor=given["executor"],
+        keep_going=given["keep_going"],
+        on_event=progress_listener(
+            given["progress"],
+            quiet=session.console.quiet or session.console.as_json,
+            coloured=session.console.err.on,
+        ),
+    )
+
+
+def _exit(report: BotReport) -> Exit:
+    """How a command that commits nothing ends: REFUSED where there is a plan beside problems."""
+    return Exit.REFUSED if _went_on(report) else _exit_of_error(report)
+
+
+def _exit_of_error(report: BotReport) -> Exit:
+    return report.error.code.exit if report.error is not None else Exit.DONE
+
+
+def _went_on(report: BotReport) -> bool:
+    """Whether there is a plan beside problems, of what could be planned."""
+    return not report.ok and report.plan_id is not None

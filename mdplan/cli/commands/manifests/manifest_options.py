@@ -1,0 +1,106 @@
+"""What the commands that take a manifest share: its argument, its values, and how it is read."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from mdplan.cli.progress import CHOICES
+from mdplan.cli.session import Session
+
+if TYPE_CHECKING:
+    from mdplan.bot.manifest.loading import LoadedManifest
+    from mdplan.bot.pulls.split import Split
+    from mdplan.diagnostics import Problems
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def _pairs(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> dict[str, str]:
+    """``NAME=VALUE`` options as a mapping."""
+    for each in given:
+        if each.find("=") < 1:
+            raise click.BadParameter(f"`{each}` is not NAME=VALUE.", context, parameter)
+    return {name: value for name, _, value in (each.partition("=") for each in given)}
+
+
+def _split_of(context: click.Context, parameter: click.Parameter, given: str | None) -> "Split | None":
+    """The value of `--split`. Raises `BadParameter`."""
+    if given is None:
+        return None
+    from mdplan.bot.pulls.split import Split
+
+    split = Split.read(given)
+    if isinstance(split, Split):
+        return split
+    raise click.BadParameter(f"{split.message}; {split.hint}.", context, parameter)
+
+
+# Options of more than one command.
+base_option: Final = click.option(
+    "--base", metavar="BRANCH", default="main", show_default=True, help="Branch to merge into."
+)
+branch_option: Final = click.option(
+    "--branch", metavar="NAME", help="Branch of the bot.  [default: mdplan/MANIFEST]"
+)
+split_option: Final = click.option(
+    "--split",
+    metavar="BY",
+    callback=_split_of,
+    help="A pull request for each part: codeowners, folder[:DEPTH], front-matter:KEY or files:NUMBER.",
+)
+title_option: Final = click.option(
+    "--title", metavar="TEXT", help="Title; else the description in the manifest."
+)
+label_option: Final = click.option(
+    "--label", "labels", metavar="NAME", multiple=True, help="Label of it; repeatable."
+)
+progress_option: Final = click.option(
+    "--progress",
+    type=click.Choice(CHOICES),
+    default="auto",
+    show_default=True,
+    help="Progress on standard error; auto is a bar at a terminal.",
+)
+
+_VALUES: Final = (
+    click.argument("manifest", type=click.Path(readable=False)),
+    click.option(
+        "--var",
+        "variables",
+        multiple=True,
+        callback=_pairs,
+        metavar="NAME=VALUE",
+        help="Value of {{vars.NAME}}; repeatable.",
+    ),
+    click.option(
+        "--env", "environment", multiple=True, metavar="NAME", help="Allow {{env.NAME}}; repeatable."
+    ),
+    click.option(
+        "--data",
+        multiple=True,
+        callback=_pairs,
+        metavar="NAME=FILE",
+        help="JSON, YAML, TOML, CSV or text file for {{data.NAME}}; repeatable.",
+    ),
+)
+
+
+def manifest_options(function: Decorated) -> Decorated:
+    """Give a command the manifest as argument, and the options of its values."""
+    for option in reversed(_VALUES):
+        function = option(function)
+    return function
+
+
+def load_for(session: Session, given: dict[str, Any]) -> "LoadedManifest | Problems":
+    """The manifest that a command was given, with its values; or what is wrong with it."""
+    from mdplan.bot.manifest.input_files import InputFiles
+    from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
+
+    values = ManifestInputs(
+        variables=given["variables"], environment=tuple(given["environment"]), data=given["data"]
+    )
+    documents = session.open_files()
+    with documents.workspace as workspace:
+        return load_manifest(given["manifest"], values, InputFiles(workspace, documents.max_file_bytes))

@@ -1,0 +1,175 @@
+"""A manifest on many repositories: each ends with one right branch, whatever happens on the way."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mdplan.bot.fleet.repositories import read_repositories
+from tests.bot.fake_forge import FakeForge
+from tests.bot.repository import MANIFEST, Repository
+from tests.conftest import REPOSITORY
+from tests.docs.pages import blocks_of
+from tests.patch_tools import needs_git
+from tests.surfaces.command_line import mdplan
+
+pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
+BRANCH = "mdplan/bot"
+PAGE = REPOSITORY / "docs" / "how-to" / "run-a-fleet.md"
+COUNT = 200
+KILLS = 5
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> list[Repository]:
+    """Bare repositories; the second has nothing to do."""
+    return [make(tmp_path, number) for number in range(3)]
+
+
+def make(folder: Path, number: int) -> Repository:
+    people = Repository.make(folder / f"people-{number}")
+    text = "stable" if number % 5 == 1 else "nightly"
+    people.commit({"docs/one.md": f"# {number}\n\nThe {text} build.\n".encode(), "other.md": b"nightly\n"})
+    return people.bare(folder / f"remote-{number}.git")
+
+
+def run(folder: Path, verb: str, *more: str) -> Any:
+    words = ["bot.yml", "repos.yml", "--work", str(folder / "work"), "--jobs", "1", *more]
+    paths = [str(folder / word) if word.endswith(".yml") else word for word in words]
+    return mdplan("fleet", verb, *paths, "--json", "--root", str(folder))
+
+
+def write_lists(folder: Path, many: list[Repository]) -> None:
+    (folder / "bot.yml").write_text(MANIFEST)
+    listed = [
+        {"name": f"r{number}", "address": str(each.path), "github": f"acme/r{number}"}
+        for number, each in enumerate(many)
+    ]
+    (folder / "repos.yml").write_text(yaml.safe_dump({"repositories": listed}))
+
+
+def states(done: Any) -> list[str]:
+    return [each["state"] for each in done.json["repositories"]]
+
+
+def test_pull_requests_of_a_fleet_are_opened_renewed_merged_and_closed(
+    forge: FakeForge, tmp_path: Path, many: list[Repository]
+) -> None:
+    write_lists(tmp_path, many)
+    opened = run(tmp_path, "open")
+    calls = len(forge.calls)
+    again = run(tmp_path, "open")
+    calls_again = len(forge.calls) - calls
+
+    people = Repository(tmp_path / "people-0")
+    people.commit({"docs/two.md": b"nightly\n"})
+    people.git("push", "-q", str(many[0].path), "HEAD:main")
+    renewed = run(tmp_path, "open")
+    merged = run(tmp_path, "merge")
+    status = run(tmp_path, "status")
+
+    assert [states(each) for each in (opened, again, renewed)] == [["open", "nothing to do", "open"]] * 3
+    assert calls_again == 0
+    assert states(merged) == states(status) == ["merged", "nothing to do", "merged"]
+    assert [(pull["repository"], pull["state"]) for pull in forge.pulls] == [
+        ("acme/r0", "merged"),
+        ("acme/r2", "merged"),
+    ]
+    commit = renewed.json["repositories"][0]["branches"][0]["commit"]
+    assert forge.pulls[0]["merged"] == commit
+    assert renewed.json["repositories"][0]["files"] == 2
+    assert [BRANCH in each.git("branch") for each in many] == [False] * 3
+
+
+def test_one_repository_keeps_no_other_back(tmp_path: Path, many: list[Repository]) -> None:
+    shutil.rmtree(many[0].path)
+    write_lists(tmp_path, many)
+    opened = run(tmp_path, "open", "--forge", "none")
+    tip = many[2].at(BRANCH)
+    closed = run(tmp_path, "close", "--forge", "none")
+
+    assert (opened.code, states(opened)) == (6, ["failed", "nothing to do", "open"])
+    assert tip == opened.json["repositories"][2]["branches"][0]["commit"]
+    assert states(closed) == ["failed", "nothing to do", "closed"]
+    assert BRANCH not in many[2].git("branch")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("repositories: []", "the list names no repositories"),
+        ("repositories: [{name: a}]", "an entry has no address"),
+        ("repositories: [{address: a, url: b}]", "an entry has no field `url`"),
+        ("repositories: [acme/a, acme/a]", "`acme/a` is there twice"),
+        ("repositories: [-x]", "an entry has no address"),
+        ("repositories: [1]", "an entry is an address, or a map of texts"),
+        ("- a", "the list names no repositories"),
+    ],
+)
+def test_wrong_list_of_repositories_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "bot.yml").write_text(MANIFEST)
+    (tmp_path / "repos.yml").write_text(text)
+    done = run(tmp_path, "status")
+
+    assert (done.code, done.json["error"]["message"]) == (2, message)
+
+
+def test_list_of_the_page_is_read(tmp_path: Path) -> None:
+    (block,) = [each for each in blocks_of(PAGE) if each.info[-1] == "repos.yml"]
+    (tmp_path / "repos.yml").write_text(block.text)
+    members = read_repositories(str(tmp_path / "repos.yml"), "main")
+
+    assert [(each.name, each.base, each.github) for each in members] == [
+        ("acme/handbook", "main", None),
+        ("acme/api-docs", "develop", None),
+        ("site", "main", "acme/site"),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_fleet_that_is_killed_again_and_again_ends_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [make(tmp_path, number) for number in range(COUNT)]
+    write_lists(tmp_path, many)
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    (tmp_path / "signers").write_text(f"* {key.with_suffix('.pub').read_text()}")
+    config = tmp_path / "gitconfig"
+    config.write_text(
+        f"[commit]\ngpgSign = true\n[gpg]\nformat = ssh\n[user]\nsigningKey = {key}\n"
+        f'[gpg "ssh"]\nallowedSignersFile = {tmp_path / "signers"}\n'
+    )
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    command = [sys.executable, "-m", "mdplan", "fleet", "open", "--forge", "none", "--jobs", "2"]
+    command += [str(tmp_path / "bot.yml"), str(tmp_path / "repos.yml"), "--work", str(tmp_path / "work")]
+    draw = random.Random(26)
+    for _ in range(KILLS):
+        process = subprocess.Popen(
+            command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(draw.uniform(3, 12))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    assert run(tmp_path, "status").json["ok"]
+    for number, each in enumerate(many):
+        branches = each.git("for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+        assert branches == (["main"] if number % 5 == 1 else ["main", BRANCH])
+        if BRANCH in branches:
+            assert each.files(BRANCH)["docs/one.md"] == f"# {number}\n\nThe stable build.\n".encode()
+            assert each.files(BRANCH)["other.md"] == b"nightly\n"
+            assert each.git("rev-list", "--count", f"main..{BRANCH}") == "1"
+            each.git("verify-commit", BRANCH)
+        each.must_be_sound()
