@@ -6,12 +6,12 @@ What comes out is one plan, which is stored, shown, committed and undone like an
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final, TypeAlias, TypeVar
 
 from mdplan.bot.candidates import find_candidates
-from mdplan.bot.coupling import StandalonePlan, changed_names, find_coupled_files
+from mdplan.bot.coupling import StandalonePlan, changed_places, find_coupled_files
 from mdplan.bot.executors import in_order, open_executor
 from mdplan.bot.file_planner import FilePlanner, links_of_chunk, plan_chunk
 from mdplan.bot.job import CandidateFile, FileOutcome, FileStatus, Job, PackedJob
@@ -19,6 +19,7 @@ from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.near_misses import SkippedNearMiss, near_miss_warnings
 from mdplan.bot.plan_group import GroupPlan, plan_group
 from mdplan.bot.spool import Spool, SpoolEntry
+from mdplan.bot.verdict_cache import VerdictCache, is_kept
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES
 from mdplan.plan import Plan
@@ -29,6 +30,7 @@ EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 Item = TypeVar("Item")
 
 _CHUNK: Final = 32
+_PARTS_EACH: Final = 4
 
 
 def ignore_events(_event: str, _facts: Mapping[str, Any]) -> None:
@@ -40,12 +42,13 @@ class RunOptions:
     """How to plan: in up to `jobs` processes, or on the cluster at the address `executor`.
 
     With `keep_going` files that cannot be planned are skipped and reported. `on_event` is called for each
-    step.
+    step. With `only` no other files (paths from the root) are planned.
     """
 
     jobs: int
     executor: str | None = None
     keep_going: bool = False
+    only: frozenset[str] | None = None
     on_event: EventListener = ignore_events
 
 
@@ -93,21 +96,39 @@ class Bot:
         held.callback(spool.close)
         found = RunFindings()
         with self.job.tree.open() as workspace:
-            candidates = find_candidates(self.job.loaded, workspace)
+            candidates = find_candidates(self.job.loaded, workspace, self.job.tree)
             if not isinstance(candidates, list):
                 return _refused(candidates, found)
+            if self.options.only is not None:
+                candidates = [each for each in candidates if each.path in self.options.only]
             found.named = len(candidates)
-            found.warnings += _unused(self.job.loaded, candidates)
+            if self.options.only is None:
+                found.warnings += _unused(self.job.loaded, candidates)
             self.options.on_event("listed", {"files": len(candidates)})
-            packed = PackedJob.of(self.job)
-            chunks = -(-len(candidates) // _CHUNK)
-            try:
-                with open_executor(self.options.executor, self.options.jobs, chunks) as executor:
-                    for outcome in self._outcomes(executor, packed, candidates):
-                        self._take(outcome, found, spool)
-                    together = self._find_coupled(executor, packed, candidates, found)
-            except BrokenExecutor:
-                return _refused((_BROKEN,), found)
+            informed = replace(self, job=self.job.with_history(candidates))
+            return informed.plan_candidates(candidates, found, spool)
+
+    def plan_candidates(self, candidates: list[CandidateFile], found: RunFindings, spool: Spool) -> BotResult:
+        """The plan of `candidates`, with what is `found` and the diffs in `spool`."""
+        packed = PackedJob.of(self.job)
+        cache, kept = VerdictCache.of(self.job), dict[str, FileOutcome]()
+        unread: list[CandidateFile] = []
+        for each in cache.known(candidates, self.job.tree.stamps([each.path for each in candidates])):
+            if isinstance(each, FileOutcome):
+                self._take(each, found, spool)
+            else:
+                unread.append(each)
+        chunks = -(-len(unread) // _CHUNK)
+        try:
+            with open_executor(self.options.executor, self.options.jobs, chunks) as executor:
+                for outcome in self._outcomes(executor, packed, unread):
+                    if is_kept(outcome):
+                        kept[outcome.path] = outcome
+                    self._take(outcome, found, spool)
+                together = self._find_coupled(executor, packed, candidates, found)
+        except BrokenExecutor:
+            return _refused((_BROKEN,), found)
+        cache.keep(unread, kept)
         found.warnings += near_miss_warnings(found.misses, self.job.loaded)
         return self._merge(candidates, together, found, spool)
 
@@ -129,7 +150,7 @@ class Bot:
             self._refuse(outcome.path, outcome.problems, found)
         elif outcome.plan is not None:
             found.alone[outcome.path] = StandalonePlan(
-                plan=outcome.plan, names=outcome.names, needs_others=outcome.needs_others
+                plan=outcome.plan, places=outcome.places, needs_others=outcome.needs_others
             )
             found.diffs[outcome.path] = spool.put(outcome.diff)
 
@@ -145,15 +166,15 @@ class Bot:
         self, executor: Executor, packed: PackedJob, candidates: list[CandidateFile], found: RunFindings
     ) -> list[CandidateFile]:
         """The files that have to be planned together, in order."""
-        names = changed_names(found.alone.values())
+        places = changed_places(found.alone.values())
         selected = {*found.alone, *found.satisfied}
         links: dict[str, frozenset[str]] = {}
-        if names:
+        if places:
             paths = [path for path in self._linking(selected) if path.lower().endswith(MARKDOWN_SUFFIXES)]
-            for part in in_order(
-                executor, links_of_chunk, _chunks(paths), packed, names, jobs=self.options.jobs
-            ):
-                links.update((path, linked) for path, linked in part if linked)
+            # Each part is sent with all places, so that there are few parts.
+            parts = _chunks(paths, max(_CHUNK, -(-len(paths) // (self.options.jobs * _PARTS_EACH))))
+            for part in in_order(executor, links_of_chunk, parts, packed, places, jobs=self.options.jobs):
+                links.update(part)
         elif not any(each.needs_others for each in found.alone.values()):
             return []
         members = find_coupled_files(found.alone, links, selected)
@@ -238,8 +259,9 @@ def _unused(loaded: LoadedManifest, candidates: Iterable[CandidateFile]) -> list
     """Warnings about rules that name no file."""
     used = {number for candidate in candidates for number in candidate.rules}
     unused: list[Diagnostic] = []
-    for number in range(len(loaded.manifest.files)):
-        if number not in used:
+    for number, rule in enumerate(loaded.manifest.files):
+        # That nothing changed is no mistake.
+        if number not in used and rule.changed_since is None:
             place = loaded.located.place(("files", number))
             unused.append(
                 Diagnostic.warning(
@@ -253,9 +275,9 @@ def _unused(loaded: LoadedManifest, candidates: Iterable[CandidateFile]) -> list
     return unused
 
 
-def _chunks(items: Iterable[Item]) -> Iterator[tuple[Item, ...]]:
+def _chunks(items: Iterable[Item], size: int = _CHUNK) -> Iterator[tuple[Item, ...]]:
     rest = iter(items)
-    while chunk := tuple(islice(rest, _CHUNK)):
+    while chunk := tuple(islice(rest, size)):
         yield chunk
 
 

@@ -2,7 +2,24 @@
 
 from dataclasses import dataclass
 
+from mdplan.diagnostics import Diagnostic
 from mdplan.reports.plan import ApplyReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullRequestPart:
+    """One part of a manifest that was split: so many `files` on a `branch` with its pull request.
+
+    `commit` and `pull_request` are None for a part with nothing left to do, and `error` says why another
+    failed.
+    """
+
+    name: str
+    branch: str
+    files: int
+    commit: str | None = None
+    pull_request: str | None = None
+    error: Diagnostic | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +33,8 @@ class BotReport(ApplyReport):
 
     With `--git`, `base_commit` is the commit that was planned on; `commit` is the one that was made, and
     `branch` the full name of the branch that it went to. There is no receipt then: git keeps the history.
-    `pull_request` is the address of the pull request that `bot pr` opened, updated or closed.
+    `pull_request` is the address of the pull request that `bot pr` opened, updated or closed; of a manifest
+    that was split, `pull_requests` has one for each part.
     """
 
     files_named: int = 0
@@ -28,3 +46,4 @@ class BotReport(ApplyReport):
     commit: str | None = None
     branch: str | None = None
     pull_request: str | None = None
+    pull_requests: tuple[PullRequestPart, ...] = ()

@@ -40,7 +40,7 @@ class BytePrefilter:
         return not self.is_readable or self.data.removeprefix(codecs.BOM_UTF8)[:3] in (b"---", b"+++")
 
     def may_have(self, text: str) -> bool:
-        """Whether it may hold `text`, by the letter but for line ends."""
+        """Whether it may contain `text`, by the letter but for line ends."""
         if not self.is_readable:
             return True
         # Line ends may be others in the file: the longest line decides.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from mdplan.bot.job import CandidateFile
+from mdplan.bot.job import CandidateFile, Tree
 from mdplan.bot.manifest.expansion import ManifestProblem
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.manifest.model import Rule
@@ -11,29 +11,57 @@ from mdplan.bot.manifest.placeholders import filled, misuse
 from mdplan.bot.manifest.source_map import Path
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.globs import files_of
+from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.workspace import Workspace
 
 _ONE_ROOT: Final = "write one manifest for each root"
 
 
-def find_candidates(loaded: LoadedManifest, workspace: Workspace) -> list[CandidateFile] | Problems:
+def find_candidates(
+    loaded: LoadedManifest, workspace: Workspace, tree: Tree
+) -> list[CandidateFile] | Problems:
     """The files of `workspace` that the rules of a manifest name, sorted by path, each once.
 
-    Errors: INVALID_ARGUMENT for globs that are none, those of `Workspace.iter_files` and `locate`.
+    `tree` says which of them changed. Errors: INVALID_ARGUMENT for globs that are none and for a name of no
+    commit, those of `Workspace.iter_files` and `locate`.
     """
     rules: dict[FileName, list[int]] = {}
     problems: list[Diagnostic] = []
     for number, rule in enumerate(loaded.manifest.files):
+        changed = _changed(rule, ("files", number), loaded, tree)
+        if isinstance(changed, ManifestProblem):
+            problems.append(loaded.problem(changed))
+            continue
         for found in _files_of(rule, ("files", number), loaded, workspace):
             if isinstance(found, ManifestProblem):
                 problems.append(loaded.problem(found))
-            elif number not in rules.setdefault(found, []):
+            elif (changed is None or found.path in changed) and number not in rules.setdefault(found, []):
                 rules[found].append(number)
     if len({name.root for name in rules}) > 1:
         several = misuse("the manifest names files of several roots, and a commit lives in one", _ONE_ROOT)
         problems.append(loaded.problem(ManifestProblem(several, ("files",))))
     return tuple(problems) or [CandidateFile(str(name), tuple(rules[name])) for name in sorted(rules)]
+
+
+def _changed(
+    rule: Rule, path: Path, loaded: LoadedManifest, tree: Tree
+) -> frozenset[str] | ManifestProblem | None:
+    """The files to which `changedSince` limits `rule`; None without it."""
+    if rule.changed_since is None:
+        return None
+    reference = filled(rule.changed_since, loaded.values)
+    if not isinstance(reference, str):
+        problem = (
+            reference
+            if isinstance(reference, Diagnostic)
+            else misuse("a name is needed here", "write a text")
+        )
+        return ManifestProblem(problem, (*path, "changedSince"))
+    try:
+        return tree.changed_since(reference)
+    except StorageRefused as refused:
+        return ManifestProblem(refused.problems[0], (*path, "changedSince"))
 
 
 def _files_of(

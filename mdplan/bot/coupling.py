@@ -9,16 +9,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from mdplan.bot.job import ChangedPlaces
 from mdplan.diagnostics import LINK_CODES
 from mdplan.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandalonePlan:
-    """A file that is to be changed as it was planned alone, and the page keys that others may link to."""
+    """A file that is to be changed as it was planned alone, and what others may link to of it."""
 
     plan: Plan
-    names: frozenset[str]
+    places: ChangedPlaces
     needs_others: bool
 
     @property
@@ -27,9 +28,14 @@ class StandalonePlan:
         return any(warning.code in LINK_CODES for warning in self.plan.warnings)
 
 
-def changed_names(standalone: Iterable[StandalonePlan]) -> frozenset[str]:
-    """Page keys of all files that links can name otherwise afterwards."""
-    return frozenset(name for each in standalone for name in each.names)
+def changed_places(standalone: Iterable[StandalonePlan]) -> ChangedPlaces:
+    """The places of all files together; files in different folders can share a name."""
+    found: dict[str, frozenset[str] | None] = {}
+    for each in standalone:
+        for name, keys in each.places.items():
+            known = found.get(name, frozenset())
+            found[name] = None if keys is None or known is None else keys | known
+    return found
 
 
 def find_coupled_files(
@@ -40,7 +46,7 @@ def find_coupled_files(
     `links` has for every file that was examined the changed names that it may link to.
     """
     linking = Counter(name for names in links.values() for name in names)
-    changing = Counter(name for each in standalone.values() for name in each.names)
+    changing = Counter(name for each in standalone.values() for name in each.places)
     written_into = {
         change.path
         for path, each in standalone.items()
@@ -51,7 +57,7 @@ def find_coupled_files(
     found: set[str] = set()
     for path in selected:
         own = standalone.get(path)
-        own_names = own.names if own is not None else frozenset()
+        own_names = own.places if own is not None else {}
         links_here = links.get(path, frozenset())
         # What a file says of itself was planned with it.
         is_linked = any(linking[name] > (name in links_here) for name in own_names)

@@ -1,22 +1,23 @@
 """Plans of single files, as any process can make them."""
 
+import hashlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from threading import local
 
-from mdplan.bot.job import CandidateFile, Chunk, FileOutcome, FileStatus, Job, PackedJob
+from mdplan.bot.job import CandidateFile, ChangedPlaces, Chunk, FileOutcome, FileStatus, Job, PackedJob
 from mdplan.bot.near_misses import SkippedNearMiss, near_miss
 from mdplan.bot.read_once_workspace import ReadOnceWorkspace
 from mdplan.bot.selector import SelectedEdits, Selector
 from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.documents.documents import Documents
 from mdplan.documents.files import OutlineCache
 from mdplan.documents.links import LinkIndex
-from mdplan.documents.snapshot import Documents
 from mdplan.engine.planner import Planner
 from mdplan.markdown.links.link_path import page_key
 from mdplan.planning.links.link_changes import LinkChanges
-from mdplan.planning.links.link_names import linked_names, text_of_bytes
+from mdplan.planning.links.link_names import linked_places, text_of_bytes
 from mdplan.planning.replan.merge_plans import ready_to_merge
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.snapshot import SnapshotFile
@@ -32,38 +33,51 @@ class FilePlanner:
 
     def __init__(self, job: Job) -> None:
         self.workspace = ReadOnceWorkspace.over(job.tree.open())
-        settings = job.settings
+        settings, links = job.settings, job.loaded.manifest.links
         self.documents = Documents(
             self.workspace,
             settings.max_file_bytes,
             settings.max_lines,
             settings.of_documents,
             OutlineCache(_KEPT_BYTES),
+            links.rules() if links is not None else None,
         )
-        self.selecting = Selector(job.loaded, self.documents)
+        self.selecting = Selector(job.loaded, self.documents, job.history)
         self._linked: dict[str, LinkIndex] = {}
         # The files of a manifest are counted when all are planned.
         limits = replace(settings.batch, files=sys.maxsize)
         self._planner = Planner(self.documents, limits, self._link_index)
-        links = job.loaded.manifest.links
-        self._rules = links.rules() if links is not None else None
         # What changes in other files is found when all files are known.
         self._scope = "none" if job.loaded.manifest.update_references == "none" else "file"
 
     def plan(self, candidate: CandidateFile) -> FileOutcome:
         """What becomes of `candidate`, if nothing happens to other files."""
         try:
-            selected = self.selecting.select(candidate)
-            if selected is None:
-                return FileOutcome(path=candidate.path, verdict=FileStatus.SKIPPED)
-            if isinstance(selected, SelectedEdits):
-                return self._outcome(candidate.path, selected)
-            return FileOutcome(path=candidate.path, verdict=FileStatus.REFUSED, problems=selected)
+            digest = self._digest(candidate.path)
+            if candidate.known is not None and candidate.known[0] == digest:
+                return FileOutcome(path=candidate.path, verdict=candidate.known[1], digest=digest)
+            return replace(self._examined(candidate), digest=digest)
         finally:
             self.workspace.forget()
 
+    def _examined(self, candidate: CandidateFile) -> FileOutcome:
+        selected = self.selecting.select(candidate)
+        if selected is None:
+            return FileOutcome(path=candidate.path, verdict=FileStatus.SKIPPED)
+        if isinstance(selected, SelectedEdits):
+            return self._outcome(candidate.path, selected)
+        return FileOutcome(path=candidate.path, verdict=FileStatus.REFUSED, problems=selected)
+
+    def _digest(self, path: str) -> bytes:
+        """The SHA-256 of the bytes of a file; empty for one that cannot be read."""
+        name = self.workspace.locate(path)
+        read = (
+            name if isinstance(name, Diagnostic) else self.workspace.read(name, self.documents.max_file_bytes)
+        )
+        return b"" if isinstance(read, Diagnostic) else hashlib.sha256(read.data).digest()
+
     def open_edits(self, candidate: CandidateFile) -> SelectedEdits | Problems | None:
-        """What is asked of `candidate` and does not hold yet; None where nothing is."""
+        """The edits that `candidate` still needs; None if it needs none."""
         selected = self.selecting.select(candidate)
         if not isinstance(selected, SelectedEdits):
             return selected
@@ -76,14 +90,16 @@ class FilePlanner:
         batch = first.model_copy(update={"files": tuple(each.batch.files[0] for each in edits)})
         return self._planner.plan(batch)
 
-    def links(self, path: str, names: frozenset[str]) -> frozenset[str]:
-        """Those of `names` (page keys) that the file `path` may link to; it is not parsed."""
+    def links(self, path: str, places: ChangedPlaces) -> frozenset[str]:
+        """Names of those of `places` that the file `path` may link to; it is not parsed."""
         name = self.workspace.locate(path)
         read = (
             name if isinstance(name, Diagnostic) else self.workspace.read(name, self.documents.max_file_bytes)
         )
         self.workspace.forget()
-        return frozenset() if isinstance(read, Diagnostic) else names & linked_names(text_of_bytes(read.data))
+        if isinstance(read, Diagnostic):
+            return frozenset()
+        return linked_places(text_of_bytes(read.data), places)
 
     def _outcome(self, path: str, selected: SelectedEdits) -> FileOutcome:
         found = self._planned(selected)
@@ -100,19 +116,32 @@ class FilePlanner:
             verdict=FileStatus.CHANGES,
             plan=ready_to_merge(planned.plan),
             diff=planned.diff,
-            names=self._changed_names(planned),
+            places=self._changed_places(planned),
             needs_others=any(edit.other_file is not None for edit in left.batch.files[0].edits),
             misses=misses,
         )
 
     def _planned(self, selected: SelectedEdits) -> "_Alone":
+        """The plan of `selected`; its conditional edits only if the others change the file."""
+        firm = [index for index, path in enumerate(selected.paths) if path not in selected.conditional]
+        if len(firm) < len(selected.paths):
+            others = selected.only(firm)
+            found = _Alone((), None) if others is None else self._planned_open(others)
+            if found.left is None or not isinstance(found.planned, PlannedBatch):
+                return found
+            if found.planned.plan.is_no_op:
+                return replace(found, left=None)
+        return self._planned_open(selected)
+
+    def _planned_open(self, selected: SelectedEdits) -> "_Alone":
+        """The plan of those of `selected` that the file does not match yet."""
         planned = self._plan_alone(selected.batch)
         if isinstance(planned, PlannedBatch):
             return _Alone(planned, selected)
         settled = self._unsatisfied(selected, planned)
         if not settled:
             return _Alone(planned, selected)
-        left = _without(selected, settled)
+        left = selected.only([index for index in range(len(selected.paths)) if index not in settled])
         file = selected.batch.files[0]
         misses = (
             near_miss(file.edits[index], problem, selected.paths[index], file.file)
@@ -149,27 +178,27 @@ class FilePlanner:
             return problem
         return self.selecting.of_manifest(problem, selected.paths[problem.edit_index])
 
-    def _changed_names(self, planned: PlannedBatch) -> frozenset[str]:
-        """Page keys of the files that links can name otherwise than before."""
+    def _changed_places(self, planned: PlannedBatch) -> ChangedPlaces:
+        """Where links may lead that must change, or that lead elsewhere afterwards."""
         changes = LinkChanges.of(planned.files, self._link_index(planned.files[0].file))
         made = (
             built.file.result_path
             for built in planned.files
             if not built.file.exists or built.file.new_path is not None
         )
-        return changes.names | frozenset(map(page_key, made))
+        return {**changes.places, **dict.fromkeys(map(page_key, made))}
 
     def _link_index(self, file: SnapshotFile) -> LinkIndex:
         """The other files of the root of `file`; each of their folders is listed once."""
         root = file.path.removesuffix(file.relative)
         if root not in self._linked:
-            self._linked[root] = LinkIndex.for_file(file, self.documents, self._rules)
+            self._linked[root] = LinkIndex.for_file(file, self.documents)
         return self._linked[root]
 
 
 @dataclass(frozen=True, slots=True)
 class _Alone:
-    """The plan of one file, and what of it does not hold yet: None where all of it does."""
+    """The plan of one file, and the part of it that is not done yet: None where all of it is."""
 
     planned: PlannedBatch | Problems
     left: SelectedEdits | None
@@ -192,11 +221,11 @@ def plan_chunk(packed: PackedJob, chunk: Chunk) -> list[FileOutcome]:
 
 
 def links_of_chunk(
-    packed: PackedJob, names: frozenset[str], paths: Sequence[str]
+    packed: PackedJob, places: ChangedPlaces, paths: Sequence[str]
 ) -> list[tuple[str, frozenset[str]]]:
-    """Each of `paths` with those of `names` (page keys) that it may link to."""
+    """Each of `paths` that may link to some of `places`, with their names."""
     planner = _planner_of(packed)
-    return [(path, planner.links(path, names)) for path in paths]
+    return [(path, names) for path in paths if (names := planner.links(path, places))]
 
 
 def _planner_of(packed: PackedJob) -> FilePlanner:
@@ -210,14 +239,3 @@ def _planner_of(packed: PackedJob) -> FilePlanner:
     planner = known[1]
     assert isinstance(planner, FilePlanner)
     return planner
-
-
-def _without(selected: SelectedEdits, settled: Iterable[int]) -> SelectedEdits | None:
-    kept = [index for index in range(len(selected.paths)) if index not in set(settled)]
-    if not kept:
-        return None
-    file = selected.batch.files[0]
-    left = file.model_copy(update={"edits": tuple(file.edits[index] for index in kept)})
-    return SelectedEdits(
-        selected.batch.model_copy(update={"files": (left,)}), tuple(selected.paths[index] for index in kept)
-    )

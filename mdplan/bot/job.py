@@ -2,24 +2,50 @@
 
 import hashlib
 import pickle
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.near_misses import SkippedNearMiss
 from mdplan.diagnostics import Problems
 from mdplan.plan import Plan
 from mdplan.settings import Settings
+from mdplan.storage.fs.stamps import file_stamps
 from mdplan.storage.workspace import Workspace
+
+# The value of a manifest that has the history of the file.
+GIT_FACTS: Final = "git"
 
 
 class Tree(Protocol):
     """Files that can be opened in any process."""
 
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Texts that say where the files are, and which of them may be named."""
+
+    def stamps(self, paths: Collection[str]) -> Mapping[str, str]:
+        """For `paths` what changes when the content of the file does; empty where that is not certain.
+
+        A path without a stamp is missing.
+        """
+
     def open(self) -> Workspace:
         """The files, to be listed and read. Raises `StorageRefused`."""
+
+    def changed_since(self, reference: str) -> frozenset[str]:
+        """Paths, from the root, of the files that differ from the commit `reference`.
+
+        Raises `StorageRefused`: INVALID_ARGUMENT for a folder in no repository, and for a name of no commit.
+        """
+
+    def history(self, paths: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
+        """What git knows of the files at `paths`, from the root: see `file_history`.
+
+        Raises `StorageRefused`: INVALID_ARGUMENT for a folder in no repository.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +62,50 @@ class FolderTree:
         scope = workspace.roots[0].scope
         return cls({root.name: root.path for root in workspace.roots}, scope.allow, scope.deny)
 
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The folders, and what of them is excluded."""
+        return (*self.roots, *self.roots.values(), repr(self.allow), repr(self.deny))
+
+    def stamps(self, paths: Collection[str]) -> Mapping[str, str]:
+        """Identity, size and times of files."""
+        return file_stamps(self.roots, paths)
+
     def open(self) -> Workspace:
         """The same workspace once more. Raises `StorageRefused`."""
         return Workspace.open(self.roots, self.allow, self.deny)
 
+    def changed_since(self, reference: str) -> frozenset[str]:
+        """Paths of the files that differ, untracked files too. Raises `StorageRefused`."""
+        from mdplan.git.changed_files import changed_files
+        from mdplan.git.repository import RepositoryLocation
+
+        with self.open() as workspace:
+            return changed_files(RepositoryLocation.of(workspace), reference)
+
+    def history(self, paths: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
+        """What git knows of the files at `paths`. Raises `StorageRefused`."""
+        from mdplan.git.file_history import file_history
+        from mdplan.git.repository import RepositoryLocation
+
+        with self.open() as workspace:
+            return file_history(RepositoryLocation.of(workspace), paths)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A manifest on the files of `tree`."""
+    """A manifest on the files of `tree`; `history` is what git knows of them, if the manifest asks."""
 
     tree: Tree
     settings: Settings
     loaded: LoadedManifest
+    history: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def with_history(self, candidates: Iterable["CandidateFile"]) -> "Job":
+        """The same with the history of `candidates`, where a rule uses it. Raises `StorageRefused`."""
+        if not any(f"{GIT_FACTS}." in str(rule) for rule in self.loaded.manifest.files):
+            return self
+        return replace(self, history=self.tree.history([each.path for each in candidates]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +130,22 @@ class PackedJob:
 
 @dataclass(frozen=True, slots=True)
 class CandidateFile:
-    """A file, as callers write its path, and the numbers of the rules of a manifest that name it."""
+    """A file, as callers write its path, and the numbers of the rules of a manifest that name it.
+
+    `known` is the verdict on it if its bytes have this SHA-256.
+    """
 
     path: str
     rules: tuple[int, ...]
+    known: "tuple[bytes, FileStatus] | None" = None
+
+
+# Keys of anchors that change, by the page key of their file; None where the path of the file changes.
+ChangedPlaces: TypeAlias = Mapping[str, frozenset[str] | None]
 
 
 class FileStatus(StrEnum):
-    """What became of a candidate."""
+    """What became of a candidate. `SATISFIED` is a file that already matches the manifest."""
 
     SKIPPED = "skipped"
     SATISFIED = "holds"
@@ -91,9 +157,10 @@ class FileStatus(StrEnum):
 class FileOutcome:
     """What became of the file `path`.
 
-    Of one that changes: its `plan`, which holds no file that stays as it is, and the exact `diff`. `names`
-    are the page keys of files that links can name otherwise afterwards: then others have a word in it.
-    `misses` are sections that are nearly those that were to be deleted.
+    Of one that changes: its `plan`, without files that stay as they are, and the exact `diff`. Links to
+    `places` may have to change in other files.
+    `misses` are sections that are nearly those that were to be deleted. `digest` is the SHA-256 of the bytes
+    that were read.
     """
 
     path: str
@@ -101,9 +168,10 @@ class FileOutcome:
     problems: Problems = ()
     plan: Plan | None = None
     diff: bytes = b""
-    names: frozenset[str] = frozenset()
+    places: ChangedPlaces = field(default_factory=dict)
     needs_others: bool = False
     misses: tuple[SkippedNearMiss, ...] = ()
+    digest: bytes = b""
 
 
 Chunk = Sequence[CandidateFile]

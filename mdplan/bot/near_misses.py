@@ -1,8 +1,8 @@
-"""Sections that are to go, that a file does not have, and of which it has one that is called nearly so.
+"""Sections to delete that a file does not have, while it has one with nearly the same name.
 
-Such an edit holds: the section is gone. But the name in the manifest may as well be mistyped, and then it
-would be silent for ever. So likeness is asked strictly here: `Instalation` for `Installation`, and not
-`Step 1` for `Step 2`.
+Such an edit is already satisfied: the section is gone. But the name in the manifest may be mistyped, and then
+the mistake would go unnoticed. Likeness is strict here: `Instalation` for `Installation`, and not `Step 1`
+for `Step 2`.
 """
 
 import re

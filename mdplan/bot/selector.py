@@ -1,27 +1,29 @@
 """From a candidate to the edits of one file: conditions are asked, loops and placeholders filled in."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
 from mdplan.bot.byte_prefilter import BytePrefilter
-from mdplan.bot.job import CandidateFile
+from mdplan.bot.job import GIT_FACTS, CandidateFile
 from mdplan.bot.manifest.conditions import FileFacts, is_met, may_be_met
-from mdplan.bot.manifest.expansion import FilledEdit, ManifestProblem, expand_edits
+from mdplan.bot.manifest.expansion import ONLY_IF_CHANGED, FilledEdit, ManifestProblem, expand_edits
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.manifest.model import Rule
-from mdplan.bot.manifest.placeholders import Values, has_placeholder, misuse
+from mdplan.bot.manifest.placeholders import Values, filled, misuse
+from mdplan.bot.manifest.places import PagePlace, address_of
 from mdplan.bot.manifest.source_map import Path
+from mdplan.data.json_values import as_json
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.documents.snapshot import Documents
-from mdplan.markdown.front_matter.values import as_json
+from mdplan.documents.documents import Documents
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.file_state import FileState
 from mdplan.operations.base.operation import Operation
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.operation_names import op_of
 from mdplan.storage.fs.file_name import FileName
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import Source
@@ -29,10 +31,23 @@ from mdplan.text.source import Source
 
 @dataclass(frozen=True, slots=True)
 class SelectedEdits:
-    """What is asked of one file: a batch of that file alone, and where in the manifest its edits stand."""
+    """The edits of one file: a batch of that file alone, and the path of each edit in the manifest.
+
+    Edits whose paths are `conditional` apply only where another edit changes the file.
+    """
 
     batch: Batch
     paths: tuple[Path, ...]
+    conditional: frozenset[Path] = frozenset()
+
+    def only(self, kept: Sequence[int]) -> "SelectedEdits | None":
+        """Those with the indices `kept`; None for none of them."""
+        if not kept:
+            return None
+        file = self.batch.files[0]
+        left = file.model_copy(update={"edits": tuple(file.edits[index] for index in kept)})
+        batch = self.batch.model_copy(update={"files": (left,)})
+        return replace(self, batch=batch, paths=tuple(self.paths[index] for index in kept))
 
 
 @dataclass(frozen=True)
@@ -45,6 +60,7 @@ class _InspectedFile:
     encoding: str | None
     given_format: str | None
     fixed: Values
+    history: Mapping[str, Any] | None
 
     @cached_property
     def outline(self) -> Outline | Diagnostic:
@@ -52,26 +68,31 @@ class _InspectedFile:
             return Outline(Source.from_text(""), DocumentFormat.MARKDOWN)
         return self.documents.open(self.name, self.encoding, self.given_format)
 
-    def values(self, outline: Outline, *, with_front_matter: bool) -> Values:
-        """What placeholders stand for in this file."""
+    def values(self, outline: Outline, asked: frozenset[str]) -> Values:
+        """The values of placeholders in this file; of those that cost time only `asked`."""
         folder, _, name = self.name.path.rpartition("/")
         values = self.fixed.having(
             path=self.name.path, name=name, stem=name.rpartition(".")[0] or name, folder=folder
         )
-        if not with_front_matter:
-            return values
-        return values.having(frontMatter=as_json(FileFacts(outline, values).front_matter[1]))
+        if GIT_FACTS in asked and self.history is not None:
+            values = values.having(**{GIT_FACTS: self.history})
+        if _SECTIONS in asked:
+            values = values.having(**{_SECTIONS: _sections(outline)})
+        if _FRONT_MATTER in asked:
+            values = values.having(**{_FRONT_MATTER: as_json(FileFacts(outline, values).front_matter[1])})
+        return values
 
 
 @dataclass(frozen=True)
 class Selector:
-    """Selects what the manifest `loaded` asks of files of `documents`."""
+    """Selects what the manifest `loaded` asks of files of `documents`; git knows `history` of them."""
 
     loaded: LoadedManifest
     documents: Documents
+    history: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def select(self, candidate: CandidateFile) -> SelectedEdits | Problems | None:
-        """What is asked of `candidate`; None where nothing is, or all of it holds.
+        """The rules and edits for `candidate`; None where no rule applies, or the file already matches.
 
         Errors: those of reading, of conditions and placeholders, and of the request reader.
         """
@@ -86,11 +107,17 @@ class Selector:
             return (shape,)
         data = None if isinstance(read, Diagnostic) else read.data
         looked = _InspectedFile(
-            self.documents, name, data, shape.get("encoding"), shape.get("format"), self.loaded.values
+            self.documents,
+            name,
+            data,
+            shape.get("encoding"),
+            shape.get("format"),
+            self.loaded.values,
+            self.history.get(name.path),
         )
         edits: list[FilledEdit] = []
         problems: list[Diagnostic] = []
-        for number in candidate.rules:
+        for number in self._possible(candidate.rules, looked):
             for found in self._asked(self.loaded.manifest.files[number], ("files", number), looked):
                 match found:
                     case FilledEdit():
@@ -109,10 +136,10 @@ class Selector:
         shape: dict[str, str] = {}
         for number in candidate.rules:
             rule = self.loaded.manifest.files[number]
-            for field, value in (("encoding", rule.encoding), ("format", rule.format)):
-                if value is not None and shape.setdefault(field, value) != value:
-                    other = misuse(f"`{candidate.path}` has another {field} in another rule", "give it once")
-                    return self._of_manifest(ManifestProblem(other, ("files", number, field)), candidate.path)
+            for name, value in (("encoding", rule.encoding), ("format", rule.format)):
+                if value is not None and shape.setdefault(name, value) != value:
+                    other = misuse(f"`{candidate.path}` has another {name} in another rule", "give it once")
+                    return self._of_manifest(ManifestProblem(other, ("files", number, name)), candidate.path)
         return shape
 
     def of_manifest(self, problem: Diagnostic, path: Path) -> Diagnostic:
@@ -124,36 +151,63 @@ class Selector:
     def _asked(
         self, rule: Rule, path: Path, looked: _InspectedFile
     ) -> Iterator[FilledEdit | ManifestProblem | Diagnostic]:
-        if looked.data is not None and not self._may_apply(rule, BytePrefilter(looked.data, looked.encoding)):
-            return
         outline = looked.outline
         if isinstance(outline, Diagnostic):
             yield outline
             return
-        values = looked.values(outline, with_front_matter=path[1] in self._asking_front_matter)
+        values = looked.values(outline, self._asked_values[int(path[1])])
         if rule.when is not None:
             answer = is_met(rule.when, FileFacts(outline, values), (*path, "when"))
             if answer is not True:
                 if isinstance(answer, ManifestProblem):
                     yield answer
                 return
-        yield from expand_edits(rule.edits, values, (*path, "edits"))
+        for each in expand_edits(rule.edits, values, (*path, "edits")):
+            yield each if isinstance(each, ManifestProblem) else _addressed(each, outline)
 
     @cached_property
-    def _asking_front_matter(self) -> frozenset[int]:
-        """Numbers of the rules that may use its values; to read them for all others would cost the most."""
-        return frozenset(
-            number for number, rule in enumerate(self.loaded.manifest.files) if _FRONT_MATTER in str(rule)
-        )
+    def _asked_values(self) -> list[frozenset[str]]:
+        """The values that each rule may use; to find them for all others would cost the most."""
+        return [
+            frozenset(name for name, sign in _ON_DEMAND.items() if sign in str(rule))
+            for rule in self.loaded.manifest.files
+        ]
 
-    def _may_apply(self, rule: Rule, raw: BytePrefilter) -> bool:
-        """Whether `rule` can have anything to do in a file of these bytes."""
-        if rule.when is not None and not may_be_met(rule.when, raw, self.loaded.values):
-            return False
-        return any(_may_match(edit, raw) for edit in rule.edits)
+    def _possible(self, rules: Sequence[int], looked: _InspectedFile) -> Sequence[int]:
+        """Those of `rules` that can have anything to do in a file of these bytes."""
+        if looked.data is None:
+            return rules
+        raw = BytePrefilter(looked.data, looked.encoding)
+        conditions = ((number, self.loaded.manifest.files[number].when) for number in rules)
+        met = [
+            number for number, when in conditions if when is None or may_be_met(when, raw, self.loaded.values)
+        ]
+        first = {
+            number
+            for number in met
+            if (texts := self._required[number]) is None or any(map(raw.may_have, texts))
+        }
+        # A conditional edit follows the change of any other rule.
+        return [number for number in met if first and (number in first or self._has_conditional[number])]
+
+    @cached_property
+    def _required(self) -> list[tuple[str, ...] | None]:
+        """For each rule texts of which a file must have one if the rule changes it; None if unknown."""
+        found: list[tuple[str, ...] | None] = []
+        for rule in self.loaded.manifest.files:
+            edits = (edit for edit in rule.edits if not edit.get(ONLY_IF_CHANGED))
+            texts = [_required_texts(edit, self.loaded.values) for edit in edits]
+            known = [text for each in texts if each is not None for text in each]
+            found.append(tuple(known) if None not in texts else None)
+        return found
+
+    @cached_property
+    def _has_conditional(self) -> list[bool]:
+        """For each rule whether an edit of it waits for another."""
+        return [any(edit.get(ONLY_IF_CHANGED) for edit in rule.edits) for rule in self.loaded.manifest.files]
 
     def _open_edits(self, edits: list[FilledEdit], looked: _InspectedFile) -> list[FilledEdit]:
-        """`edits` without those of the file as a whole that hold already."""
+        """`edits` without those of whole files that are already done."""
 
         def is_there(path: str) -> bool:
             name = self.documents.workspace.locate(path)
@@ -178,7 +232,8 @@ class Selector:
         file: dict[str, Any] = {"file": path, **shape, "edits": [each.edit for each in edits]}
         batch = read_batch({"files": [file], **self.loaded.manifest.options})
         if isinstance(batch, Batch):
-            return SelectedEdits(batch, tuple(each.path for each in edits))
+            conditional = frozenset(each.path for each in edits if each.only_if_changed)
+            return SelectedEdits(batch, tuple(each.path for each in edits), conditional)
         placed = (
             self._of_manifest(
                 ManifestProblem(
@@ -201,17 +256,43 @@ class Selector:
         )
 
 
-def _may_match(edit: Mapping[str, Any], raw: BytePrefilter) -> bool:
-    """Whether `edit` may find what it looks for; the bytes alone can tell that it does not."""
+def _required_texts(edit: Mapping[str, Any], values: Values) -> tuple[str, ...] | None:
+    """Texts of which a file must have one if `edit` of a manifest changes it; None if unknown."""
     model = _operation(edit)
-    text = model.required_text(edit) if model is not None else None
-    return text is None or has_placeholder(text) or raw.may_have(text)
+    known = {name: _known(value, values) for name, value in edit.items() if name != ONLY_IF_CHANGED}
+    return None if model is None else model.required_texts(known)
+
+
+def _known(value: object, values: Values) -> Any:  # noqa: ANN401 (any JSON)
+    """A `value` of an edit with what is the same for all files; None for one that depends on the file."""
+    given = filled(value, values) if isinstance(value, str) else value
+    return None if isinstance(given, Diagnostic) else given
 
 
 def _operation(edit: Mapping[str, Any]) -> type[Operation] | None:
     """The class of an `edit` of a manifest; None for an operation that does not exist."""
-    op = edit.get("op")
+    op = op_of(edit)
     return OPERATIONS.get(op) if isinstance(op, str) else None
 
 
+def _addressed(edit: FilledEdit, outline: Outline) -> FilledEdit | Diagnostic:
+    """`edit` with the address of the place that it names."""
+    if edit.at is None:
+        return edit
+    address = address_of(PagePlace(edit.at), outline)
+    return address if isinstance(address, Diagnostic) else replace(edit, edit={**edit.edit, **address})
+
+
+def _sections(outline: Outline) -> list[dict[str, Any]]:
+    """Title, level and anchor of each section with a heading, in their order."""
+    return [
+        {"title": section.title, "level": section.level, "anchor": section.anchor}
+        for section in outline.sections
+        if section.heading is not None
+    ]
+
+
 _FRONT_MATTER: Final = "frontMatter"
+_SECTIONS: Final = "sections"
+# What a rule that uses a value has in its text.
+_ON_DEMAND: Final = {GIT_FACTS: f"{GIT_FACTS}.", _FRONT_MATTER: _FRONT_MATTER, _SECTIONS: _SECTIONS}

@@ -11,9 +11,10 @@ from mdplan.bot.job import FileStatus, FolderTree, Job
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.diagnostics import Problems, Severity
 from mdplan.engine.engine import Engine
+from mdplan.engine.interrupted import with_interrupted
 from mdplan.engine.recovery import with_recovered
 from mdplan.plan import Plan
-from mdplan.planning.document import write_document
+from mdplan.planning.plan_document import write_document
 from mdplan.planning.results.summary import report_fields
 from mdplan.reports.plan import ApplyReport
 
@@ -52,7 +53,7 @@ def propose(
         report = bot_report(made, {})
         if made.plan is not None and keeps:
             report = replace(report, stored=engine.keep(made.plan))
-        yield Proposal(report=engine.recovery.with_pending_warnings(report), made=made)
+        yield Proposal(report=with_interrupted(report, engine.workspace), made=made)
 
 
 def apply_manifest(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> BotReport:

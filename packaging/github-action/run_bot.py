@@ -2,10 +2,10 @@
 # ruff: noqa: INP001
 """The step of `action.yml` that runs `mdplan bot` and tells GitHub what came of it.
 
-It reads `BOT_COMMAND`, `BOT_MANIFEST` and `BOT_ARGS`, and ends with 0 even where mdplan does not: the exit
-code is an output, so that the steps behind this one still run. What others wrote is hostile here. In the log
-it stands where no workflow command is obeyed, in an annotation it is escaped, and in Markdown it is in a
-fence.
+It reads `BOT_COMMAND`, `BOT_MANIFEST` and `BOT_ARGS`, for merge also `BOT_BASE` and `BOT_HEAD`, and ends with
+0 even where mdplan does not: the exit code is an output, so that the steps behind this one still run. What
+others wrote is hostile here. In the log it stands where no workflow command is obeyed, in an annotation it is
+escaped, and in Markdown it is in a fence.
 """
 
 import hashlib
@@ -23,12 +23,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from mdplan.cli.shell_words import for_shell
 from mdplan.diagnostics import Code, Diagnostic, Exit, Severity
+from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.review.sarif import sarif_log
 from mdplan.text.span import Position
 
-COMMANDS: Final = ("plan", "check", "apply")
+COMMANDS: Final = ("plan", "check", "apply", "merge")
 # GitHub keeps so many of each type of a step, and drops the others.
 MOST_ANNOTATIONS: Final = 10
 # A comment has room for 65,536 characters; `mdplan show` leaves 1,536 of them.
@@ -77,6 +77,11 @@ def main() -> int:
     except ValueError as error:
         sys.stdout.write(f"::error title=mdplan::args cannot be read: {error}\n")
         return Exit.INVALID
+    if command == "merge":
+        return merge(words, os.environ.get("BOT_BASE", ""), os.environ.get("BOT_HEAD", ""))
+    if not manifest:
+        sys.stdout.write("::error title=mdplan::manifest is missing\n")
+        return Exit.INVALID
     folder = Path(tempfile.mkdtemp(prefix="mdplan-", dir=os.environ.get("RUNNER_TEMP")))
     plan_file = folder / "plan.json"
     if command == "apply":
@@ -108,6 +113,26 @@ def main() -> int:
         "comment-marker": marker,
     }
     append("GITHUB_OUTPUT", "".join(f"{name}={value}\n" for name, value in outputs.items()))
+    return Exit.DONE
+
+
+def merge(words: Sequence[str], base: str, head: str) -> int:
+    """Merge the branch `base` into the branch `head` of the pull request, and say what came of it."""
+    if not base or not head:
+        sys.stdout.write("::error title=mdplan::merge works on a pull request only\n")
+        return Exit.INVALID
+    run = run_bot(["merge", *words, f"--base={base}"], head)
+    log(run.err)
+    sys.stdout.write("".join(f"{line}\n" for line in annotations(run)))
+    commit = (run.report or {}).get("commit")
+    blocks = ["## mdplan bot merge", fenced([f"{base} into {head}"], _MOST_NAME)]
+    if run.problems:
+        blocks += ["A person must decide:", fenced(map(_line, run.problems), _MOST_ALONE)]
+    elif run.report is not None:
+        blocks.append("The branch has all of the base." if commit is None else f"Pushed {commit}.")
+    append("GITHUB_STEP_SUMMARY", "\n\n".join(blocks) + "\n")
+    changed = "false" if commit is None else "true"
+    append("GITHUB_OUTPUT", f"changed={changed}\nexit-code={run.code}\n")
     return Exit.DONE
 
 
@@ -211,8 +236,8 @@ def _diagnostic(wire: Mapping[str, Any]) -> Diagnostic:
     place = wire.get("place")
     return Diagnostic(
         code=Code(wire["code"]),
-        message=for_shell(wire["message"]),
-        hint=for_shell(wire.get("hint", "")),
+        message=in_words_of(Caller.SHELL, wire["message"]),
+        hint=in_words_of(Caller.SHELL, wire.get("hint", "")),
         severity=Severity(wire["severity"]),
         file=wire.get("file"),
         place=None if place is None else Position(place["line"], place["col"]),

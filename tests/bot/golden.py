@@ -41,6 +41,7 @@ class BotCase:
         paths = []
         for block in self.case.text.find("manifest"):
             paths.append(folder / self.case.text.path_of(block))
+            paths[-1].parent.mkdir(exist_ok=True)
             paths[-1].write_bytes(block.data)
         return str(paths[0])
 

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import mdplan.bot.bot
 from mdplan.bot.bot import RunOptions
 from mdplan.bot.candidates import find_candidates
 from mdplan.bot.file_planner import FilePlanner
 from mdplan.bot.job import CandidateFile, FileStatus, Job
+from mdplan.bot.plan_group import GroupPlan
 from mdplan.bot.verbs import propose
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
@@ -47,6 +49,7 @@ def test_processes_give_the_plan_that_one_gives(engine: Engine, manifest: str) -
     assert (beside.plan_id, same_diff) == (alone.plan_id, diff)
 
 
+@pytest.mark.slow
 def test_dask_cluster_gives_the_same_plan(engine: Engine, manifest: str) -> None:
     distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
     alone, diff = planned(engine, manifest)
@@ -55,6 +58,40 @@ def test_dask_cluster_gives_the_same_plan(engine: Engine, manifest: str) -> None
         there, same_diff = planned(engine, manifest, RunOptions(jobs=2, executor=f"dask://{address}"))
 
     assert (there.plan_id, same_diff) == (alone.plan_id, diff)
+
+
+@pytest.mark.parametrize(
+    ("link", "together"),
+    [
+        ("two.md", []),
+        ("two.md#kept", []),
+        ("two.md#old", ["one.md", "two.md"]),
+        ("./two.md#OLD", ["one.md", "two.md"]),
+        ("two.md#%6fld", ["one.md", "two.md"]),
+    ],
+)
+def test_only_pages_whose_links_change_are_planned_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, link: str, together: list[str]
+) -> None:
+    (tmp_path / "one.md").write_text(f"# One\n\nAn old [link]({link}).\n", encoding="utf-8")
+    (tmp_path / "two.md").write_text("# Two\n\n## old\n\n## kept\n", encoding="utf-8")
+    (tmp_path / "bot.yml").write_text(
+        "updateReferences: file\n"
+        "files: [{glob: '*.md', edits: [{op: replace_match, pattern: old, replacement: new}]}]"
+    )
+    plan, seen = mdplan.bot.bot.plan_group, list[str]()
+
+    def recorded(planner: FilePlanner, files: list[CandidateFile], **how: bool) -> GroupPlan:
+        seen.extend(file.path for file in files)
+        return plan(planner, files, **how)
+
+    monkeypatch.setattr(mdplan.bot.bot, "plan_group", recorded)
+    report = applied(open_engine(tmp_path), str(tmp_path / "bot.yml"))
+
+    assert report.ok, report.error
+    assert seen == together
+    is_led = "old" in link.lower().replace("%6f", "o")
+    assert ("two.md#new" in (tmp_path / "one.md").read_text()) is is_led
 
 
 @pytest.mark.parametrize("address", ["http://x:1", "dask://", "dask"])
@@ -99,7 +136,7 @@ def test_check_of_what_holds_reads_each_file_once(engine: Engine, root: Path, ma
     workspace = Workspace.open([root], filesystem=disk)
     job = Job(tree=Opened(workspace), settings=engine.settings, loaded=load(manifest))
     planner = FilePlanner(job)
-    candidates = find_candidates(job.loaded, workspace)
+    candidates = find_candidates(job.loaded, workspace, job.tree)
     assert isinstance(candidates, list)
     verdicts = {planner.plan(candidate).verdict for candidate in candidates}
 

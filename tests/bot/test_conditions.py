@@ -1,5 +1,7 @@
 """The look at the bytes says no only where the whole look says no."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +14,11 @@ from mdplan.bot.manifest.expansion import ManifestProblem
 from mdplan.bot.manifest.model import Condition
 from mdplan.bot.manifest.placeholders import Values
 from mdplan.diagnostics import Code
+from mdplan.documents.documents import Documents
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import Source
+from tests.bot.golden import open_engine, planned
 
 VALUES = Values({"vars": {"x": "Install"}})
 PAGE = """\
@@ -144,3 +148,40 @@ SHAPES = st.sampled_from(
 @given(SHAPES, TITLES, TITLES, st.booleans())
 def test_no_heading_is_overlooked(shape: str, title: str, wanted: str, before: bool) -> None:
     answer({"hasSection": wanted}, ("Text.\n\n" if before else "") + shape.format(title))
+
+
+@pytest.mark.parametrize(
+    ("edits", "page", "wanted"),
+    [
+        ([{"pattern": r"v\d+", "matchType": "regex"}], "v1\n", True),
+        ([{"pattern": r"v\d+", "matchType": "regex"}], "w1\n", False),
+        ([{"pattern": "{{vars.x}} now"}], "Install now\n", True),
+        ([{"pattern": "{{vars.x}} now"}], "Install later\n", False),
+        ([{"pattern": "{{stem}}"}], "text\n", True),
+        ([{"pattern": "one two", "softBreaks": True}], "> one\n> two\n", True),
+        ([{"pattern": "one two", "softBreaks": True}], "> two\n", False),
+        ([{"pattern": "one three", "softBreaks": True}], "> one\n", False),
+        ([{"pattern": "old", "caseSensitive": False}], "OLD\n", True),
+        ([{"pattern": "v(", "matchType": "regex"}], "none\n", True),
+        ([{"pattern": r"v\d", "matchType": "regex", "replacement": r"\9"}], "none\n", True),
+        ([{"pattern": "old"}, {"pattern": "new", "onlyIfChanged": True}], "new\n", False),
+        ([{"pattern": "old"}, {"pattern": "new", "onlyIfChanged": True}], "old new\n", True),
+    ],
+)
+def test_pages_without_the_literals_of_a_pattern_are_not_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edits: list[dict[str, Any]], page: str, wanted: bool
+) -> None:
+    (tmp_path / "page.md").write_text(page)
+    listed = [{"op": "replace_match", "replacement": "x", "matchSelection": "all", **each} for each in edits]
+    # An edit of a rule follows the edits of other rules too.
+    rules = [{"glob": "*.md", "edits": [each]} for each in listed]
+    manifest = tmp_path / "bot.json"
+    manifest.write_text(json.dumps({"vars": {"x": "Install"}, "files": rules}))
+    parsed: list[str] = []
+    opened = Documents.open
+    monkeypatch.setattr(
+        Documents, "open", lambda self, name, *rest: parsed.append(str(name)) or opened(self, name, *rest)
+    )
+    planned(open_engine(tmp_path), str(manifest), keeps=False)
+
+    assert bool(parsed) is wanted

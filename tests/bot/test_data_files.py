@@ -3,6 +3,7 @@
 import pytest
 
 from mdplan.bot.manifest.data_files import read_data
+from mdplan.bot.manifest.snippets import read_snippets, split_name
 from mdplan.diagnostics import Diagnostic
 
 ROWS = [{"k": "a", "v": "1, 2"}, {"k": "b|c", "v": ""}]
@@ -42,3 +43,63 @@ def test_broken_data_is_refused(file: str, text: str, message: str) -> None:
 
     assert isinstance(found, Diagnostic)
     assert found.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ("# snippet:start a", "# snippet:end"),
+        ("// snippet:start a", "// snippet:end a"),
+        ("<!-- snippet:start a -->", "<!-- snippet:end a -->"),
+        ("/* snippet-start:[a] */", "/* snippet-end:[a] */"),
+        ("  -- [START a]", "  -- [END a]"),
+        ("// ANCHOR: a", "// ANCHOR_END: a"),
+        ("#region a", "#endregion"),
+        ("// #region a", "// #endregion a"),
+    ],
+)
+def test_a_snippet_is_the_text_between_its_tags_without_indent(start: str, end: str) -> None:
+    text = f"before\r\n{start}\r\n  one\r\n\r\n    two\r\n{end}\r\nafter"
+
+    assert read_snippets(text, "x") == {"a": "one\n\n  two"}
+
+
+def test_a_line_of_code_that_only_names_a_tag_is_no_tag() -> None:
+    text = 'print("snippet:start a")\nsee [START a]: it begins\n'
+
+    assert read_snippets(text, "x") == {}
+
+
+def test_lines_of_a_snippet_end_at_line_ends_alone() -> None:
+    text = "# snippet:start a\r\none\x0ctwo\u2028three\r\n# snippet:end\r\n"
+
+    assert read_snippets(text, "x") == {"a": "one\x0ctwo\u2028three"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("# snippet:start a\n", "in `x` the snippet `a` of line 1 has no end"),
+        ("# snippet:end\n", "in `x` the snippet that ends in line 1 has no start"),
+        ("# [START a]\n# [END b]\n", "in `x` the snippet that ends in line 2 has no start"),
+        ("# [START a]\n# [END a]\n# [START a]\n", "in `x` the snippet `a` begins again in line 3"),
+    ],
+)
+def test_snippets_without_a_pair_are_refused(text: str, message: str) -> None:
+    found = read_snippets(text, "x")
+
+    assert isinstance(found, Diagnostic)
+    assert found.message == message
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("src/a.py#setup", ("src/a.py", "setup")),
+        ("src/a.py#*", ("src/a.py", "*")),
+        ("c#/rows.json", ("c#/rows.json", None)),
+        ("a#b.json", ("a#b.json", None)),
+    ],
+)
+def test_only_a_tag_at_the_end_names_a_snippet(name: str, parts: tuple[str, str | None]) -> None:
+    assert split_name(name) == parts

@@ -92,9 +92,7 @@ def test_commit_says_who_and_which_plan(bare: Repository, manifest: Path) -> Non
     report = bare.applied(manifest, "main")
 
     shown = bare.git("log", "-1", "--format=%an|%ae|%cn|%ce|%s|%(trailers:key=Mdplan-Plan,valueonly)", "main")
-    assert shown.rstrip("\n") == (
-        f"Ada|ada@example.org|Bo|bo@example.org|Make true what bot.yml says|{report.plan_id}"
-    )
+    assert shown.rstrip("\n") == (f"Ada|ada@example.org|Bo|bo@example.org|Apply bot.yml|{report.plan_id}")
 
 
 def test_work_tree_and_index_are_not_looked_at_or_touched(work: Repository, manifest: Path) -> None:
@@ -108,7 +106,7 @@ def test_work_tree_and_index_are_not_looked_at_or_touched(work: Repository, mani
     report = work.applied(manifest, "docs")
 
     assert report.applied
-    assert work.git("log", "-1", "--format=%s", "docs", "--") == "Make true what bot.yml says"
+    assert work.git("log", "-1", "--format=%s", "docs", "--") == "Apply bot.yml"
     index, after = (work.path / ".git/index").read_bytes(), read_tree(work.path)
     assert index == before[1]
     assert {name: data for name, data in after.items() if not name.startswith(".git/")} == {
@@ -116,7 +114,7 @@ def test_work_tree_and_index_are_not_looked_at_or_touched(work: Repository, mani
     }
     assert work.git("status", "--porcelain") == before[0]
     assert work.git("reflog", "show", "--format=%gs", "docs", "--").split("\n")[0] == (
-        "commit: Make true what bot.yml says"
+        "commit: Apply bot.yml"
     )
     work.must_be_sound()
 

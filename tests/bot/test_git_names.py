@@ -8,9 +8,9 @@ import pytest
 from dulwich.config import ConfigFile
 
 from mdplan.bot.git.identity import Signature, commit_message, signature
-from mdplan.bot.git.repository import find_base
 from mdplan.bot.git.verbs import GitCommit
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.git.repository import find_base
 from mdplan.storage.fs.errors import StorageRefused
 from tests.bot.repository import Repository, codes
 from tests.patch_tools import needs_git
@@ -48,7 +48,7 @@ def work(tmp_path: Path) -> Repository:
 def test_ref_names_a_commit_and_perhaps_a_branch(
     work: Repository, ref: str, at: str, branch: str | None
 ) -> None:
-    from mdplan.bot.git.repository import RepositoryLocation
+    from mdplan.git.repository import RepositoryLocation
 
     with RepositoryLocation(str(work.path), "").open() as repository:
         base = find_base(repository, ref)
@@ -275,12 +275,12 @@ def test_time_that_is_none_is_refused(date: str) -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (None, "Make true what m.yml says\n\nMdplan-Plan: sha256-1\n"),
+        (None, "Apply m.yml\n\nMdplan-Plan: sha256-1\n"),
         ("Bump", "Bump\n\nMdplan-Plan: sha256-1\n"),
         ("Bump\r\n\r\nWhy. \n\n", "Bump\n\nWhy.\n\nMdplan-Plan: sha256-1\n"),
         ("Bump\n\nSigned-off-by: A <a@x>", "Bump\n\nSigned-off-by: A <a@x>\nMdplan-Plan: sha256-1\n"),
         ("docs: bump", "docs: bump\n\nMdplan-Plan: sha256-1\n"),
-        ("  \n", "Make true what m.yml says\n\nMdplan-Plan: sha256-1\n"),
+        ("  \n", "Apply m.yml\n\nMdplan-Plan: sha256-1\n"),
     ],
 )
 def test_plan_is_the_last_trailer(given: str | None, expected: str) -> None:

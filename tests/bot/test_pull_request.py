@@ -1,10 +1,6 @@
 """The pull request of a manifest lives as long as there is something to do, and loses nobody's work."""
 
-import json
-import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,75 +8,16 @@ import pytest
 
 from mdplan.bot.bot_report import BotReport
 from mdplan.bot.pulls.github import GitHub
-from mdplan.bot.pulls.lifecycle import PullOptions, run_pull_request
+from mdplan.bot.pulls.lifecycle import PullOptions, run_pull_request, run_pull_requests
+from mdplan.bot.pulls.split import Split
+from tests.bot.fake_forge import FakeForge
 from tests.bot.golden import HERE, load
-from tests.bot.repository import Repository, codes
+from tests.bot.repository import MANIFEST, Repository, codes
 from tests.patch_tools import needs_git
 
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
 BRANCH = "mdplan/bot"
 PAGE = {"docs/one.md": b"# One\n\nThe nightly build.\n"}
-
-
-@dataclass
-class FakeForge:
-    """The part of GitHub's API that the bot calls, with its state."""
-
-    pulls: list[dict[str, Any]] = field(default_factory=list)
-    calls: list[str] = field(default_factory=list)
-
-    def answer(self, method: str, path: str, given: dict[str, Any]) -> tuple[int, Any]:
-        self.calls.append(f"{method} {path.partition('?')[0]}")
-        path, _, query = path.removeprefix("/repos/acme/docs/").partition("?")
-        if (method, path) == ("GET", "pulls"):
-            head = query.rpartition("head=")[2].replace("%3A", ":").replace("%2F", "/")
-            is_open = [each for each in self.pulls if each["state"] == "open"]
-            return 200, [each for each in is_open if f"acme:{each['head']}" == head]
-        if (method, path) == ("POST", "pulls"):
-            number = len(self.pulls) + 1
-            url = f"https://forge.example/pull/{number}"
-            self.pulls.append({**given, "number": number, "state": "open", "html_url": url, "labels": []})
-            return 201, self.pulls[-1]
-        kind, number_, *rest = path.split("/")
-        pull = self.pulls[int(number_) - 1]
-        if method == "PATCH" and kind == "pulls":
-            pull.update(given)
-        elif rest == ["labels"]:
-            pull["labels"] = sorted({*pull["labels"], *given["labels"]})
-        else:
-            pull.setdefault("comments", []).append(given["body"])
-        return 200, pull
-
-
-@pytest.fixture
-def forge(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeForge]:
-    """A forge that listens on this machine, as the environment names it."""
-    fake = FakeForge()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            given = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
-            known = self.headers["Authorization"] == "Bearer secret"
-            status, body = fake.answer(self.command, self.path, given) if known else (401, {"message": "no"})
-            data = json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        do_POST = do_PATCH = do_GET  # noqa: N815 (names that the base class looks up)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setenv("GITHUB_API_URL", f"http://127.0.0.1:{server.server_address[1]}")
-    monkeypatch.setenv("GITHUB_REPOSITORY", "acme/docs")
-    monkeypatch.setenv("GH_TOKEN", "secret")
-    yield fake
-    server.shutdown()
-    server.server_close()
 
 
 @pytest.fixture
@@ -228,3 +165,107 @@ def test_repository_is_read_from_the_remote(address: str, name: str, monkeypatch
     monkeypatch.setenv("GH_TOKEN", "secret")
 
     assert GitHub.of_environment(address).name == name
+
+
+PAGES = {
+    "CODEOWNERS": b"* @acme/all # everybody\n/docs/ @acme/docs @ada\ndocs/api/**\n",
+    "docs/one.md": b"---\nteam: tea\n---\n\nThe nightly build.\n",
+    "docs/api/two.md": b"The nightly build.\n",
+    "docs/api/deep/three.md": b"---\nteam: Water & Co\n---\n\nThe nightly build.\n",
+    "src/four.md": b"The nightly build.\n",
+}
+ALL = MANIFEST.replace("docs/**", "**/*.md")
+
+
+def run_split(remote: Repository, folder: Path, by: str, manifest: str = ALL, **options: Any) -> BotReport:
+    remote.git("clone", "-q", ".", str(folder))
+    (folder.parent / "split.yaml").write_text(manifest, "utf-8")
+    split = Split.read(by)
+    assert isinstance(split, Split), split.message
+    wanted = PullOptions(base="main", branch=BRANCH, forge=GitHub.of_environment, title="Stable")
+    how = replace(HERE, **options)
+    loaded = load(str(folder.parent / "split.yaml"))
+    return run_pull_requests(Repository(folder).engine(), loaded, how, wanted, split)
+
+
+@pytest.mark.parametrize(
+    ("by", "parts"),
+    [
+        ("codeowners", {"acme-all": 1, "acme-docs-ada": 1, "other": 2}),
+        ("folder", {"docs": 3, "src": 1}),
+        ("folder:2", {"docs": 1, "docs-api": 2, "src": 1}),
+        ("front-matter:team", {"other": 2, "tea": 1, "water--co": 1}),
+        ("files:3", {"1": 3, "2": 1}),
+    ],
+)
+def test_each_part_has_a_branch_and_a_pull_request(
+    forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path, by: str, parts: dict[str, int]
+) -> None:
+    push(people, PAGES)
+    report = run_split(remote, tmp_path / "1", by)
+
+    assert report.ok, report.error
+    assert {part.name: part.files for part in report.pull_requests} == parts
+    assert {pull["title"] for pull in forge.pulls} == {f"Stable ({name})" for name in parts}
+    changed = [remote.git("diff", "--name-only", "main", f"{BRANCH}/{name}").split() for name in parts]
+    assert [len(files) for files in changed] == list(parts.values())
+    assert len({file for files in changed for file in files}) == 4
+
+
+def test_a_part_with_nothing_left_is_closed(
+    forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path
+) -> None:
+    push(people, PAGES)
+    run_split(remote, tmp_path / "1", "folder")
+    push(people, {"src/four.md": b"stable\n"})
+    report = run_split(remote, tmp_path / "2", "folder")
+
+    assert report.ok, report.error
+    assert [(part.name, part.commit is None) for part in report.pull_requests] == [
+        ("src", True),
+        ("docs", False),
+    ]
+    assert {pull["title"]: pull["state"] for pull in forge.pulls} == {
+        "Stable (docs)": "open",
+        "Stable (src)": "closed",
+    }
+    assert f"{BRANCH}/src" not in remote.git("branch")
+
+
+def test_parts_take_the_place_of_the_whole_branch(
+    forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
+) -> None:
+    push(people, PAGES)
+    run_bot(remote, manifest, tmp_path / "1", title="Stable")
+    report = run_split(remote, tmp_path / "2", "folder")
+
+    assert report.ok, report.error
+    assert [pull["state"] for pull in forge.pulls] == ["closed", "open", "open"]
+
+
+def test_a_part_with_a_commit_of_a_person_keeps_no_other_back(
+    forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push(people, PAGES)
+    run_split(remote, tmp_path / "1", "folder")
+    people.git("fetch", "-q", "origin")
+    people.git("checkout", "-q", "-b", "by-hand", f"origin/{BRANCH}/src")
+    with monkeypatch.context() as somebody:
+        somebody.setenv("GIT_COMMITTER_NAME", "Eve")
+        push(people, {"src/four.md": b"by hand\n"}, f"{BRANCH}/src")
+    tip = remote.at(f"{BRANCH}/src")
+    people.git("checkout", "-q", "main")
+    push(people, {"docs/five.md": b"nightly\n"})
+    report = run_split(remote, tmp_path / "2", "folder")
+
+    assert codes(report) == ["STALE_BASE"]
+    assert remote.at(f"{BRANCH}/src") == tip
+    assert [(part.name, part.files, part.error is None) for part in report.pull_requests] == [
+        ("docs", 4, True),
+        ("src", 1, False),
+    ]
+
+
+@pytest.mark.parametrize("text", ["owners", "files", "files:0", "folder:x", "front-matter", "codeowners:x"])
+def test_an_unknown_way_to_split_is_refused(text: str) -> None:
+    assert not isinstance(Split.read(text), Split)

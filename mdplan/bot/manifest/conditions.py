@@ -1,4 +1,4 @@
-"""Whether what a manifest asks of a file holds of it: first by its bytes, then by what it says.
+"""Whether a file fulfils the conditions of a manifest: first by its bytes, then by its text.
 
 Checking the bytes is quick and may say yes where the answer is no, never the other way round: a file that
 this check rules out is not parsed, and its conditions would not have been met.
@@ -14,14 +14,16 @@ from mdplan.bot.manifest.expansion import ManifestProblem
 from mdplan.bot.manifest.model import Condition
 from mdplan.bot.manifest.placeholders import Values, filled, misuse
 from mdplan.bot.manifest.source_map import Path
+from mdplan.data.json_values import value_matches
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.front_matter.block import FrontMatterFormat
-from mdplan.markdown.front_matter.values import FrontMatterContent, value_matches
+from mdplan.markdown.front_matter.values import FrontMatterContent
 from mdplan.markdown.outline.heading_path import find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.search.pattern import MatchType, Pattern, PatternFailure, PatternProblem
+from mdplan.text.search.required_text import required_texts
 from mdplan.text.span import Span
 
 
@@ -42,18 +44,24 @@ class FileFacts:
 
 
 def may_be_met(condition: Condition, raw: BytePrefilter, values: Values) -> bool:
-    """Whether `condition` can hold of a file of these bytes; `values` are those known of any file."""
+    """Whether a file of these bytes can fulfil `condition`; `values` are those known of any file."""
     return (
         all(raw.may_have_section(title) for title in _fixed(condition.has_section[-1:], values))
         and all(raw.may_have(text) for text in _fixed(condition.has_text, values))
+        and all(_may_match(text, raw) for text in _fixed([condition.matches or ""], values) if text)
         and (raw.may_have_front_matter or not (condition.has_front_matter or condition.front_matter))
         and all(may_be_met(each, raw, values) for each in condition.all_)
         and (not condition.any_ or any(may_be_met(each, raw, values) for each in condition.any_))
     )
 
 
+def _may_match(pattern: str, raw: BytePrefilter) -> bool:
+    texts = required_texts(to_lf(pattern))
+    return texts is None or any(map(raw.may_have, texts))
+
+
 def is_met(condition: Condition, facts: FileFacts, path: Path) -> bool | ManifestProblem:
-    """Whether `condition`, at `path` of the manifest, holds. Errors: INVALID_ARGUMENT, INVALID_REGEX, …."""
+    """Whether `condition`, at `path` of the manifest, is met. Errors: INVALID_ARGUMENT, INVALID_REGEX, …."""
     for part in _parts(condition, facts, path):
         answer = part()
         if answer is not True:
@@ -64,7 +72,7 @@ def is_met(condition: Condition, facts: FileFacts, path: Path) -> bool | Manifes
 def _parts(
     condition: Condition, facts: FileFacts, path: Path
 ) -> Iterator[Callable[[], bool | ManifestProblem]]:
-    """All that must hold, the cheapest first."""
+    """All conditions, the cheapest first."""
     if condition.has_text:
         yield lambda: _texts(condition.has_text, facts, (*path, "hasText"), _has_text)
     if condition.has_front_matter:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from mdplan.bot.manifest.snippets import read_snippet
 from mdplan.bot.manifest.source_map import SourceMap, read_source_map
 from mdplan.diagnostics import Diagnostic
 from mdplan.storage.fs.file_name import visible
@@ -17,12 +18,14 @@ _YAML: Final = frozenset({".yaml", ".yml"})
 _JSON: Final = frozenset({".json", ""})
 
 
-def read_data(text: str, file: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
-    """The data in the `text` of `file`, by its suffix.
+def read_data(text: str, file: str, snippet: str | None = None) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+    """The data in the `text` of `file`, by its suffix; with `snippet` only that part of it, as text.
 
     Rows of `.csv` and `.tsv` are maps by the names in the first row, and their values are texts. A file with
     an unknown suffix is its text; one without a suffix is JSON. Errors: INVALID_ARGUMENT.
     """
+    if snippet is not None:
+        return read_snippet(text, snippet, file)
     suffix = PurePosixPath(file).suffix.lower()
     if suffix in _JSON:
         return _json(text, file)

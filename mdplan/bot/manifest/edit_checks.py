@@ -5,22 +5,27 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mdplan.bot.manifest.expansion import (
+    ABOUT_EDITS,
+    AT,
     DEFAULT_NAME,
     EDIT_LOOP,
     LOOP,
+    ONLY_IF_CHANGED,
     TEXT_LOOP,
     ManifestProblem,
     is_edit_loop,
     is_text_loop,
 )
 from mdplan.bot.manifest.placeholders import Values, VariableName, has_placeholder, misuse, placeholders_in
+from mdplan.bot.manifest.places import PagePlace
 from mdplan.bot.manifest.source_map import Path
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.operations import OPERATIONS
 from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.operation_names import op_of
 
 # What is known of a file only when it is read.
-OF_FILES: Final = frozenset({"path", "name", "stem", "folder", "frontMatter"})
+OF_FILES: Final = frozenset({"path", "name", "stem", "folder", "frontMatter", "git", "sections"})
 _ANY_FILE: Final = "a.md"
 
 
@@ -66,7 +71,14 @@ class EditChecks:
                 pass
 
     def _edit(self, edit: Mapping[str, Any], path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:
-        given = {name: value for name, value in edit.items() if name != "comment"}
+        if not isinstance(edit.get(ONLY_IF_CHANGED, False), bool):
+            yield _misplaced("onlyIfChanged is not true or false", "write `onlyIfChanged: true`", path)
+        if AT in edit and edit[AT] not in set(PagePlace):
+            yield _misplaced(f"`at` is not one of: {', '.join(PagePlace)}", "write `at: first H1`", path)
+        given = {name: value for name, value in edit.items() if name not in ABOUT_EDITS}
+        if AT in edit:
+            # Any address: which one it is, each file decides.
+            given = {**given, "headingPath": []}
         misplaced = list(self.texts(given, path, inside))
         yield from misplaced
         # What the request reader says of a field that is not filled in yet means nothing; of names it is
@@ -74,7 +86,7 @@ class EditChecks:
         checked = given if not _is_to_fill(given) else _plain_fields(given)
         batch = read_batch({"file": _ANY_FILE, "edits": [checked]})
         for problem in batch if isinstance(batch, tuple) else ():
-            if checked is given or problem.code is Code.UNKNOWN_FIELD or "op" not in edit:
+            if checked is given or problem.code is Code.UNKNOWN_FIELD or op_of(edit) is None:
                 yield ManifestProblem(replace(problem, edit_index=None), path)
 
     def _loop(
@@ -120,14 +132,26 @@ def repeating_edits(edits: Sequence[Any], path: Path) -> Iterator[ManifestProble
         if is_edit_loop(edit):
             yield from repeating_edits(_list(edit["edits"]), (*path, index, "edits"))
             continue
-        op = edit.get("op") if isinstance(edit, Mapping) else None
-        if isinstance(op, str) and op in OPERATIONS and OPERATIONS[op].repeats:
+        op = op_of(edit) if isinstance(edit, Mapping) else None
+        if isinstance(op, str) and op in OPERATIONS and OPERATIONS[op].repeats and not _is_conditional(edit):
             condition = "hasSection: TITLE" if op == "insert_section" else "hasText: TEXT"
             yield _misplaced(
                 f"`{op}` would change the file again in every run",
                 f"add a condition to the rule: `when: {{not: {{{condition}}}}}`",
                 (*path, index),
             )
+
+
+def has_unconditional(edits: Sequence[Any]) -> bool:
+    """Whether one of `edits` applies without another that changes the file."""
+    return any(
+        has_unconditional(_list(edit["edits"])) if is_edit_loop(edit) else not _is_conditional(edit)
+        for edit in edits
+    )
+
+
+def _is_conditional(edit: object) -> bool:
+    return isinstance(edit, Mapping) and edit.get(ONLY_IF_CHANGED) is True
 
 
 def _is_to_fill(value: object) -> bool:

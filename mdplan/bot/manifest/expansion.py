@@ -16,6 +16,10 @@ from mdplan.diagnostics import Diagnostic
 
 LOOP: Final = "forEach"
 EDIT_LOOP: Final = frozenset({LOOP, "as", "edits", "comment"})
+# Fields of an edit that say something about it, and are no part of what is planned.
+ONLY_IF_CHANGED: Final = "onlyIfChanged"
+AT: Final = "at"
+ABOUT_EDITS: Final = frozenset({"comment", ONLY_IF_CHANGED, AT})
 TEXT_LOOP: Final = frozenset({LOOP, "as", "text", "between", "before", "after", "comment"})
 DEFAULT_NAME: Final = "item"
 _MOST_EDITS: Final = 100_000
@@ -23,10 +27,15 @@ _MOST_EDITS: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class FilledEdit:
-    """One edit as the door takes it, and where in the manifest it stands."""
+    """One edit as a batch takes it, and its path in the manifest.
+
+    With `only_if_changed` the edit applies only where another edit changes the file; `at` names its section.
+    """
 
     edit: Mapping[str, Any]
     path: Path
+    only_if_changed: bool = False
+    at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +96,12 @@ def _edits(edits: Sequence[Any], values: Values, path: Path) -> Iterator[FilledE
         if is_edit_loop(edit):
             yield from _looped_edits(edit, values, here)
             continue
-        given = {name: value for name, value in edit.items() if name != "comment"}
+        given = {name: value for name, value in edit.items() if name not in ABOUT_EDITS}
         made = filled_in(given, values, here)
-        yield made if isinstance(made, ManifestProblem) else FilledEdit(with_texts(made, given), here)
+        if isinstance(made, ManifestProblem):
+            yield made
+        else:
+            yield FilledEdit(with_texts(made, given), here, edit.get(ONLY_IF_CHANGED) is True, edit.get(AT))
 
 
 def _looped_edits(

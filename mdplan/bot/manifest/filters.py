@@ -1,17 +1,21 @@
 """Filters of placeholders: ``{{row.name | default: none | cell}}`` passes a value from left to right."""
 
 import datetime as dt
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.edits.table_edits import cell_source, has_line_end
-from mdplan.markdown.outline.anchors import heading_slug
+from mdplan.markdown.outline.slugs import heading_slug
+from mdplan.text.line_end_view import lines_of, to_lf
 from mdplan.text.search.similar_names import NameIndex
 
 DEFAULT: Final = "default"
 _ISO_DATE: Final = "%Y-%m-%d"
+_BACKTICKS: Final = re.compile("`+")
+_LINE_END: Final = "\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ def _cell(value: Any, argument: str) -> str | Diagnostic:  # noqa: ANN401 (any J
     text = _text(value, "cell")
     if isinstance(text, Diagnostic):
         return text
-    return cell_source("<br>".join(text.splitlines()) if has_line_end(text) else text)
+    return cell_source("<br>".join(lines_of(to_lf(text))) if has_line_end(text) else text)
 
 
 def _slug(value: Any, argument: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
@@ -60,6 +64,15 @@ def _slug(value: Any, argument: str) -> str | Diagnostic:  # noqa: ANN401 (any J
     del argument
     text = _text(value, "slug")
     return text if isinstance(text, Diagnostic) else heading_slug(text)
+
+
+def _code(value: Any, argument: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
+    """A text as a code block in the language `argument`, with a fence that the text does not close."""
+    text = _text(value, "code")
+    if isinstance(text, Diagnostic):
+        return text
+    fence = "`" * max([3, *(len(run) + 1 for run in _BACKTICKS.findall(text))])
+    return f"{fence}{argument}\n{text.rstrip(_LINE_END)}\n{fence}"
 
 
 def _date(value: Any, argument: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
@@ -87,4 +100,10 @@ def _text(value: Any, name: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
 
 
 _Apply: TypeAlias = "Callable[[Any, str], Any | Diagnostic]"
-FILTERS: Final[Mapping[str, _Apply]] = {DEFAULT: _default, "cell": _cell, "slug": _slug, "date": _date}
+FILTERS: Final[Mapping[str, _Apply]] = {
+    DEFAULT: _default,
+    "cell": _cell,
+    "code": _code,
+    "date": _date,
+    "slug": _slug,
+}

@@ -10,6 +10,7 @@ from mdplan.bot.manifest.input_files import InputFiles
 from mdplan.bot.manifest.loading import LoadedManifest, checked, read_manifest
 from mdplan.bot.manifest.model import Manifest
 from mdplan.bot.manifest.placeholders import Values
+from mdplan.bot.manifest.snippets import split_name
 from mdplan.bot.manifest.source_map import SourceMap, read_source_map
 from mdplan.diagnostics import Diagnostic, Problems
 
@@ -62,8 +63,9 @@ def _values(
     data: dict[str, Any] = {}
     for name, file in {**manifest.data, **given.data}.items():
         is_given = name in given.data
-        text = files.read(file) if is_given else files.read_relative(path, file)
-        found = text if isinstance(text, Diagnostic) else read_data(text, file)
+        source, snippet = split_name(file)
+        text = files.read(source) if is_given else files.read_relative(path, source)
+        found = text if isinstance(text, Diagnostic) else read_data(text, source, snippet)
         data[name] = found
         if isinstance(found, Diagnostic) and not is_given:
             problems.append(_placed(found, path, located, name))

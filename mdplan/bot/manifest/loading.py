@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pydantic import ValidationError
+from pydantic.alias_generators import to_camel
 
-from mdplan.bot.manifest.edit_checks import EditChecks, repeating_edits
+from mdplan.bot.manifest.edit_checks import EditChecks, has_unconditional, repeating_edits
 from mdplan.bot.manifest.expansion import ManifestProblem
 from mdplan.bot.manifest.model import Condition, Manifest
 from mdplan.bot.manifest.placeholders import Values, misuse
@@ -67,9 +68,9 @@ def _all_checks(manifest: Manifest, located: SourceMap, checks: EditChecks) -> I
     before = replace(checks, of_files=frozenset())
     for number, rule in enumerate(manifest.files):
         path: Path = ("files", number)
-        for name in ("file", "glob", "exclude"):
+        for name in ("file", "glob", "exclude", "changed_since"):
             # Files are found before anything is known of them.
-            yield from before.texts(getattr(rule, name), (*path, name), frozenset())
+            yield from before.texts(getattr(rule, name), (*path, to_camel(name)), frozenset())
         if rule.when is None:
             yield from repeating_edits(rule.edits, (*path, "edits"))
         else:
@@ -77,6 +78,9 @@ def _all_checks(manifest: Manifest, located: SourceMap, checks: EditChecks) -> I
                 located.data["files"][number]["when"], rule.when, (*path, "when"), checks
             )
         yield from checks.edits(rule.edits, (*path, "edits"), frozenset())
+    if not any(has_unconditional(rule.edits) for rule in manifest.files):
+        reason = "every edit has `onlyIfChanged`, so that none can be the first to change a file"
+        yield ManifestProblem(misuse(reason, "leave it off the edit that the others follow"), ("files",))
 
 
 def _condition_checks(
@@ -87,7 +91,7 @@ def _condition_checks(
     )
     if not condition.model_fields_set - {"comment"}:
         yield ManifestProblem(
-            misuse("the condition says nothing", "name what must hold, or leave `when` out"), path
+            misuse("the condition is empty", "name what must be true, or remove `when`"), path
         )
 
 

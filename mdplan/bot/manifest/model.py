@@ -40,7 +40,7 @@ class ManifestPart(WireModel):
 
 
 class Condition(ManifestPart):
-    """What must hold of a file as it is. All that is given must hold; texts may have placeholders."""
+    """Conditions on a file before its edits, all of which it must fulfil. Texts may have placeholders."""
 
     has_section: Texts = Field(
         default=(), description='Heading path of a section that is there: "Install", or ["Guide", "Install"].'
@@ -53,9 +53,9 @@ class Condition(ManifestPart):
     front_matter: dict[str, Any] | None = Field(
         default=None, description="Values of keys in the front matter: {draft: true}."
     )
-    not_: "Condition | None" = Field(default=None, description="A condition that does not hold.")
-    any_: tuple["Condition", ...] = Field(default=(), description="One of these holds.")
-    all_: tuple["Condition", ...] = Field(default=(), description="All of these hold.")
+    not_: "Condition | None" = Field(default=None, description="A condition that must be false.")
+    any_: tuple["Condition", ...] = Field(default=(), description="At least one of these is true.")
+    all_: tuple["Condition", ...] = Field(default=(), description="All of these are true.")
     comment: Comment
 
 
@@ -69,9 +69,15 @@ class Rule(ManifestPart):
     )
     exclude: Texts = Field(default=(), description="Globs of files to skip.")
     git_ignored: bool = Field(default=False, strict=True, description="Take files that git ignores as well.")
-    when: Condition | None = Field(default=None, description="Only files of which this holds.")
+    changed_since: str | None = Field(
+        default=None,
+        description="Only files that differ from this commit, branch or tag; may have placeholders of vars.",
+    )
+    when: Condition | None = Field(default=None, description="Only files for which this is true.")
     encoding: str | None = Field(default=None, description="Encoding, where files are not UTF-8.")
-    format: Literal["markdown", "ini", "text"] | None = Field(default=None, description="Found when absent.")
+    format: Literal["markdown", "ini", "yaml", "json", "toml", "text"] | None = Field(
+        default=None, description="Found when absent."
+    )
     edits: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_as_list)] = Field(
         min_length=1, description="Edits as in a batch, or loops of them."
     )
@@ -95,7 +101,8 @@ class Manifest(ManifestPart):
     )
     data: dict[str, str] = Field(
         default={},
-        description="JSON, YAML, TOML, CSV or text files next to the manifest: the values of {{data.NAME}}.",
+        description="JSON, YAML, TOML, CSV or text files next to the manifest: the values of {{data.NAME}}."
+        " FILE#TAG is a part of a source file, FILE#* all of them.",
     )
     files: tuple[Rule, ...] = Field(min_length=1, description="Files, and what should be true of them.")
     max_files: Ordinal | None = Field(default=None, description="Most files that may change.")
@@ -115,7 +122,7 @@ class Manifest(ManifestPart):
         default=False, strict=True, description="Accept heading paths that repeat more often than before."
     )
     backup: bool = Field(
-        default=False, strict=True, description="Keep old content beside files, as NAME.bak."
+        default=False, strict=True, description="Keep the old content of each file as NAME.bak."
     )
     comment: Comment
 

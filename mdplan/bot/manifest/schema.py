@@ -2,8 +2,11 @@
 
 from typing import Any, Final
 
+from mdplan.bot.manifest.expansion import AT, ONLY_IF_CHANGED
 from mdplan.bot.manifest.model import Manifest
-from mdplan.reference.schema import Schema, batch_schema, model_schema
+from mdplan.bot.manifest.places import PagePlace
+from mdplan.reference.operation_schema import Schema, model_schema
+from mdplan.reference.schema import batch_schema
 
 _TEXT: Final[Schema] = {"type": "string"}
 _PLACEHOLDER: Final[Schema] = {
@@ -35,9 +38,9 @@ def manifest_schema() -> Schema:
         "A text that is made of one text for each entry of a list, such as rows or items.",
         {
             "text": {**_TEXT, "description": "Text of one entry."},
-            "between": {**_TEXT, "description": "What stands between two entries."},
-            "before": {**_TEXT, "description": "What stands before the first entry, if there is one."},
-            "after": {**_TEXT, "description": "What stands behind the last entry, if there is one."},
+            "between": {**_TEXT, "description": "Text between two entries."},
+            "before": {**_TEXT, "description": "Text before the first entry, if there is one."},
+            "after": {**_TEXT, "description": "Text after the last entry, if there is one."},
         },
         ["forEach", "text"],
     )
@@ -60,6 +63,16 @@ def _open(definition: Schema) -> Schema:
     }
     if "op" in properties:
         opened["comment"] = {"description": "For people."}
+        if "headingPath" in properties:
+            opened[AT] = {
+                "type": "string",
+                "enum": list(PagePlace),
+                "description": "The section, by what it is on each page.",
+            }
+        opened[ONLY_IF_CHANGED] = {
+            "type": "boolean",
+            "description": "Apply this edit only where another edit of the manifest changes the file.",
+        }
     return {**definition, "properties": opened}
 
 

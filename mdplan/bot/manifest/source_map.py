@@ -63,15 +63,17 @@ def read_source_map(
     located = _read(text, name)
     if not isinstance(located, _Refusal):
         return located
-    return Diagnostic.invalid(f"{what} {located.reason}", hint, file=name, place=located.place)
+    step = located.hint or hint
+    return Diagnostic.invalid(f"{what} {located.reason}", step, file=name, place=located.place)
 
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """Why a text cannot be read, and where."""
+    """Why a text cannot be read, and where; `hint` corrects a mistake that is known."""
 
     reason: str
     place: Position | None
+    hint: str = ""
 
 
 def _read(text: str, name: str) -> SourceMap | _Refusal:
@@ -103,9 +105,11 @@ def _read_yaml(text: str) -> SourceMap | _Refusal:
     except _SyntaxProblem as misread:
         return _Refusal(misread.reason, misread.place)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        from mdplan.bot.manifest.yaml_mistakes import yaml_mistake
+
+        reason, correction, mark = yaml_mistake(error)
         place = Position(mark.line + 1, mark.column + 1) if mark is not None else None
-        return _Refusal(f"is not YAML: {error.problem or error.context}", place)
+        return _Refusal(f"is not YAML: {reason}", place, correction)
     except yaml.reader.ReaderError as error:
         return _Refusal(f"is not YAML: {error.reason}", None)
     except RecursionError:
@@ -139,7 +143,7 @@ class _Reader:
             case MappingNode():
                 return self._map(node, path)
             case _:
-                raise _SyntaxProblem("holds something that is no JSON", node)
+                raise _SyntaxProblem("contains something that is not JSON", node)
 
     def _map(self, node: "MappingNode", path: Path) -> dict[str, Any]:
         from yaml.nodes import ScalarNode

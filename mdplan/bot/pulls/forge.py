@@ -34,5 +34,11 @@ class Forge(Protocol):
     def update(self, pull: PullRequest, text: PullText) -> None:
         """Give `pull` this text."""
 
+    def comment(self, pull: PullRequest, marker: str, text: str) -> None:
+        """Write the comment on `pull` that begins with the line `marker`, or write it again."""
+
+    def merge(self, pull: PullRequest, commit: str) -> None:
+        """Merge `pull`, if its branch is still at `commit`."""
+
     def close(self, pull: PullRequest, comment: str) -> None:
         """Close `pull` with a last comment."""

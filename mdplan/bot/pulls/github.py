@@ -9,12 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
 
-from mdplan.bot.git.repository import repository_error
 from mdplan.bot.pulls.forge import PullRequest, PullText
 from mdplan.diagnostics import Code
+from mdplan.git.repository import repository_error
 
 _API: Final = "https://api.github.com"
 _SECONDS: Final = 30
+_PAGE: Final = 100
+# Comments are looked through so far.
+_MOST_PAGES: Final = 10
+_MEMBERS: Final = ("OWNER", "MEMBER", "COLLABORATOR")
 # https://HOST/OWNER/NAME.git, ssh://git@HOST/OWNER/NAME.git and git@HOST:OWNER/NAME.git
 _ADDRESS: Final = re.compile(r"(?:[a-z+]+://)?(?:[^@/]+@)?([^/:]+)(?::\d+)?[:/](.+?)(?:\.git)?/?")
 
@@ -29,7 +33,12 @@ class GitHub:
 
     @classmethod
     def of_environment(cls, address: str) -> "GitHub":
-        """The repository that GITHUB_REPOSITORY names, else that of the remote `address`.
+        """As `of_repository`, with the name in GITHUB_REPOSITORY where that is set."""
+        return cls.of_repository(address, os.environ.get("GITHUB_REPOSITORY"))
+
+    @classmethod
+    def of_repository(cls, address: str, name: str | None = None) -> "GitHub":
+        """The repository `name`, else that of the remote `address`.
 
         GH_TOKEN or GITHUB_TOKEN is the token, GITHUB_API_URL another API than that of github.com. Raises
         `StorageRefused` (INVALID_ARGUMENT) where one is missing.
@@ -39,7 +48,7 @@ class GitHub:
             message = "no token of GitHub is set"
             raise repository_error(Code.INVALID_ARGUMENT, message, "set GH_TOKEN, or use `--forge none`")
         found = _ADDRESS.fullmatch(address)
-        name = os.environ.get("GITHUB_REPOSITORY") or (found[2] if found is not None else "")
+        name = name or (found[2] if found is not None else "")
         if name.count("/") != 1:
             message = f"the remote `{address}` names no repository of GitHub"
             hint = "set GITHUB_REPOSITORY to OWNER/NAME, or use `--forge none`"
@@ -63,6 +72,23 @@ class GitHub:
         """Give `pull` this text."""
         self._call("PATCH", f"pulls/{pull.number}", {"title": text.title, "body": text.body})
         self._label(pull, text)
+
+    def comment(self, pull: PullRequest, marker: str, text: str) -> None:
+        """Write the comment on `pull` that begins with the line `marker`, or write it again."""
+        body = {"body": f"{marker}\n{text}"}
+        for page in range(1, _MOST_PAGES + 1):
+            comments = self._call("GET", f"issues/{pull.number}/comments?per_page={_PAGE}&page={page}")
+            own = next((each for each in comments if _is_own(each, marker)), None)
+            if own is not None:
+                self._call("PATCH", f"issues/comments/{int(own['id'])}", body)
+                return
+            if len(comments) < _PAGE:
+                break
+        self._call("POST", f"issues/{pull.number}/comments", body)
+
+    def merge(self, pull: PullRequest, commit: str) -> None:
+        """Merge `pull`, if its branch is still at `commit`."""
+        self._call("PUT", f"pulls/{pull.number}/merge", {"sha": commit})
 
     def close(self, pull: PullRequest, comment: str) -> None:
         """Close `pull` with a last comment."""
@@ -97,6 +123,12 @@ class GitHub:
 
 def _pull(found: Any) -> PullRequest:  # noqa: ANN401 (any JSON)
     return PullRequest(int(found["number"]), str(found["html_url"]))
+
+
+def _is_own(comment: Any, marker: str) -> bool:  # noqa: ANN401 (any JSON)
+    """Whether `comment` begins with `marker`, and a program or a member of the project wrote it."""
+    is_trusted = comment.get("author_association") in _MEMBERS or comment["user"]["type"] == "Bot"
+    return is_trusted and str(comment["body"]).startswith(marker)
 
 
 def _message(said: str) -> str:

@@ -7,18 +7,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dulwich.objects import ObjectID
-from dulwich.repo import Repo
-
 from mdplan.bot.bot import RunOptions
-from mdplan.bot.bot_report import BotReport
-from mdplan.bot.git.command import run_git
-from mdplan.bot.git.repository import BRANCHES, RepositoryLocation, branch_tip, repository_error
-from mdplan.bot.git.verbs import GitCommit, apply_to_branch, must_be_free, must_be_of_the_bot
+from mdplan.bot.bot_report import BotReport, PullRequestPart
+from mdplan.bot.git.verbs import (
+    GitCommit,
+    apply_to_branch,
+    propose_on_commit,
+)
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.pulls.forge import Forge, PullText
-from mdplan.diagnostics import Code
+from mdplan.bot.pulls.remote import Remote, tracking
+from mdplan.bot.pulls.split import Split, split_files
 from mdplan.engine.engine import Engine
+from mdplan.git.repository import RepositoryLocation, find_base
+from mdplan.git.tree import CommitTree
 from mdplan.reports.base import refusal
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import visible
@@ -31,14 +33,15 @@ _CLOSED: Final = "The base has all of this already, so that nothing is left to m
 class PullOptions:
     """The pull request of a manifest: from `branch` into `base`, on `remote`.
 
-    `title` is None for what the manifest says. `forge` makes the forge of the address of the remote; None
-    for a branch without a pull request.
+    `title` is None for what the manifest says; the name of the `part` of a split follows it. `forge` makes
+    the forge of the address of the remote; None for a branch without a pull request.
     """
 
     base: str
     branch: str
     remote: str = "origin"
     title: str | None = None
+    part: str | None = None
     labels: Sequence[str] = ()
     author: str | None = None
     forge: Callable[[str], Forge] | None = None
@@ -56,16 +59,16 @@ def run_pull_request(
     try:
         place = RepositoryLocation.of(engine.workspace)
         with place.open() as repository:
-            remote = _Remote(repository, wanted.remote)
+            remote = Remote(repository, wanted.remote)
             forge = wanted.forge(remote.address()) if wanted.forge is not None else None
-            pushed = remote.fetch(wanted)
-        title = wanted.title or loaded.manifest.description or f"Apply {_name(loaded)}"
+            pushed = remote.follow(wanted.base, wanted.branch)
+        title = _title(loaded, wanted)
         commit = GitCommit(branch=wanted.branch, message=title, author=wanted.author, rebuilds=True)
-        report = apply_to_branch(engine, loaded, options, _tracking(wanted.remote, wanted.base), commit)
-        if not report.ok:
+        report = apply_to_branch(engine, loaded, options, tracking(wanted.remote, wanted.base), commit)
+        if not report.ok and not report.applied:
             return report
         with place.open() as repository:
-            remote = _Remote(repository, wanted.remote)
+            remote = Remote(repository, wanted.remote)
             if report.commit is None:
                 return replace(report, pull_request=_close(remote, forge, wanted, pushed))
             if report.commit != pushed:
@@ -83,63 +86,88 @@ def run_pull_request(
         return refusal(BotReport, problem.problems)
 
 
-def _close(remote: "_Remote", forge: Forge | None, wanted: PullOptions, pushed: str | None) -> str | None:
+def run_pull_requests(
+    engine: Engine, loaded: LoadedManifest, options: RunOptions, wanted: PullOptions, split: Split
+) -> BotReport:
+    """As `run_pull_request` for each part of the files that change: branches `BRANCH/PART`.
+
+    Branches of parts that have nothing left to do are closed. The report is on all files together; a part
+    that fails does not keep the others back.
+    """
+    try:
+        place = RepositoryLocation.of(engine.workspace)
+        with place.open() as repository:
+            remote = Remote(repository, wanted.remote)
+            known = remote.branches_of(wanted.branch)
+            remote.fetch(wanted.base)
+            base = find_base(repository, tracking(wanted.remote, wanted.base))
+        with propose_on_commit(engine, loaded, options, base.commit.decode()) as proposal:
+            report = proposal.report
+        if not report.ok and (proposal.plan is None or not options.keep_going):
+            return report
+        scope = engine.workspace.roots[0].scope
+        tree = CommitTree(place, base.commit, scope.allow, scope.deny)
+        changed = [file.file for file in report.files if file.changed]
+        parts = split_files(split, changed, tree, engine.settings)
+    except StorageRefused as problem:
+        return refusal(BotReport, problem.problems)
+    done = [
+        _run_part(engine, loaded, options, wanted, name, parts.get(name, []))
+        for name in sorted({*parts, *known}, key=lambda name: (name in parts, name))
+    ]
+    problems = tuple(part.error for part in done if part.error is not None)
+    return replace(
+        report,
+        ok=report.ok and not problems,
+        applied=any(part.commit is not None for part in done),
+        error=report.error or next(iter(problems), None),
+        diagnostics=(*report.diagnostics, *problems),
+        pull_requests=tuple(done),
+        stored=False,
+        plan_id=None,
+    )
+
+
+def _run_part(
+    engine: Engine,
+    loaded: LoadedManifest,
+    options: RunOptions,
+    wanted: PullOptions,
+    name: str,
+    files: Sequence[str],
+) -> PullRequestPart:
+    """The part `name` with `files`; without files its pull request is closed. No name: the whole branch."""
+    branch = f"{wanted.branch}/{name}" if name else wanted.branch
+    report = run_pull_request(
+        engine,
+        loaded,
+        replace(options, only=frozenset(files)),
+        replace(wanted, branch=branch, part=name or None),
+    )
+    return PullRequestPart(
+        name=name,
+        branch=branch,
+        files=len(files),
+        commit=report.commit,
+        pull_request=report.pull_request,
+        error=report.error,
+    )
+
+
+def _close(remote: Remote, forge: Forge | None, wanted: PullOptions, pushed: str | None) -> str | None:
     """Close the pull request, if one is open, and delete its branch; the address of the pull request."""
     pull = forge.find(wanted.branch) if forge is not None else None
     if forge is not None and pull is not None:
         forge.close(pull, _CLOSED)
     if pushed is not None:
         remote.push(wanted.branch, "", pushed)
+        remote.forget(wanted.branch)
     return pull.url if pull is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Remote:
-    """The remote `name` of a repository, which the `git` program talks to, with the credentials it has."""
-
-    repository: Repo
-    name: str
-
-    def address(self) -> str:
-        """The address that it is pushed to."""
-        return self._git("remote", "get-url", "--push", "--", self.name)
-
-    def fetch(self, wanted: PullOptions) -> str | None:
-        """Fetch base and branch, and let the local branch be where the remote one is; that commit, if any."""
-        here, there = BRANCHES + wanted.branch, _tracking(self.name, wanted.branch)
-        tip = self._git("ls-remote", "--", self.name, here).partition("\t")[0]
-        base = f"+{BRANCHES}{wanted.base}:{_tracking(self.name, wanted.base)}"
-        self._git(
-            "fetch", "--quiet", "--no-tags", "--", self.name, base, *([f"+{here}:{there}"] if tip else [])
-        )
-        if not tip:
-            return None
-        must_be_free(self.repository, here)
-        local = branch_tip(self.repository, here)
-        if local is not None:
-            must_be_of_the_bot(self.repository, here, local, ObjectID(tip.encode()))
-        self._git("update-ref", "-m", f"mdplan: follow {self.name}", here, there)
-        return tip
-
-    def push(self, branch: str, commit: str, expected: str | None) -> None:
-        """Let the remote branch be at `commit` (empty to delete it) if it is still at `expected`."""
-        lease = f"--force-with-lease={BRANCHES}{branch}:{expected or ''}"
-        self._git("push", "--quiet", "--porcelain", lease, "--", self.name, f"{commit}:{BRANCHES}{branch}")
-
-    def _git(self, *arguments: str) -> str:
-        done = run_git(self.repository, *arguments, variables={b"GIT_TERMINAL_PROMPT": b"0"}, settings={})
-        if done.returncode == 0:
-            return done.stdout.decode("utf-8", "replace").strip()
-        said = visible((done.stderr or done.stdout).decode("utf-8", "replace").strip())
-        if b"stale info" in done.stdout + done.stderr:
-            message = f"the branch was pushed by others while this ran: {said}"
-            raise repository_error(Code.STALE_BASE, message, "run the command again")
-        message = f"`git {arguments[0]}` failed: {said}"
-        raise repository_error(Code.IO_ERROR, message, f"check the remote `{visible(self.name)}`")
-
-
-def _tracking(remote: str, branch: str) -> str:
-    return f"refs/remotes/{remote}/{branch}"
+def _title(loaded: LoadedManifest, wanted: PullOptions) -> str:
+    title = wanted.title or loaded.manifest.description or f"Apply {_name(loaded)}"
+    return f"{title.strip()} ({wanted.part})" if wanted.part is not None else title
 
 
 def _name(loaded: LoadedManifest) -> str:
