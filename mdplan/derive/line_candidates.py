@@ -1,7 +1,9 @@
 """Candidates that name lines."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
+from itertools import takewhile
 
 from mdplan.derive.candidate import Candidate
 from mdplan.derive.change import Change, Hunk
@@ -13,6 +15,10 @@ _DIGITS = 5
 _MOST_WIDENED = 3
 _MOST_SHOWN = 12
 _MOST_SLID = 4
+# Lines that are repeated, and shorter than this together, might be others in another version.
+_FEWEST_CHARACTERS = 20
+# An item, a row, or a definition.
+_MOVES = re.compile(r"\s*([-*+]\s|\d{1,9}[.)]\s|\||\[[^\]]+\]:)")
 
 
 def line_candidates(change: Change, hunk: Hunk) -> Iterator[Candidate]:
@@ -59,7 +65,11 @@ def diff_candidate(change: Change, hunk: Hunk) -> Candidate:
 
 
 def _has_unique(change: Change, first: int, end: int) -> bool:
-    return any(_is_unique(change, line) for line in range(first, end))
+    """Whether one of the lines ``[first, end)`` occurs once, or all of them together, with enough text."""
+    if any(_is_unique(change, line) for line in range(first, end)):
+        return True
+    text = change.old_text(first, end)
+    return len("".join(text.split())) >= _FEWEST_CHARACTERS and change.old.source.text.count(text) == 1
 
 
 def _signed(sign: str, line: str) -> str:
@@ -77,23 +87,86 @@ def _hashed(change: Change, hunk: Hunk) -> Iterator[Candidate]:
 
 
 def _insertion(change: Change, hunk: Hunk) -> Iterator[Candidate]:
-    """Between two lines by the hashes of both; at an end of the file the whole file has to be the same."""
+    """Between two lines by the hashes of both, or at an end of the file by that of the line there."""
     at, count = hunk.old_start, len(change.old_lines)
     markdown = _payload(change, hunk)
-    if 0 < at < count and change.old_lines[at - 1].strip():
-        end = at + 1
-        # A blank line says nothing of what stands behind it.
+    if 0 < at < count:
+        edge = _edge_of_block(change, hunk)
+        if edge is not None:
+            yield _between(change, at, *edge, markdown)
+            return
+        start, end = at - 1, at + 1
+        # A blank line says nothing of what stands on its other side.
         while end < hunk.ceiling and not change.old_lines[end - 1].strip() and end - at < _MOST_WIDENED:
             end += 1
-        if _has_unique(change, at - 1, end):
-            hashes = (_hash(change, line, LEAST_DIGITS) for line in range(at - 1, end))
-            yield Candidate.of("insert_lines", line=f"{at}:{','.join(hashes)}", markdown=markdown)
-    elif at in (0, count) and count:
-        line, position = (1, "before") if at == 0 else (count, "after")
-        edit = {"op": "insert_lines", "line": line, "position": position, "markdown": markdown}
-        if _is_unique(change, line - 1):
-            guarded = {**edit, "line": f"{line}:{_hash(change, line - 1, _DIGITS)}"}
-            yield Candidate((guarded,), is_weak=True)
+        while start > hunk.floor and not change.old_lines[start].strip() and at - start < _MOST_WIDENED:
+            start -= 1
+        # Of several lines the place is behind the first, or before the last.
+        if at in (start + 1, end - 1) and _has_unique(change, start, end):
+            yield _between(change, at, start, end, markdown)
+    elif at == count > 0 and change.old_lines[-1].strip():
+        line = f"{count}:{_hash(change, count - 1, _DIGITS)},end"
+        yield Candidate.of("insert_lines", line=line, markdown=markdown)
+    elif at == 0 < count and change.old_lines[0].strip():
+        yield Candidate.of("insert_lines", line=f"1:start,{_hash(change, 0, _DIGITS)}", markdown=markdown)
+
+
+def _edge_of_block(change: Change, hunk: Hunk) -> tuple[int, int] | None:
+    """The lines that prove lines added to a block, at its end or its start: of it, and the blank line there.
+
+    How many blank lines there are, and which block is behind them, changes more often than the block. But a
+    block of its own is between two others, so that both have to be there: somebody may have written it too.
+    Items, rows and definitions move from section to section one by one, so that the line before has to be
+    there as well: the heading, where they are alone.
+    """
+    at, lines = hunk.old_start, change.old_lines
+    if change.has_heading(hunk):
+        return None
+    before, behind = bool(lines[at - 1].strip()), bool(lines[at].strip())
+    first, last = (change.new_lines[line].strip() for line in (hunk.new_start, hunk.new_end - 1))
+    if before and first and not behind and at < hunk.ceiling and not change.is_heading(at - 1):
+        return _end_of_list(change, hunk) if _MOVES.match(lines[at - 1]) else _end_of_text(change, hunk)
+    if behind and last and not before and at > hunk.floor and not change.is_heading(at):
+        return None if _MOVES.match(lines[at]) else _start_of_text(change, hunk)
+    return None
+
+
+def _end_of_text(change: Change, hunk: Hunk) -> tuple[int, int] | None:
+    at = hunk.old_start
+    first = _first_unique(change, range(at - 1, max(at - 1 - _MOST_WIDENED, hunk.floor - 1), -1))
+    return None if first is None else (first, at + 1)
+
+
+def _start_of_text(change: Change, hunk: Hunk) -> tuple[int, int] | None:
+    at = hunk.old_start
+    last = _first_unique(change, range(at, min(at + _MOST_WIDENED, hunk.ceiling)))
+    return None if last is None else (at - 1, last + 1)
+
+
+def _end_of_list(change: Change, hunk: Hunk) -> tuple[int, int] | None:
+    """The last two lines of a list before two blank ones, or its only line and the one before the list."""
+    at, lines = hunk.old_start, change.old_lines
+    first = at - 2
+    while first > hunk.floor and at - first <= _MOST_WIDENED and not lines[first].strip():
+        first -= 1
+    if first < hunk.floor or not lines[first].strip() or not _has_unique(change, first, at):
+        return None
+    is_alone = first < at - 2
+    is_last = at + 1 < hunk.ceiling and not lines[at + 1].strip()
+    return (first, at + 1) if is_alone or is_last else None
+
+
+def _first_unique(change: Change, lines: Iterable[int]) -> int | None:
+    """The first of `lines` that occurs once, before a blank one."""
+    block = takewhile(lambda line: change.old_lines[line].strip(), lines)
+    return next((line for line in block if _is_unique(change, line)), None)
+
+
+def _between(change: Change, at: int, start: int, end: int, markdown: str) -> Candidate:
+    """Insertion at `at` by the lines ``[start, end)``: behind the first of them, or before the last."""
+    position = None if at == start + 1 else "before"
+    line = f"{start + 1}:{_hashes(change, start, end)}"
+    return Candidate.of("insert_lines", line=line, position=position, markdown=markdown)
 
 
 def _edit_of_lines(change: Change, hunk: Hunk, lines: str, *, with_text: bool = False) -> Candidate:
@@ -116,9 +189,18 @@ def _is_unique(change: Change, line: int) -> bool:
 
 def _addresses(change: Change, hunk: Hunk) -> str:
     """The lines of `hunk` by the number of the first and a hash of each."""
-    digits = _DIGITS if hunk.old_end - hunk.old_start == 1 else LEAST_DIGITS
-    hashes = (_hash(change, line, digits) for line in range(hunk.old_start, hunk.old_end))
-    return f"{hunk.old_start + 1}:{','.join(hashes)}"
+    if hunk.old_end - hunk.old_start == 1:
+        return f"{hunk.old_start + 1}:{_hash(change, hunk.old_start, _DIGITS)}"
+    return f"{hunk.old_start + 1}:{_hashes(change, hunk.old_start, hunk.old_end)}"
+
+
+def _hashes(change: Change, first: int, end: int) -> str:
+    """A hash of each line; an empty line needs none, and makes those of others no stronger."""
+    contents = [change.old_lines[line].rstrip("\r\n") for line in range(first, end)]
+    digits = LEAST_DIGITS if sum(map(bool, contents)) > 1 else _DIGITS
+    return ",".join(
+        _hash(change, line, digits) if content else "" for line, content in enumerate(contents, start=first)
+    )
 
 
 def _hash(change: Change, line: int, digits: int) -> str:
@@ -163,22 +245,10 @@ def _widened(change: Change, hunk: Hunk) -> Iterator[Hunk]:
     for step in range(1, _MOST_WIDENED + 1):
         before = hunk.old_start - step
         if before >= hunk.floor and _is_unique(change, before):
-            yield _grown(hunk, step, 0)
+            yield hunk.grown(step, 0)
             break
     for step in range(1, _MOST_WIDENED + 1):
         after = hunk.old_end + step - 1
         if after < hunk.ceiling and _is_unique(change, after):
-            yield _grown(hunk, 0, step)
+            yield hunk.grown(0, step)
             break
-
-
-def _grown(hunk: Hunk, before: int, after: int) -> Hunk:
-    return Hunk(
-        hunk.index,
-        hunk.old_start - before,
-        hunk.old_end + after,
-        hunk.new_start - before,
-        hunk.new_end + after,
-        hunk.floor,
-        hunk.ceiling,
-    )

@@ -2,21 +2,26 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from mdplan.derive.candidate import Candidate, cost_of
 from mdplan.derive.change import Change, Hunk
+from mdplan.derive.section_candidates import address_of
 from mdplan.markdown.edits.matches import EXCLUDED_BY_DEFAULT, UNDECIDED, kept_out_by
 from mdplan.text.diff.line_blocks import LineComparison
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.span import Span
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
-# Unchanged characters between two changes of a hunk past which two edits are smaller than one.
-_GAPS = (60, 1 << 30)
+# Unchanged characters between two changes past which two edits are smaller than one.
+_LARGEST_GAP = 90
+# Changes of one hunk for which all ways to join them are compared.
+_MOST_SEGMENTS = 10
 # A pattern shorter than this might later be found in other words.
 _FEWEST_CHARACTERS = 20
+_FEWEST_OF_ROW = 40
 _MOST_CHARACTERS = 600
 # Whether context is taken before and behind the change.
 _WAYS = ((True, True), (True, False), (False, True))
@@ -26,12 +31,17 @@ _COMPARISONS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Text `span` of the old version that becomes `new`; `floor` and `ceiling` bound its context."""
+    """Text `span` of the old version that becomes `new`; `floor` and `ceiling` bound its context.
+
+    One that `opens` or `closes` with an insertion says nothing of the text on that side.
+    """
 
     span: Span
     new: str
     floor: int
     ceiling: int
+    opens: bool
+    closes: bool
 
 
 class MatchCandidates:
@@ -45,19 +55,45 @@ class MatchCandidates:
         self._left = 300_000_000
 
     def of_hunk(self, hunk: Hunk) -> Iterator[Candidate]:
-        """The hunk as replaced text: as one match, and as one match for each place that differs."""
-        # Whole lines that come or go say nothing of the lines beside them: a pattern would join the two.
-        if hunk.old_start == hunk.old_end or hunk.new_start == hunk.new_end:
+        """The hunk as replaced text: as one match, and as the matches that are smallest together."""
+        segments = tuple(self.segments(hunk, 1))
+        if len(segments) > _MOST_SEGMENTS:
+            segments = tuple(self.segments(hunk, _LARGEST_GAP))
+        if not segments:
             return
-        seen = set()
-        for gap in _GAPS:
-            segments = tuple(self.segments(hunk, gap))
-            if segments and segments not in seen:
-                seen.add(segments)
-                found = [self._edit(segment) for segment in segments]
-                if None not in found:
-                    at_end = any(segment.span == self._end for segment in segments)
-                    yield Candidate(tuple(edit for edit in found if edit is not None), is_weak=at_end)
+        at_end = any(segment.span == self._end for segment in segments)
+        whole = self._edit(self._joined(segments))
+        if whole is not None:
+            yield Candidate((whole,), is_weak=at_end)
+        if 1 < len(segments) <= _MOST_SEGMENTS:
+            edits = self._smallest(segments)
+            if edits is not None and len(edits) > 1:
+                yield Candidate(edits, is_weak=at_end)
+
+    def _smallest(self, segments: Sequence[Segment]) -> tuple[Mapping[str, object], ...] | None:
+        """Edits of all `segments`, those next to each other joined where that is smaller."""
+        best: list[tuple[int, tuple[Mapping[str, object], ...]] | None] = [(0, ())]
+        for end in range(1, len(segments) + 1):
+            ways = []
+            for start in range(end - 1, -1, -1):
+                part = segments[start:end]
+                if len(part) > 1 and part[1].span.start - part[0].span.end > _LARGEST_GAP:
+                    break
+                before = best[start]
+                edit = self._edit(self._joined(part)) if before is not None else None
+                if before is not None and edit is not None:
+                    ways.append((before[0] + cost_of((edit,)), (*before[1], edit)))
+            best.append(min(ways, key=lambda way: way[0], default=None))
+        return best[-1][1] if best[-1] is not None else None
+
+    def _joined(self, segments: Sequence[Segment]) -> Segment:
+        """`segments`, which follow each other, as one with the text between them."""
+        parts = [segments[0].new]
+        for before, after in pairwise(segments):
+            parts += [self._text[before.span.end : after.span.start], after.new]
+        span = Span(segments[0].span.start, segments[-1].span.end)
+        first, last = segments[0], segments[-1]
+        return Segment(span, "".join(parts), first.floor, last.ceiling, first.opens, last.closes)
 
     def everywhere(self, hunks: Sequence[Hunk]) -> Iterator[tuple[tuple[Hunk, ...], Candidate]]:
         """One replacement of all occurrences of a text, and the hunks that consist of such replacements."""
@@ -106,11 +142,14 @@ class MatchCandidates:
             else:
                 runs.append(at)
         text = change.new_text(hunk)
-        floor = change.old_span(hunk.floor, hunk.floor).start
+        floor = self._start_of(hunk.floor)
         for index, (first, last, begin, end) in enumerate(runs):
-            ceiling = start + runs[index + 1][0] if index + 1 < len(runs) else self._start_of(hunk.ceiling)
-            yield Segment(Span(start + first, start + last), text[begin:end], floor, ceiling)
-            floor = start + last
+            is_last = index + 1 == len(runs)
+            # Two edits must not share their context.
+            ceiling = self._start_of(hunk.ceiling) if is_last else start + (last + runs[index + 1][0]) // 2
+            is_new = first == last
+            yield Segment(Span(start + first, start + last), text[begin:end], floor, ceiling, is_new, is_new)
+            floor = ceiling
 
     def _start_of(self, line: int) -> int:
         return self._change.old_span(line, line).start
@@ -127,13 +166,15 @@ class MatchCandidates:
     def _with_context(self, segment: Segment, start: int, end: int) -> Segment:
         text, span = self._text, segment.span
         new = text[start : span.start] + segment.new + text[span.end : end]
-        return Segment(Span(start, end), new, segment.floor, segment.ceiling)
+        return replace(segment, span=Span(start, end), new=new)
 
     def _edit(self, segment: Segment) -> dict[str, object] | None:
         """A replacement of the shortest pattern around `segment` that occurs once."""
         # What stands on one side of an insertion does not prove that the other side is unchanged.
-        ways = _WAYS if len(segment.span) or segment.span == self._end else _WAYS[:1]
-        found = [self._grown(segment, way) for way in ways]
+        is_one_sided = not (segment.opens or segment.closes) or segment.span == self._end
+        ways = _WAYS if is_one_sided else _WAYS[:1]
+        inside = self._in_line(segment)
+        found = [self._grown(each, way) for each in dict.fromkeys((inside, segment)) for way in ways]
         edits = []
         for each in found:
             if each is not None:
@@ -143,8 +184,27 @@ class MatchCandidates:
                     "replacement": to_lf(each.new),
                 }
                 include = self._include(each.span)
-                edits.append({**fields, "include": include} if include else fields)
-        return min(edits, key=lambda edit: cost_of((edit,)), default=None)
+                scope = self._section_of(each)
+                edits.append({**fields, **scope, **({"include": include} if include else {})})
+        # A pattern of one line survives what is done to the next one.
+        return min(edits, key=lambda edit: (cost_of((edit,)) + _breaks(edit), _breaks(edit)), default=None)
+
+    def _section_of(self, segment: Segment) -> Mapping[str, object]:
+        """The section of a row: rows move from table to table, and mean something else there."""
+        section = self._change.old.section_at(segment.span.start)
+        is_named = section.heading is not None and self._is_row(segment)
+        return address_of(self._change, section) if is_named else {}
+
+    def _is_row(self, segment: Segment) -> bool:
+        return self._text.startswith("|", self._text.rfind("\n", 0, segment.span.start) + 1)
+
+    def _in_line(self, segment: Segment) -> Segment:
+        """`segment` with no more context than its own lines."""
+        start, end = segment.span.start, segment.span.end
+        floor = max(self._text.rfind("\n", 0, start) + 1, segment.floor)
+        behind = self._text.find("\n", end)
+        ceiling = min(behind if behind >= 0 else len(self._text), segment.ceiling)
+        return replace(segment, floor=floor, ceiling=max(ceiling, end))
 
     def _grown(self, segment: Segment, way: tuple[bool, bool]) -> Segment | None:
         """`segment` with words before it, after it or both, until it is a pattern that occurs once."""
@@ -155,9 +215,8 @@ class MatchCandidates:
         for _ in range(_MOST_WORDS):
             if end - start > max(_MOST_CHARACTERS, 2 * len(segment.span)):
                 return None
-            is_long = end - start >= _FEWEST_CHARACTERS
-            if is_long and self._is_inside(segment, start, end) and self._is_unique(start, end):
-                return self._with_context(segment, start, end)
+            if self._is_pattern(segment, start, end):
+                return self._with_context(segment, *self._shrunk(segment, start, end))
             before, after = start, end
             if back and start > segment.floor:
                 start = _previous_word(text, start, segment.floor)
@@ -166,6 +225,28 @@ class MatchCandidates:
             if (start, end) == (before, after):
                 return self._last_line(segment)
         return None
+
+    def _shrunk(self, segment: Segment, start: int, end: int) -> tuple[int, int]:
+        """Without words at the edges of the pattern that it does not need."""
+        words = self._words(segment)
+        while start < words.span.start:
+            nearer = _next_start(self._text, start, words.span.start)
+            if not self._is_pattern(segment, nearer, end):
+                break
+            start = nearer
+        while end > words.span.end:
+            nearer = _previous_end(self._text, end, words.span.end)
+            if not self._is_pattern(segment, start, nearer):
+                break
+            end = nearer
+        return start, end
+
+    def _is_pattern(self, segment: Segment, start: int, end: int) -> bool:
+        text = self._text
+        # White space pads the cells of tables, and rows have much else in common, which says little.
+        fewest = _FEWEST_OF_ROW if self._is_row(segment) else _FEWEST_CHARACTERS
+        is_long = len(" ".join(text[start:end].split())) >= fewest
+        return is_long and self._is_inside(segment, start, end) and self._is_unique(start, end)
 
     def _last_line(self, segment: Segment) -> Segment | None:
         """A `segment` at the end of the text with all of its line; the whole file has to guard it."""
@@ -179,8 +260,16 @@ class MatchCandidates:
         text, span = self._text, segment.span
         if text[start] in "\r\n" or text[end - 1] in "\r\n":
             return False
-        is_between = text[start : span.start].strip() and text[span.end : end].strip()
-        return bool(len(span) or is_between or span == self._end)
+        if span == self._end:
+            return True
+        # Part of a run of marks would be found in a longer run.
+        if _is_mark(text[start]) and start > 0 and (text[start - 1] == " " or _is_mark(text[start - 1])):
+            return False
+        if _is_mark(text[end - 1]) and end < len(text) and _is_mark(text[end]):
+            return False
+        is_before = text[start : span.start].strip() or not segment.opens
+        is_behind = text[span.end : end].strip() or not segment.closes
+        return bool(is_before and is_behind)
 
     def _is_unique(self, start: int, end: int) -> bool:
         self._left -= len(self._text)
@@ -188,7 +277,9 @@ class MatchCandidates:
             return False
         pattern = self._text[start:end]
         first = self._text.find(pattern)
-        return first == start and self._text.find(pattern, start + 1) < 0
+        # Where the result has it too, the edit would be made again where it was made already.
+        is_gone = self._change.new.source.text.find(pattern) < 0
+        return first == start and self._text.find(pattern, start + 1) < 0 and is_gone
 
     def _include(self, span: Span) -> list[str] | None:
         """The kind of node that has to be included to find `span`."""
@@ -203,6 +294,10 @@ def _offsets(words: list[str]) -> list[int]:
     return offsets
 
 
+def _is_mark(character: str) -> bool:
+    return not (_is_word(character) or character.isspace())
+
+
 def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
@@ -212,6 +307,27 @@ def _previous_word(text: str, at: int, floor: int) -> int:
     while at > floor and not (_is_word(text[at]) and not _is_word(text[at - 1])):
         at -= 1
     return max(at, floor)
+
+
+def _next_start(text: str, at: int, ceiling: int) -> int:
+    """The next start of a word behind `at`."""
+    at += 1
+    while at < ceiling and not (_is_word(text[at]) and not _is_word(text[at - 1])):
+        at += 1
+    return min(at, ceiling)
+
+
+def _previous_end(text: str, at: int, floor: int) -> int:
+    """The last end of a word before `at`."""
+    at -= 1
+    while at > floor and not (_is_word(text[at - 1]) and not _is_word(text[at])):
+        at -= 1
+    return max(at, floor)
+
+
+def _breaks(edit: Mapping[str, object]) -> int:
+    """Lines that end inside of the pattern of `edit`."""
+    return str(edit["pattern"]).count("\n")
 
 
 def _next_word(text: str, at: int, ceiling: int) -> int:
