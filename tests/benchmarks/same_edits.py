@@ -52,7 +52,7 @@ def a_word(what: str, before: bytes) -> Trial:
 TRIALS = (
     a_word("a word, in a file with CRLF", GUIDE.replace(b"\n", b"\r\n")),
     a_word("a word, in a file whose line ends are mixed", GUIDE.replace(b"Use it.\n", b"Use it.\r\n")),
-    a_word("a word, behind a byte order mark", BOM + GUIDE),
+    a_word("a word, after a byte order mark", BOM + GUIDE),
     Trial(
         "a word of the last line, which has no newline",
         GUIDE[:-1],
@@ -63,7 +63,7 @@ TRIALS = (
     ),
     a_word("a word, with a byte elsewhere that is no UTF-8", GUIDE.replace(b"Use it", b"Caf\xe9")),
     Trial(
-        "a line below `## Use`, which stands in code too",
+        "a line below `## Use`, which is in code too",
         FENCED,
         FENCED.replace(b"## Use\n\n", b"## Use\n\nFirst read it.\n\n"),
         "## Use\n",
@@ -72,7 +72,7 @@ TRIALS = (
         heading="Use",
     ),
     Trial(
-        "a text that stands twice",
+        "a text that occurs twice",
         TWICE,
         None,
         "Run it.",

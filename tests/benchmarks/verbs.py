@@ -19,7 +19,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.mcp.server import build_catalog
 from mdplan.requests.stat import StatRequest
 from mdplan.storage.workspace import Workspace
-from mdplan.text.diff.diff import unified_diff
+from mdplan.text.diff.diff import file_diff, find_hunks
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.source import Source
 
@@ -106,7 +106,7 @@ def diff(text: str) -> Measure:
     costs = against(
         "edits",
         {
-            "edits": cpu(lambda: unified_diff("a.md", source.data, bytes_of_edits)),
+            "edits": cpu(lambda: file_diff("a.md", "a.md", find_hunks(source.data, bytes_of_edits))),
             "texts": cpu(lambda: list(difflib.unified_diff(base, result))),
         },
         rounds=5,

@@ -11,7 +11,11 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Change:
-    """One file in one commit, as blob names; `later` are its versions in the commits after that."""
+    """One file in one commit, as blob names.
+
+    `later` are its versions 1, 5 and 20 changes after that. Where the commit was merged, `beside` names its
+    version on the branch that it was merged into, before and after the merge.
+    """
 
     repository: str
     commit: str
@@ -19,6 +23,7 @@ class Change:
     old: str
     new: str
     later: tuple[str, ...]
+    beside: tuple[str, str] | None = None
 
     @property
     def name(self) -> str:
@@ -47,22 +52,48 @@ class Repository:
         self._process.communicate()
 
     def blob(self, name: str) -> bytes:
+        found = self.blob_or_none(name)
+        assert found is not None, name
+        return found
+
+    def blob_or_none(self, name: str) -> bytes | None:
+        """The blob that `name` names, as in ``COMMIT:PATH``; None where there is none."""
         self._asked.write(name.encode() + b"\n")
         self._asked.flush()
-        size = int(self._answers.readline().split()[2])
-        return self._answers.read(size + 1)[:-1]
+        answer = self._answers.readline()
+        if answer.endswith(b" missing\n"):
+            return None
+        return self._answers.read(int(answer.split()[-1]) + 1)[:-1]
 
     def changes(self, most: int) -> list[Change]:
         """The first `most` changes in the order of the hash of commit and path."""
         versions: dict[str, list[str]] = {}
         found = []
+        merges = self._merges()
         for commit, path, old, new in self._log():
             later = versions.setdefault(path, [])
             picked = tuple(later[-distance] for distance in (1, 5, 20) if len(later) >= distance)
-            found.append(Change(self.name, commit, path, old, new, picked))
+            merge = merges.get(commit)
+            beside = (f"{merge[1]}:{path}", f"{merge[0]}:{path}") if merge is not None else None
+            found.append(Change(self.name, commit, path, old, new, picked, beside))
             later.append(new)
         found.sort(key=lambda change: hashlib.sha256(f"{change.commit} {change.path}".encode()).digest())
         return found[:most]
+
+    def commits(self, most: int) -> list[list[Change]]:
+        """The first `most` commits, by their hash, that change from 2 to 10 files."""
+        together: dict[str, list[Change]] = {}
+        for commit, path, old, new in self._log():
+            together.setdefault(commit, []).append(Change(self.name, commit, path, old, new, ()))
+        found = [changes for changes in together.values() if 2 <= len(changes) <= 10]
+        found.sort(key=lambda changes: hashlib.sha256(changes[0].commit.encode()).digest())
+        return found[:most]
+
+    def _merges(self) -> dict[str, tuple[str, str]]:
+        """For each commit that was a whole branch, the merge that brought it in, and what into."""
+        log = run("git", "-C", str(self._folder), "log", "--merges", "--format=%H %P", "HEAD").decode()
+        parents = (line.split() for line in log.splitlines())
+        return {other: (merge, into) for merge, into, other, *more in parents if not more}
 
     def _log(self) -> Iterator[tuple[str, str, str, str]]:
         options = ("--no-merges", "--diff-filter=M", "--raw", "--no-abbrev", "--no-renames", "--format=@%H")

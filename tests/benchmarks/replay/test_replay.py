@@ -5,6 +5,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,19 +13,59 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks.replay.changes import Repository
+from tests.benchmarks.replay.changes import Change, Repository
+from tests.benchmarks.replay.report import README, Part, with_summary
 from tests.benchmarks.replay.run import BUNDLES, row_of
+from tests.benchmarks.replay.sums import RESULTS
 from tests.benchmarks.replay.tools import TOOLS
 
 EXPECTED = Path(__file__).with_name("expected.json")
-OF_EACH = 100
+# Of each repository, how many changes of files up to this many bytes, and how many of larger ones.
+SMALL = 10_000
+OF_SMALL = 97
+OF_LARGE = 3
+ACCEPT = (
+    "To accept these: python -m tests.benchmarks.replay.test_replay, and look at the diff of expected.json"
+)
+
+
+def changed_columns(expected: Mapping[str, Any], rows: Mapping[str, Any]) -> list[str]:
+    """A line for each column of a row that is not as expected."""
+    found = []
+    for name in sorted({*expected, *rows}):
+        before, after = expected.get(name), rows.get(name)
+        if before is None or after is None:
+            found.append(f"{name}: was {_shown(before)}, is {_shown(after)}")
+            continue
+        columns = (column for column in {**before, **after} if before.get(column) != after.get(column))
+        found += [
+            f"{name}: {column} was {_shown(before.get(column))}, is {_shown(after.get(column))}"
+            for column in columns
+        ]
+    return found
+
+
+def _shown(value: object) -> str:
+    return "absent" if value is None else json.dumps(value)
+
+
+def slice_of(repository: Repository) -> list[Change]:
+    """The first changes of small files and of large ones: work grows with size, kinds of changes do not."""
+    parts: dict[bool, list[Change]] = {True: [], False: []}
+    for change in repository.changes(sys.maxsize):
+        small, large = parts[True], parts[False]
+        if len(small) >= OF_SMALL and len(large) >= OF_LARGE:
+            break
+        part = parts[len(repository.blob(change.old)) <= SMALL]
+        part.append(change)
+    return small[:OF_SMALL] + large[:OF_LARGE]
 
 
 def rows_of(folder: Path) -> dict[str, Any]:
     rows = {}
     for bundle in sorted(BUNDLES.glob("*.bundle")):
         with Repository(bundle, folder) as repository:
-            for change in repository.changes(OF_EACH):
+            for change in slice_of(repository):
                 # One later version is enough for a gate.
                 row = row_of(replace(change, later=change.later[:1]), repository, TOOLS[:1])
                 if row is not None:
@@ -32,7 +73,7 @@ def rows_of(folder: Path) -> dict[str, Any]:
     return rows
 
 
-# Half a minute alone; a busy machine takes much longer.
+# Twenty seconds alone; a busy machine takes much longer.
 @pytest.mark.timeout(900)
 # bpe_openai loads its tables by a function of importlib.resources that is deprecated.
 @pytest.mark.filterwarnings("ignore:open_binary is deprecated:DeprecationWarning")
@@ -41,13 +82,30 @@ def test_slice_of_real_changes_has_the_same_results(tmp_path: Path) -> None:
         pytest.skip("no ../shared/replay")
     expected = json.loads(EXPECTED.read_text(encoding="utf-8"))
     rows = rows_of(tmp_path)
-    changed = {
-        name: (expected.get(name), rows.get(name))
-        for name in {*expected, *rows}
-        if expected.get(name) != rows.get(name)
-    }
+    changed = changed_columns(expected, rows)
 
-    assert changed == {}
+    assert not changed, "\n".join((f"{len(changed)} columns changed:", *changed, ACCEPT))
+
+
+def test_each_changed_column_is_a_line_with_its_row() -> None:
+    row = {"exact": True, "tokens": [9, 9], "read": [40, 41], "drift": ["right"], "alarm": False}
+    before = {"a": row, "b": row, "c": row}
+    after = {"a": row | {"exact": False, "read": [50, 41]}, "b": row | {"drift": ["wrong"]}, "d": row}
+
+    assert changed_columns(before, after) == [
+        "a: exact was true, is false",
+        "a: read was [40, 41], is [50, 41]",
+        'b: drift was ["right"], is ["wrong"]',
+        f"c: was {json.dumps(row)}, is absent",
+        f"d: was absent, is {json.dumps(row)}",
+    ]
+
+
+def test_readme_shows_the_results_of_the_last_run() -> None:
+    whole = Part(json.loads(RESULTS.read_text(encoding="utf-8"))["parts"]["all"])
+    readme = README.read_text(encoding="utf-8")
+
+    assert with_summary(readme, whole) == readme
 
 
 def main() -> None:

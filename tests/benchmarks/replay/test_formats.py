@@ -1,0 +1,99 @@
+"""The formats of the replay do what they are described to do, and the judge tells right from wrong."""
+
+import pytest
+
+from tests.benchmarks.replay import diffs, formats
+from tests.benchmarks.replay.judge import Drifted, judged
+from tests.benchmarks.replay.kinds import kind_of
+from tests.benchmarks.replay.tools import TOOLS, Tool
+
+OLD = "# A\n\none\ntwo\nthree\nfour\n\n## B\n\none\nmore words\n"
+NEW = OLD.replace("two", "TWO").replace("more words", "other words\nand more")
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_call_makes_the_change(tool: Tool) -> None:
+    call = tool.write("a.md", OLD, NEW)
+
+    assert call is not None
+    assert tool.apply(call, "a.md", OLD, OLD) == NEW
+
+
+def test_edit_file_takes_other_indentation_and_makes_all_line_ends_lf() -> None:
+    call = formats.edit_file_write("a.md", "- a\n- b\n", "- a\n- c\n")
+
+    assert formats.edit_file_apply(call, "a.md", "- a\r\n   - b\r\n", "") == "- a\n   - c\n"
+
+
+@pytest.mark.parametrize(
+    ("gone", "come", "text", "result"),
+    [
+        ("one\n", "ONE\n", "  one\n", "  ONE\n"),
+        ("\none\ntwo\n", "ONE\n", "one\ntwo\n", "ONE\n"),
+        ("one\n...\nfour\n", "1\n...\n4\n", "one\ntwo\nthree\nfour\n", "1\ntwo\nthree\n4\n"),
+        ("ne\n", "NE\n", "one\n", None),
+    ],
+)
+def test_aider_blocks_have_their_leniencies(gone: str, come: str, text: str, result: str | None) -> None:
+    call = f"a.md\n```\n<<<<<<< SEARCH\n{gone}=======\n{come}>>>>>>> REPLACE\n```\n"
+
+    assert formats.aider_apply(call, "a.md", text, "") == result
+
+
+def test_hunks_of_a_patch_share_no_context() -> None:
+    lines = [f"line {number}\n" for number in range(20)]
+    new = "".join(line.upper() if number in (3, 8) else line for number, line in enumerate(lines))
+    call = diffs.codex_write("a.md", "".join(lines), new)
+
+    assert call.count("\n@@\n") == 1
+    assert call.count(" line 5\n") == 1
+
+
+def test_heading_says_which_place_a_patch_means() -> None:
+    section = "\none\ntwo\nthree\nfour\nfive\nsix\nseven\n"
+    old = f"# A\n{section}\n# B\n{section}"
+    new = f"# A\n{section}\n# B\n{section.replace('four', 'FOUR')}"
+    call = diffs.codex_write("a.md", old, new)
+
+    assert "@@ # B\n" in call
+    assert diffs.codex_apply(call, "a.md", old, old) == new
+
+
+def test_anchor_of_another_line_is_refused() -> None:
+    call = formats.hashline_write("a.md", OLD, NEW)
+
+    assert formats.hashline_apply(call, "a.md", f"new\n{OLD}", OLD) is None
+
+
+@pytest.mark.parametrize(
+    ("result", "verdict"),
+    [
+        ("# A\n\nnew\n\none\nTWO\n\n## B\n\none\n", "right"),
+        ("# A\n\nnew\n\nTWO\none\n\n## B\n\none\n", "right elsewhere"),
+        (None, "refused"),
+        ("# A\n\nnew\n\none\ntwo\n\n## B\n\none\n", "refused"),
+        ("# A\n\nnew\n\none\ntwo\n\n## B\n\none\nTWO\n", "wrong"),
+    ],
+)
+def test_judge_knows_the_place_of_a_change(result: str | None, verdict: str) -> None:
+    old, new = "# A\n\none\ntwo\n\n## B\n\none\n", "# A\n\none\nTWO\n\n## B\n\none\n"
+    drifted = Drifted(old.replace("# A\n", "# A\n\nnew\n", 1), new.replace("# A\n", "# A\n\nnew\n", 1), True)
+
+    assert judged(result, drifted, old, new) == verdict
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ("# A\n", "# B\n", "heading"),
+        ("- a\n", "- a\n- b\n", "list"),
+        ("| a |\n", "| b |\n", "table"),
+        ("```\na\n```\n", "```\nb\n```\n", "code"),
+        ("---\na: 1\n---\n", "---\na: 2\n---\n", "front matter"),
+        ("[a]: b\n", "[a]: c\n", "definition"),
+        ("a\n", "b\n\n- c\n", "mixed"),
+        ("a\n", "a\n\n", "blank lines"),
+    ],
+)
+def test_kind_is_that_of_all_changed_lines(old: str, new: str, kind: str) -> None:
+    assert kind_of(old, new) == kind
