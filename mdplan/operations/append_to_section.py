@@ -17,7 +17,7 @@ class AppendToSection(PayloadOperation):
     heading becomes the last subsection. `extent: "subtree"` puts plain text to the very end too.
 
     Blank lines around the new text are added as needed; an item or row that continues the list or table at
-    that place gets none. Trailing link definitions at the end of the file stay behind the new text.
+    that place gets none. Trailing link definitions at the end of the file stay after the new text.
     """
 
     example: ClassVar[dict[str, object]] = {

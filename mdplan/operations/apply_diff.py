@@ -22,14 +22,14 @@ from mdplan.text.span import Span
 class ApplyDiff(Operation):
     """Make the changes of a unified diff, whose unchanged and removed lines prove the place.
 
-    `diff` is what `git diff` or `diff -u` writes, or its hunks alone. Every line that a hunk shows must stand
+    `diff` is what `git diff` or `diff -u` writes, or its hunks alone. Every line that a hunk shows must be
     in the file, in order and without a gap, at the line that its header gives or at one other place only;
     `hunkOffsets` says by how many lines hunks were moved. Nothing is applied nearly. Line ends in the diff
     may be LF whatever the file has.
 
-    The header of a file is optional and names the edited file. A diff of several files goes
-    as ``diff`` beside `files`, or in its place: it becomes one edit for each file that it names, and creates,
-    deletes and renames files too.
+    The header of a file is optional and names the edited file. A diff of several files goes as ``diff`` next
+    to `files`, or instead of it: it becomes one edit for each file that it names, and creates, deletes and
+    renames files too.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -78,7 +78,7 @@ class ApplyDiff(Operation):
         if len(self.files) > 1:
             return Diagnostic.invalid(
                 f"diff changes {len(self.files)} files, and this edit is of one",
-                'send it as `"diff"` beside or in place of `files`, which makes one edit of each file',
+                'send it as `"diff"` with or instead of `files`, which makes one edit of each file',
             )
         file = self.files[0]
         if file.obstacle is not None:
@@ -93,7 +93,7 @@ class ApplyDiff(Operation):
             if is_asked:
                 return Diagnostic.invalid(
                     f"diff {what} its file, and this edit is of one that stays",
-                    f'use {operation}, or send it as `"diff"` in place of `files`',
+                    f'use {operation}, or send it as `"diff"` instead of `files`',
                 )
         return file
 
@@ -189,23 +189,23 @@ def _why(outline: Outline, found: MisplacedHunk) -> tuple[str, str] | None:
     told = [lines.position(view.span_in_text(Span(offset, offset)).start).line for offset in at]
     if found.applied_at is not None:
         return (
-            f": what it makes stands at line {told[0]} already",
+            f": its result is at line {told[0]} already",
             "the diff seems to be applied: omit it, or make a new one from the current file",
         )
     if len(told) == 1:
         return (
-            f": its lines stand at line {told[0]}, before those of the hunk in front of it",
-            "put the hunks in the order of their lines, or send each as an edit of its own",
+            f": its lines are at line {told[0]}, before those of the hunk in front of it",
+            "put the hunks in the order of their lines, or send each as a separate edit",
         )
     if told:
         return (
-            f", and its lines stand at {len(told)} other places",
-            f"they stand at lines {', '.join(map(str, told))}: show more lines around the change",
+            f", and its lines are at {len(told)} other places",
+            f"they are at lines {', '.join(map(str, told))}: show more lines around the change",
         )
     old = to_lf(found.hunk.old)
     if not old.endswith("\n") and f"{old}\n" in view.text:
         return (
-            ": the file does not end behind its lines",
-            "leave out the marker that says that there is no newline at the end of the file",
+            ": the file does not end after its lines",
+            "remove the marker that says that there is no newline at the end of the file",
         )
     return None

@@ -48,7 +48,7 @@ class DeleteSection(SectionTargeted):
         return Claim(span=span, owner=section.index, takes=members[:1], verb=f"deletes the {self.part} of")
 
     def _spans(self, outline: Outline, section: Section) -> tuple[Span, Span]:
-        """What goes, without and with the blank lines behind it."""
+        """What goes, without and with the blank lines after it."""
         assert section.heading is not None
         match self.part:
             case "whole":

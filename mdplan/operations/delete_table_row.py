@@ -15,7 +15,7 @@ class DeleteTableRow(TableOperation):
     The row is the one whose cell in `keyColumn` is `key`, as written or as a reader sees it. When it is the
     last one, the header and the row of dashes stay.
 
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section beside it, those
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
     in the section with its subsections. Without `table` there must be exactly one that has the key column.
     """
 

@@ -1,4 +1,4 @@
-"""insert_section: add a new section beside or inside another one."""
+"""insert_section: add a new section next to or inside another one."""
 
 from typing import ClassVar, Literal
 
@@ -15,7 +15,7 @@ class InsertSection(PayloadOperation):
     """Add a new section before or after another one, or as its first or last subsection.
 
     `markdown` starts with the heading of the new section. With `levels: "fit"` all its headings are pushed
-    down together until the first fits its place: the level of the sibling, or one below the parent; beside
+    down together until the first fits its place: the level of the sibling, or one below the parent; next to
     deeper subsections, theirs.
     """
 
@@ -29,13 +29,13 @@ class InsertSection(PayloadOperation):
     repeats: ClassVar = True
 
     op: Literal["insert_section"]
-    position: SectionPosition = Field(description="Where the new section goes, seen from the target.")
+    position: SectionPosition = Field(description="Position relative to the target section.")
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One insertion.
 
         Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW;
-        INVALID_ARGUMENT for a payload without a heading in front, and beside the preamble.
+        INVALID_ARGUMENT for a payload without a heading in front, and next to the preamble.
         """
         section = self.find_section(outline)
         payload = self.read_payload()
@@ -56,6 +56,6 @@ _NO_HEADING = Diagnostic.invalid(
     "start it with a heading, or use append_to_section for text",
 )
 _BESIDE_ROOT = Diagnostic.invalid(
-    "nothing stands before or after the preamble as its sibling",
+    "the preamble has no sibling before or after it",
     "use position firstChild or lastChild with headingPath [], or name a section",
 )

@@ -30,9 +30,10 @@ class MoveSection(LevelFitting):
     With `toFile` it goes to another file of the root, which must exist, to the place that `toSectionId` or
     `toHeadingPath` names there; without these, to the end of that file. Relative links and images in what
     moves are corrected. The link definitions that it uses and the other file lacks, and the footnotes that it
-    uses, are copied to its end; those of its own file stay. A label that the other file defines otherwise is
-    changed. Links elsewhere follow with `updateReferences`. Both files pin the edit: the other one by its own
-    `baseSha256` in the batch or by `toBaseSha256`, or both by a plan. It does not go with `sequential`.
+    uses, are copied to its end; those of the first file stay. A label that the other file defines otherwise
+    is changed. Links elsewhere follow with `updateReferences`. Both files guard the edit: the other one by
+    its own `baseSha256` in the batch or by `toBaseSha256`, or both by a plan. It does not go with
+    `sequential`.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -49,7 +50,7 @@ class MoveSection(LevelFitting):
     )
     position: SectionPosition | None = Field(
         default=None,
-        description="Where the section goes, seen from that one; lastChild is the default with toFile alone.",
+        description="Position relative to that one; lastChild is the default with toFile alone.",
     )
     to_file: str | None = Field(default=None, min_length=1, description="File to move it to, if another one.")
     to_base_sha256: SectionHash | None = Field(
@@ -80,7 +81,7 @@ class MoveSection(LevelFitting):
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One deletion and one insertion; with `toFile` a deletion here.
 
-        Errors: those of both targets; INVALID_ARGUMENT for a place inside of the section itself, or beside
+        Errors: those of both targets; INVALID_ARGUMENT for a place inside the section itself, or next to
         the preamble; HEADING_LEVEL_OVERFLOW; OUTLINE_CHANGED for text that would swallow what follows in
         another file.
         """
@@ -174,15 +175,15 @@ class MoveSection(LevelFitting):
             return problem
         is_inside = to.index in outline.members(section)
         if is_inside and (to.index != section.index or self._position in {"firstChild", "lastChild"}):
-            return Diagnostic.invalid("a section cannot move into itself", "name a section outside of it")
+            return Diagnostic.invalid("a section cannot move into itself", "name a section outside it")
         return None
 
 
 def _no_section_there(to: Section, position: SectionPosition) -> Diagnostic | None:
-    """Why no section can stand at `position` of the section `to`; None where one can."""
+    """Why no section can be at `position` of the section `to`; None where one can."""
     if not to.nested and not (to.is_root and position in {"before", "after"}):
         return None
     return Diagnostic.invalid(
-        "no section can stand there",
-        "name a section of its own, or use firstChild or lastChild with toHeadingPath []",
+        "no section can be there",
+        "name another section, or use firstChild or lastChild with toHeadingPath []",
     )

@@ -11,7 +11,7 @@ from mdplan.operations.base.payload import Addressed, PayloadOperation
 class PrependToSection(PayloadOperation):
     """Add Markdown to the start of a section.
 
-    Plain text goes right behind the heading. Text that starts with a heading becomes the first subsection,
+    Plain text goes right after the heading. Text that starts with a heading becomes the first subsection,
     so that it cannot take the section's own text for its own; so do sections that follow plain text. Blank
     lines are added as needed; an item that continues into the list at that place gets none.
     """

@@ -26,11 +26,11 @@ class ReplaceCodeBlock(SectionTargeted):
     """Replace the code in a fenced code block.
 
     `codeBlock` names it by `index`, which counts the fenced blocks of the file from 0 at every depth as
-    md_stat does, or by `language`, the first word behind the opening fence, where only one block has that;
+    md_stat does, or by `language`, the first word after the opening fence, where only one block has that;
     with both, the index counts the blocks of that language.
-    With a section beside it, the index counts within that section and its subsections.
+    With a section next to it, the index counts within that section and its subsections.
 
-    `markdown` is the new code alone, without fences; it may be empty. The fences, what stands behind the
+    `markdown` is the new code alone, without fences; it may be empty. The fences, what is after the
     opening one, and the indentation or quote marks before each line stay. Both fences are made longer where
     the new code would close the block. `expectedText` proves that this is the code you mean. A block whose
     closing fence is missing is refused.
@@ -134,6 +134,6 @@ def _left_open(outline: Outline, block: Block) -> Diagnostic:
         code=Code.OUTLINE_CHANGED,
         message=f"the code block at line {block.first_line} has no closing fence, "
         "so it is not known where its code should end",
-        hint="close it first, in an edit of its own",
+        hint="close it first, in a separate edit",
         place=outline.source.lines.position(block.span.start),
     )

@@ -36,7 +36,7 @@ class ReplaceLines(LineOperation):
     def located(self, outline: Outline) -> "LineOperation | Diagnostic":
         """The same with the numbers that hashes stand for. Errors: TEXT_MISMATCH."""
         is_hashed = self.lines.start_hash or self.lines.end_hash
-        return self.with_lines(outline, self.lines, "lines") if is_hashed else self
+        return self.with_lines(outline, self.lines) if is_hashed else self
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One replacement. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""

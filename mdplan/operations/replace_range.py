@@ -19,7 +19,7 @@ from mdplan.text.span import Span
 class ReplaceRange(Operation):
     """Replace the text between two places, which `expectedText` must prove.
 
-    Lines and columns are 1-based, columns count code points, and `end` is the place behind the last
+    Lines and columns are 1-based, columns count code points, and `end` is the place after the last
     character. A column may be one past the text of its line: that is the place before its line end. Line
     ends in `expectedText` and `replacement` may be LF whatever the file has.
     """
@@ -36,7 +36,7 @@ class ReplaceRange(Operation):
     range: RangeField = Field(description="1-based {start: {line, col}, end: {line, col}}; end is exclusive.")
     replacement: str = Field(description="New text; may be empty.")
     expected_text: str | None = Field(
-        default=None, description="Text that stands there now; required unless allowInsecureRange."
+        default=None, description="Text that is there now; required unless allowInsecureRange."
     )
     allow_insecure_range: bool = Field(default=False, description="Replace without expectedText.")
 
@@ -128,7 +128,7 @@ class ReplaceRange(Operation):
         same = common_start(current, expected)
         return Diagnostic(
             code=Code.TEXT_MISMATCH,
-            message=f"the range holds {len(current)} characters, expectedText has {len(expected)}, "
+            message=f"the range has {len(current)} characters, expectedText has {len(expected)}, "
             f"and they differ from character {same + 1} on",
             hint="read the range again, or use replace_match, which finds the text itself",
             place=self.range.start.to_position(),

@@ -1,4 +1,4 @@
-"""replace_region: replace what stands between a pair of marker comments."""
+"""replace_region: replace what is between a pair of marker comments."""
 
 from typing import ClassVar, Literal
 
@@ -17,14 +17,14 @@ from mdplan.text.source import Source
 
 
 class ReplaceRegion(Operation):
-    """Replace the text of a region, which stands between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``.
+    """Replace the text of a region, which is between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``.
 
-    The markers stay as they are. The text stands on lines of its own between theirs, with as many blank
-    lines on both sides as there were; where both markers stand inside of one line of text, so does the new
+    The markers stay as they are. The text is on separate lines between theirs, with as many blank
+    lines on both sides as there were; where both markers are inside one line of text, so does the new
     text, if it is one line. In a quote or a list item its marks and indentation are put before each line.
 
-    `markdown` may hold headings, which keep their levels, and may be empty. It may hold whole regions of
-    other names. `expectedText` proves that this is the text you mean. The same text again changes nothing.
+    `markdown` may contain headings, which keep their levels, and may be empty. It may contain whole regions
+    of other names. `expectedText` proves that this is the text you mean. The same text again changes nothing.
     Markers in code are text and name no region.
     """
 
@@ -46,7 +46,7 @@ class ReplaceRegion(Operation):
 
         Errors: REGION_NOT_FOUND, TEXT_MISMATCH; OUTLINE_CHANGED for a payload that leaves a fence or comment
         open; INVALID_ARGUMENT for markers in it that make pairs with those of the file, and for several lines
-        where the region stands inside of a line.
+        where the region is inside a line.
         """
         old = find_region(outline, self.region)
         payload = self._payload()
@@ -85,7 +85,7 @@ class ReplaceRegion(Operation):
         markers = find_regions(Outline(Source.from_text(payload.text)))
         if self.region in markers.by_name or markers.unpaired:
             return Diagnostic.invalid(
-                "markdown holds markers of the region itself, or markers without their other half",
+                "markdown contains markers of the region itself, or markers without their other half",
                 "leave the marker comments out: those of the file stay",
             )
         return payload
@@ -101,7 +101,7 @@ class ReplaceRegion(Operation):
         problem = Diagnostic(
             code=Code.TEXT_MISMATCH,
             message=f"the text of `{self.region}` at {lines_of_region(old.region)} is not expectedText",
-            hint="read the region again; expectedText is what stands between its markers",
+            hint="read the region again; expectedText is the text between its markers",
             place=outline.source.lines.position(old.region.start.span.start),
         )
         return [with_nearest_lines(outline, problem, self.expected_text, old.region.inside)]

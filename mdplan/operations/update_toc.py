@@ -23,19 +23,19 @@ _Level = Annotated[int, Field(strict=True, ge=1, le=MAX_LEVEL)]
 
 
 class UpdateToc(Operation):
-    """Write the headings behind a region into it, as a list of links: a table of contents.
+    """Write the headings after a region into it, as a list of links: a table of contents.
 
-    The region stands between ``<!-- toc:start -->`` and ``<!-- toc:end -->``, which must be there, or between
+    The region is between ``<!-- toc:start -->`` and ``<!-- toc:end -->``, which must be there, or between
     the markers of another tool: ``<!-- toc -->`` and ``<!-- /toc -->`` or ``<!-- tocstop -->``, those of
     doctoc. `region` gives another name than `toc`. Marker, indentation and levels of the list stay as they
     are, and so does text above it; headings with ``<!-- omit in toc -->`` are skipped.
 
     The list is made last, of the result of all edits of the batch, with the anchors that GitHub gives: the
-    second of two equal headings gets ``-1``. Headings before the region, inside of it, in quotes and in lists
+    second of two equal headings gets ``-1``. Headings before the region, inside it, in quotes and in lists
     are skipped, and so are those above `minLevel` or below `maxLevel`; without `minLevel` the title of the
     document is, unless there are several.
 
-    What stood in the region is replaced, and nothing needs to pin that. Where the list is right already,
+    What was in the region is replaced, and nothing needs to guard that. Where the list is right already,
     nothing changes.
     """
 
@@ -69,9 +69,9 @@ class UpdateToc(Operation):
         return Resolution(claims=(claim,), section=outline.section_at(claim.span.start), is_evidence=True)
 
     def resolve_second_pass(self, outline: Outline) -> Resolution | Problems:
-        """One replacement in the result; the claim on the region tells which one it is.
+        """One replacement in the result; the claim on the region shows which one it is.
 
-        Errors: REGION_NOT_FOUND; INVALID_ARGUMENT where the region stands inside of a line of text.
+        Errors: REGION_NOT_FOUND; INVALID_ARGUMENT where the region is inside a line of text.
         """
         found = find_region(outline, self.region)
         if isinstance(found, Diagnostic):
@@ -80,7 +80,7 @@ class UpdateToc(Operation):
         contents = read_payload(self._contents(outline, found))
         edit = replace_region_text(outline, found, contents) if has_lines else None
         if edit is None:
-            return (inside_of_a_line(found.region, "a list needs lines of its own", "use another region"),)
+            return (inside_of_a_line(found.region, "a list needs separate lines", "use another region"),)
         is_new = edit.new_text != outline.text_of(edit.span)
         return Resolution(claims=(claim_of_region(outline, found.region),), edits=(edit,) if is_new else ())
 

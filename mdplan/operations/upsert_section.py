@@ -134,5 +134,5 @@ _NO_TITLE = Diagnostic.invalid(
 
 
 _NESTED_PARENT = Diagnostic.invalid(
-    "parentPath names a heading in a quote or list, which holds no sections", "name a section of its own"
+    "parentPath names a heading in a quote or list, which has no sections", "name a section of the document"
 )

@@ -25,14 +25,14 @@ class UpsertTableRow(TableOperation):
 
     The row is the one whose cell in `keyColumn` is `key`, as written or as a reader sees it. `row` gives
     cells by the headers of their columns; other cells stay as they are. Where no row has the key, one is
-    added behind the last, with the key and the cells of `row`, and empty ones for the rest.
+    added after the last, with the key and the cells of `row`, and empty ones for the rest.
 
-    Values are inline Markdown of one line. Pipes in them are escaped, also inside of code. A cell keeps its
+    Values are inline Markdown of one line. Pipes in them are escaped, also inside code. A cell keeps its
     width where the value fits, and a longer one makes its own row wider: other rows never change. A row is
     added in the style of the header row, padded to the width of the columns where the table is aligned.
     The cell of the key is never given another value: that would be another row.
 
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section beside it, those
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
     in the section with its subsections. Without `table` there must be exactly one that has the key column.
     """
 
@@ -96,7 +96,7 @@ class UpsertTableRow(TableOperation):
                 values[column] = value
         if any(has_line_end(value) for value in (*self.row.values(), self.key)):
             problems.append(
-                Diagnostic.invalid("a cell cannot hold a line break", "write `<br>` in its place")
+                Diagnostic.invalid("a cell cannot contain a line break", "write `<br>` in its place")
             )
         if found.key_column in values and not self._is_key(values[found.key_column]):
             problems.append(

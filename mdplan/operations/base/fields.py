@@ -38,6 +38,12 @@ LineHash = Annotated[str, Field(pattern=r"^[0-9a-f]{3,64}$")]
 LineHashes = Annotated[str, Field(pattern=r"^[0-9a-f]{3,64}(,[0-9a-f]{3,64})*$")]
 
 
+# The same, or that of the first or the last line.
+PlaceHashes = Annotated[
+    str, Field(pattern=r"^([0-9a-f]{3,64}((,[0-9a-f]{3,64})*|,end)|start,[0-9a-f]{3,64})$")
+]
+
+
 class PositionField(WireModel):
     """A place in a file: 1-based line, or ``"12:a3f"``, and column, in code points."""
 
@@ -56,7 +62,7 @@ class PositionField(WireModel):
 
 
 class RangeField(WireModel):
-    """Half-open range: `end` is the place behind the last character."""
+    """Half-open range: `end` is the place after the last character."""
 
     start: PositionField
     end: PositionField
@@ -79,7 +85,8 @@ class CodeBlockField(WireModel):
 class LinesField(WireModel):
     """Whole lines `start` to `end`, 1-based and inclusive; as text ``"12-14"`` or ``"12:a3f-14:b07"``.
 
-    ``"12:a3f,c41,b07"`` are the same lines with a hash of each, which also proves those between the ends.
+    ``"12:a3f,c41,b07"`` are the same lines with a hash of each, which also proves those between the ends; an
+    empty line needs none: ``"12:a3f,,b07"``.
     """
 
     start: Ordinal

@@ -22,8 +22,8 @@ class LineOperation(Operation):
         default=None, description="What these lines contain now; the last line end is optional."
     )
 
-    def with_lines(self, outline: Outline, lines: LinesField, name: str) -> "LineOperation | Diagnostic":
-        """The same edit with the numbers of `lines`, which its field `name` is for; proven lines as guard.
+    def with_lines(self, outline: Outline, lines: LinesField) -> "LineOperation | Diagnostic":
+        """The same edit with the numbers of its `lines`; proven lines as guard.
 
         Errors: those of `located_lines`.
         """
@@ -31,13 +31,16 @@ class LineOperation(Operation):
         if isinstance(found, Diagnostic):
             return found
         numbers, is_proven = found
-        update: dict[str, Any] = {name: numbers if name == "lines" else numbers.start}
-        if is_proven and self.expected_text is None:
-            table = outline.source.lines
-            last = numbers.end if name == "lines" else numbers.start
-            text = outline.text_of(Span(table.start(numbers.start), table.content_end(last)))
-            update["expected_text"] = to_lf(text)
-        return self.model_copy(update=update)
+        guard = self.guard_of(outline, numbers) if is_proven else {}
+        return self.model_copy(update={"lines": numbers, **guard})
+
+    def guard_of(self, outline: Outline, lines: LinesField) -> dict[str, Any]:
+        """The text of `lines` as the field that guards it, unless the edit has that."""
+        if self.expected_text is not None:
+            return {}
+        table = outline.source.lines
+        text = outline.text_of(Span(table.start(lines.start), table.content_end(lines.end)))
+        return {"expected_text": to_lf(text)}
 
     def guarded(self, outline: Outline, lines: LinesField) -> Span | Diagnostic:
         """Span of `lines`, with their line ends. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
@@ -65,7 +68,7 @@ class LineOperation(Operation):
 def located_lines(outline: Outline, lines: LinesField) -> tuple[LinesField, bool] | Diagnostic:
     """`lines` by their numbers alone, where their hashes say, and whether the hashes prove all their text.
 
-    What moved is found again where no other lines have these hashes. They prove the text where, besides, each
+    What moved is found again where no other lines have these hashes. They prove the text where each
     line has one: of `12:a3f-20:b07` nothing is known of the lines between. Errors: TEXT_MISMATCH.
     """
     start, end = lines.start_hash or "", lines.end_hash or ""

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 from pydantic.alias_generators import to_camel
 
+from mdplan.data.change import Change
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.payload import Payload
 from mdplan.markdown.front_matter.block import FrontMatterFormat
-from mdplan.markdown.front_matter.change import KeyChange
 from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
@@ -102,13 +102,13 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrontMatterChanges:
-    """Changes of keys of the front matter. The planner makes those of all edits in one go.
+class DataChanges:
+    """Changes of keys of the file, or of its front matter. The planner makes those of all edits in one go.
 
-    `creates` is the format of the block that they are to create; `removes` says that the whole block goes.
+    `creates` is the format of the front matter that they are to create; `removes` says that all of it goes.
     """
 
-    changes: tuple[KeyChange, ...] = ()
+    changes: tuple[Change, ...] = ()
     creates: FrontMatterFormat | None = None
     removes: bool = False
 
@@ -124,10 +124,10 @@ class Resolution:
     `is_evidence` says that the edit's own guards, but for `sectionSha256`, fix every byte that it removes
     and the owner of what it inserts, so that it needs no file hash.
     `may_change_outline` says that headings around the edit may change level or parent: it was asked to.
-    `front_matter` says what `edits` do there; made together with those of other edits they may differ.
+    `data` says which keys `edits` change; made together with those of other edits they may differ.
     `exported` are blocks that go to the file that the operation names besides its own.
     `comes_last` says that what it inserts is after what other edits insert at the same place. What
-    several such edits have as `shared_start` of their text is written once, and their texts stand after it.
+    several such edits have as `shared_start` of their text is written once, and their texts are after it.
     """
 
     claims: tuple[Claim, ...]
@@ -138,7 +138,7 @@ class Resolution:
     destination: Section | None = None
     matches: MatchReport | None = None
     hunk_offsets: tuple[int, ...] = ()
-    front_matter: FrontMatterChanges | None = None
+    data: DataChanges | None = None
     exported: Payload | None = None
     warnings: Problems = ()
     is_evidence: bool = False
@@ -158,12 +158,18 @@ class Operation(WireModel, ABC):
     """
 
     example: ClassVar[dict[str, object]]
+    # The file of the example, where no other property of the operation says it.
+    example_file: ClassVar[str | None] = None
     needs_markdown: ClassVar[bool] = True
     needs_ini: ClassVar[bool] = False
+    # Whether it edits keys of YAML, JSON, TOML, INI and front matter.
+    needs_keys: ClassVar[bool] = False
     file_effect: ClassVar[FileEffect] = "edit"
     has_second_pass: ClassVar[bool] = False
     # Problems of `resolve` that mean: what the edit removes is not there.
     satisfied_by: ClassVar[frozenset[Code]] = frozenset()
+    # Whether agents are shown it: of two that do the same they need one, and every model pays for each.
+    is_listed: ClassVar[bool] = True
     # Made again, the edit changes the file again: a manifest needs a condition for it.
     repeats: ClassVar[bool] = False
 
@@ -185,7 +191,7 @@ class Operation(WireModel, ABC):
         return None
 
     def located(self, outline: Outline) -> "Operation | Diagnostic":
-        """The same edit with line numbers in place of hashes of lines. Errors: TEXT_MISMATCH."""
+        """The same edit with line numbers instead of hashes of lines. Errors: TEXT_MISMATCH."""
         del outline
         return self
 
@@ -199,8 +205,11 @@ class Operation(WireModel, ABC):
         return False
 
     @classmethod
-    def required_text(cls, edit: Mapping[str, Any]) -> str | None:
-        """Text without which `edit`, decoded JSON of this operation, changes nothing; None if unknown."""
+    def required_texts(cls, edit: Mapping[str, Any]) -> tuple[str, ...] | None:
+        """Texts of which a file must have one if `edit`, decoded JSON of this operation, changes it.
+
+        None if unknown. A field of `edit` whose value is not known yet is None.
+        """
         del edit
         return None
 

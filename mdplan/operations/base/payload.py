@@ -68,7 +68,7 @@ class LevelFitting(SectionTargeted):
 
 
 class PayloadOperation(LevelFitting):
-    """An operation that writes Markdown into or beside a section."""
+    """An operation that writes Markdown into or next to a section."""
 
     # Whether what it writes can be the end of the file, and leave open what was open.
     may_end_open: ClassVar[bool] = False
@@ -126,7 +126,7 @@ class PayloadOperation(LevelFitting):
     ) -> Resolution | Problems:
         """Insertion of a payload into its section: as its first or last `child` if it starts with a heading.
 
-        Other text goes to an `edge` of the body, and sections that follow in it stand after the whole body,
+        Other text goes to an `edge` of the body, and sections that follow in it are after the whole body,
         so that they take no text for their own. Errors: HEADING_LEVEL_OVERFLOW.
         """
         section, payload = to.section, to.payload
@@ -173,7 +173,7 @@ def not_too_deep(fitted: Payload | int) -> Payload | Diagnostic:
 
 
 def place_in_body(outline: Outline, section: Section, edge: BodyEdge) -> InsertionPoint:
-    """Place for text: the start or end of the own body of `section`, or behind its last subsection."""
+    """Place for text: the start or end of the own body of `section`, or after its last subsection."""
     match edge:
         case "start":
             found = start_of_body(outline, section), InsertRank.BODY_START
@@ -185,7 +185,7 @@ def place_in_body(outline: Outline, section: Section, edge: BodyEdge) -> Inserti
 
 
 def place_next_to(outline: Outline, section: Section, position: SectionPosition) -> InsertionPoint:
-    """Place for a section before, after or inside of `section`, and the level that fits there.
+    """Place for a section before, after or inside `section`, and the level that fits there.
 
     Inside it is one below `section`, or that of its first or last subsection where that is deeper.
     """

@@ -26,7 +26,7 @@ def find_region(outline: Outline, name: str) -> RegionText | Diagnostic:
         code=Code.REGION_NOT_FOUND,
         message=f"the markers of `{name}` at {lines_of_region(named[0])} are not in the same "
         "quote or list item",
-        hint="put both on lines of their own in one of them",
+        hint="put both on separate lines in one of them",
     )
 
 
@@ -39,10 +39,10 @@ def claim_of_region(outline: Outline, region: Region) -> Claim:
 
 
 def inside_of_a_line(region: Region, why: str, advice: str) -> Diagnostic:
-    """INVALID_ARGUMENT for a `region` inside of a line, which `why` cannot stay so."""
+    """INVALID_ARGUMENT for a `region` inside a line, which `why` cannot stay so."""
     return Diagnostic.invalid(
-        f"the region stands inside of line {region.start.line}, and {why}",
-        f"{advice}, or put the markers on lines of their own first",
+        f"the region is inside line {region.start.line}, and {why}",
+        f"{advice}, or put the markers on separate lines first",
     )
 
 
@@ -58,11 +58,11 @@ def _not_found(name: str, regions: Regions, named: Sequence[Region]) -> Diagnost
     if named:
         places = ", ".join(lines_of_region(region) for region in named[:_MOST_LISTED])
         message = f"there are {len(named)} regions {shown}"
-        hint = f"they are at {places}; give each a name of its own, or use replace_lines"
+        hint = f"they are at {places}; give each a different name, or use replace_lines"
     elif alone:
         edge, other = ("start", "end") if alone[0].is_start else ("end", "start")
         message = f"the {edge} marker of {shown} at line {alone[0].line} has no {other} marker"
-        hint = f"add `<!-- {name}:{other} -->` on a line of its own"
+        hint = f"add `<!-- {name}:{other} -->` on a separate line"
     else:
         listed = ", ".join(
             f"`{known}` ({lines_of_region(found[0])})"

@@ -102,7 +102,7 @@ def _keeps_subsections(
 
 
 def _paths_in(payload: Payload, *, behind_own_heading: bool) -> list[_Path]:
-    """Path of each heading of `payload`, by folded titles, as it stands among the others."""
+    """Path of each heading of `payload`, by folded titles, as it is among the others."""
     paths: list[_Path] = []
     above: list[tuple[int, _Path]] = [(0, ())]
     for block in payload.headings[int(behind_own_heading) :]:
@@ -168,14 +168,14 @@ def _title(heading: Block) -> str:
 
 
 def _other_heading(section: Section, payload: Payload, *, has_heading: bool) -> Diagnostic | None:
-    """INVALID_ARGUMENT where the first heading of the payload belongs beside or above the section."""
+    """INVALID_ARGUMENT where the first heading of the payload belongs next to or above the section."""
     if has_heading or not payload.headings or section.is_root:
         return None
     if payload.headings[0].level > section.level:
         return None
     return Diagnostic.invalid(
         "the payload has another heading at or above the level of the section",
-        "to change the heading use rename_heading; to add a section beside it use insert_section; "
+        "to change the heading use rename_heading; to add a section next to it use insert_section; "
         "subsections need a deeper level",
     )
 

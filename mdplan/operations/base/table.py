@@ -61,9 +61,7 @@ class TableOperation(SectionTargeted):
         description="{index} of the table, 0-based, or {header} of a column: in the section with its "
         "subsections, else in the file. Not needed where one table has the key column.",
     )
-    key_column: str = Field(
-        description="Header of the column that holds the keys, or its number, from 1, as text."
-    )
+    key_column: str = Field(description="Header of the column with the keys, or its number, from 1, as text.")
     key: str = Field(description="Cell of the row in that column.")
 
     @field_validator("key_column", "key")
@@ -104,7 +102,7 @@ class TableOperation(SectionTargeted):
         return Diagnostic(
             code=Code.MATCH_COUNT_MISMATCH,
             message=f"{len(rows)} rows have that key, at lines {listed}, exactly one is needed",
-            hint="use a keyColumn that tells them apart, or replace_lines",
+            hint="use a keyColumn that is unique, or replace_lines",
             place=found.table.lines.position(rows[0].span.start),
         )
 

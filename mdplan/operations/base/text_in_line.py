@@ -22,7 +22,7 @@ def text_in_line(outline: Outline, span: Span, new_text: str) -> str | Diagnosti
     In a cell of a table its pipes are escaped. Lines after a break get the marks and the indentation of
     quotes and list items. Where `span` itself has line breaks or whole rows, the text is taken as it is.
 
-    Errors: INVALID_ARGUMENT for a line break inside of a cell, or of a heading with text after it.
+    Errors: INVALID_ARGUMENT for a line break inside a cell, or of a heading with text after it.
     """
     if outline.format is not DocumentFormat.MARKDOWN or not ("|" in new_text or "\n" in new_text):
         return new_text
@@ -65,7 +65,7 @@ def _in_containers(outline: Outline, leaf: Block, line: int, span: Span, new_tex
 
 
 def _behind(prefix: str, line: str) -> str:
-    """`line` behind `prefix`, unless it has it already."""
+    """`line` after `prefix`, unless it has it already."""
     bare = prefix.rstrip(" \t")
     has_it = line.startswith(prefix) or (bare and line.lstrip(" ").startswith(bare.lstrip(" ")))
     return line if has_it else with_prefix(prefix, line)
