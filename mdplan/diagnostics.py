@@ -68,6 +68,7 @@ class Code(StrEnum):
     LIST_NOT_FOUND = "LIST_NOT_FOUND"
     FRONT_MATTER_NOT_FOUND = "FRONT_MATTER_NOT_FOUND"
     FRONT_MATTER_INVALID = "FRONT_MATTER_INVALID"
+    DATA_INVALID = "DATA_INVALID"
     KEY_NOT_FOUND = "KEY_NOT_FOUND"
     RANGE_OUT_OF_BOUNDS = "RANGE_OUT_OF_BOUNDS"
     # A guard does not hold.
@@ -75,6 +76,7 @@ class Code(StrEnum):
     MATCH_COUNT_MISMATCH = "MATCH_COUNT_MISMATCH"
     SECTION_CHANGED = "SECTION_CHANGED", Exit.STALE
     STALE_BASE = "STALE_BASE", Exit.STALE
+    MERGE_CONFLICT = "MERGE_CONFLICT", Exit.STALE
     PRECONDITION_REQUIRED = "PRECONDITION_REQUIRED"
     # The edits cannot be made as asked.
     REGEX_TIMEOUT = "REGEX_TIMEOUT"
@@ -162,7 +164,7 @@ class Candidate:
 class Diagnostic:
     """One problem, or one warning.
 
-    `message` says what and where and holds no file text; `hint` is the next step, with values that can be
+    `message` says what and where and contains no file text; `hint` is the next step, with values that can be
     pasted. `edit_index` is 0-based through the whole batch; `place` is 1-based. `near` are the places that
     come closest to a text that was not found; None where there are none. The constructors `invalid`,
     `warning` and `file_exists` are for mdplan itself.
@@ -239,7 +241,7 @@ class Diagnostic:
         lines = f":{self.place.line}:{self.place.col}" if self.place else ""
         places = (
             self.file + lines if self.file else "",
-            f"edit {self.edit_index}" if self.edit_index is not None else "",
+            f"edit_index {self.edit_index}" if self.edit_index is not None else "",
         )
         place = ", ".join(filter(None, places))
         text = f"{self.code}{f' ({place})' if place else ''}: {self.message}"

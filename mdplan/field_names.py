@@ -4,7 +4,7 @@ Other spellings are folded; an unknown name is an error that suggests the neares
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -128,6 +128,16 @@ def camel_case(name: str) -> str:
         return name
     first, *rest = name.split("_")
     return first.lower() + "".join(map(str.capitalize, rest)) if first and rest else name
+
+
+def spelled_as(name: str, known: Iterable[str]) -> str:
+    """The one of `known` that `name` spells another way (``code_blocks``, ``CODE-BLOCKS``), else `name`."""
+    plain = _plain(name)
+    return next((each for each in known if _plain(each) == plain), name)
+
+
+def _plain(name: str) -> str:
+    return name.replace("-", "").replace("_", "").lower()
 
 
 def snake_case(name: str) -> str:

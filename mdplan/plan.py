@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from typing import Any, Final, NewType
 
 from mdplan.diagnostics import Diagnostic
+from mdplan.edit_numbers import EditNumbers
 from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.span import Lines, Position, Span
 
 PlanId = NewType("PlanId", str)
 PREFIX: Final = "sha256-"
+# What the plan of an undo has in place of the operation of a batch.
+UNDO: Final = "undo"
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -133,9 +136,23 @@ class Plan:
     warnings: tuple[Diagnostic, ...]
 
     @property
+    def edit_numbers(self) -> EditNumbers:
+        """How people count the edits."""
+        return EditNumbers(
+            tuple((file.path, len(edits)) for file, edits in zip(self.files, self.requested, strict=True))
+        )
+
+    @property
     def is_no_op(self) -> bool:
         """Whether every file stays as it is."""
         return all(change.is_no_op for change in self.files)
+
+    @property
+    def undoes(self) -> str | None:
+        """The transaction that it undoes; None for a plan that was made of a batch."""
+        first = next((edit for edits in self.requested for edit in edits), {})
+        transaction = first.get("transaction")
+        return str(transaction) if first.get("op") == UNDO and transaction is not None else None
 
 
 def canonical_json(value: object) -> bytes:

@@ -44,7 +44,7 @@ class Settings:
 
     @property
     def of_documents(self) -> DocumentLimits:
-        """The limits that hold inside of one document."""
+        """The limits inside one document."""
         return DocumentLimits(
             front_matter_characters=self.front_matter_characters,
             pattern_seconds=self.pattern_seconds,

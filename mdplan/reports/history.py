@@ -1,7 +1,6 @@
-"""What the verbs about past transactions hand back: `history`, `recover`, `doctor`."""
+"""What the verbs about past transactions hand back: `history` and `recover`."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.reports.base import Report
@@ -89,29 +88,3 @@ class RecoverReport(Report):
     recovered: RecoveredTransactions | None = None
     foreign: tuple[ForeignTransaction, ...] | None = None
     warnings: tuple[Diagnostic, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that `doctor` examined: its name, what was found, and what to do about it.
-
-    `status` is ``ok``; ``note`` for what works less well than it could; ``problem`` for what stops a commit
-    or needs a person.
-    """
-
-    check: str
-    status: Literal["ok", "note", "problem"]
-    found: str
-    hint: str = ""
-    root: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoctorReport(Report):
-    """Of `doctor`: every check of every root. Problems are errors of the report as well.
-
-    >>> all(check.status in ("ok", "note") for check in engine.doctor().checks)
-    True
-    """
-
-    checks: tuple[Check, ...] = ()

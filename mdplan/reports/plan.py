@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.plan import EditResult, MatchResult
+from mdplan.plan import EditResult, FileChange, MatchResult
 from mdplan.reports.base import Report
 
 # How much of a report its `repr` shows: the prefix and 12 digits of the plan ID, and so many files.
@@ -30,6 +30,20 @@ class FileReport:
     lines_removed: int
     new_file: str | None = None
     references_updated: int | None = None
+
+    @classmethod
+    def of(cls, change: FileChange) -> "FileReport":
+        """The report on `change`."""
+        return cls(
+            file=change.path,
+            base_sha256=change.base_sha256,
+            result_sha256=change.result_sha256,
+            changed=not change.is_no_op,
+            lines_added=change.lines_added,
+            lines_removed=change.lines_removed,
+            new_file=change.new_path,
+            references_updated=change.references_updated or None,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -188,7 +202,7 @@ class ApplyReport(PlanReport):
     files that this call changed. `undoable` says whether the history has all that an undo needs, `durable`
     whether the commit would survive a loss of power now. `recovered` lists the interrupted
     commits that were repaired first.
-    `approved` is the approval that the commit used, `undone` the transaction that an undo takes back.
+    `approved` is the approval that the commit used, `undone` the transaction that an undo undoes.
 
     >>> report = engine.apply({"file": "new.md", "edits": [{"op": "create_file", "markdown": "# New"}]})
     >>> report.ok, report.applied, report.receipt.files[0].base_sha256

@@ -1,4 +1,4 @@
-"""What `read` and `search` hand back: content with what pins an edit of it."""
+"""What `read` and `search` hand back: content with what guards an edit of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,7 +65,8 @@ class ReadReport(Report):
 class SearchHit:
     """One match: its first line and column (1-based, code points) and that line, cut at 200 characters.
 
-    `address` is the line with its hash, ``12:a3f``, if that was asked for.
+    `address` is the line with its hash, ``12:a3f``, if that was asked for. `key` is the innermost key or item
+    that the match is in, as edits of a file of keys name it.
 
     `within` is the kind of node that the match lies in or cuts, by its name in `exclude`.
     `before` and `behind` are the lines around it, as many as were asked for. `section_end_hint` is the line
@@ -82,6 +83,7 @@ class SearchHit:
     section_end_hint: int | None = None
     section_pattern: str | None = None
     address: str | None = None
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

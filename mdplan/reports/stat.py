@@ -1,11 +1,11 @@
 """What `stat` hands back: the structure of a document, or of a folder."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.reports.base import Report
-from mdplan.reports.ini import CommentBlockEntry, IniSectionEntry, TextSectionEntry
+from mdplan.reports.ini import CommentBlockEntry, IniSectionEntry, KeyEntry, TextSectionEntry
 from mdplan.text.span import Lines
 
 
@@ -30,6 +30,8 @@ class SectionEntry:
     tokens: int | None = None
     duplicate_of: str | None = None
     nested: bool | None = None
+    # Whether no other section has this heading, which then names it.
+    has_own_heading: bool = field(default=False, metadata={"wire": False})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +155,7 @@ class StatReport(Report):
 
     `next_cursor` is there when more sections, or rows, follow. Inventories (code blocks and what follows)
     are those of the text of the listed sections; where one was cut at the limit, `inventory_totals` has its
-    real number, by its wire name. INI files and plain text have lists of their own, cut in the same way.
+    real number, by its wire name. INI files and plain text have other lists, cut in the same way.
 
     >>> report = engine.stat({"file": "guide.md"})
     >>> install = report.sections[1]
@@ -183,6 +185,7 @@ class StatReport(Report):
     regions: tuple[RegionEntry, ...] | None = None
     links: LinkCounts | None = None
     ini_sections: tuple[IniSectionEntry, ...] | None = None
+    keys: tuple[KeyEntry, ...] | None = None
     text_sections: tuple[TextSectionEntry, ...] | None = None
     comment_blocks: tuple[CommentBlockEntry, ...] | None = None
     blank_line_groups: tuple[Lines, ...] | None = None

@@ -7,6 +7,7 @@ from pydantic import Field, InstanceOf, model_validator
 from mdplan.operations.base.fields import WireModel
 from mdplan.operations.base.operation import FileEffect, Operation
 
+OnStale = Literal["refuse", "rebase", "merge"]
 ReferenceScope = Literal["none", "file", "workspace"]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
 
@@ -22,7 +23,9 @@ class FileEdits(WireModel):
         default=None, description="Encoding, where the file is not UTF-8 and has no BOM."
     )
     format: str | None = Field(
-        default=None, pattern="^(markdown|ini|text)$", description="markdown, ini or text; found when absent."
+        default=None,
+        pattern="^(markdown|ini|yaml|json|toml|text)$",
+        description="markdown, ini, yaml, json, toml or text; found when absent.",
     )
     # The model that `op` names has validated each edit: those of other operations are not loaded.
     edits: tuple[InstanceOf[Operation], ...] = Field(
@@ -53,7 +56,7 @@ class FileEdits(WireModel):
             msg = f"one operation on the file as a whole is possible, not {' and '.join(whole)}"
             raise ValueError(msg)
         if self.file_effect in {"create", "delete"} and len(self.edits) > 1:
-            msg = f"{whole[0]} stands alone: no other edit of the file goes with it"
+            msg = f"{whole[0]} must be alone: no other edit of the file goes with it"
             raise ValueError(msg)
         if self.file_effect == "create" and self.base_sha256 is not None:
             msg = "baseSha256 is of a file that exists, and create_file makes one that does not"
@@ -91,20 +94,19 @@ class Batch(WireModel):
     accept: tuple[Annotated[int, Field(strict=True, ge=0)], ...] | None = Field(
         default=None, description="Make the plan of these edits only (0-based, through the whole batch)."
     )
-    on_stale: Literal["refuse", "rebase"] = Field(
+    on_stale: OnStale = Field(
         default="refuse",
-        description="rebase: where baseSha256 does not hold, go on if the edits' own evidence does.",
+        description="Where baseSha256 differs. rebase: go on if the edits' own evidence fits; merge: "
+        "merge the change into the file as it is now, as a new plan.",
     )
-    backup: bool = Field(
-        default=False, description="Keep the old content of every changed file beside it, as NAME.bak."
-    )
+    backup: bool = Field(default=False, description="Keep the old content of every changed file as NAME.bak.")
     update_references: ReferenceScope = Field(
         default="none",
         description="Keep links to what this batch renames, moves or deletes right: file, in its own files; "
         "workspace, in all.",
     )
     allow_outline_change: bool = Field(
-        default=False, description="Accept headings that appear or vanish outside of the written text."
+        default=False, description="Allow edits that add or remove headings outside the written text."
     )
     allow_duplicate_headings: bool = Field(
         default=False, description="Accept heading paths that repeat more often than before."

@@ -34,7 +34,7 @@ from mdplan.requests.model_reader import (
     wire_names,
     with_decoded_fields,
 )
-from mdplan.requests.operation_names import meant_operations
+from mdplan.requests.operation_names import meant_operations, op_of
 
 _FIELD: Final = "updateReferences"
 _SCOPES: Final[dict[str, ReferenceScope]] = {"none": "none", "file": "file", "workspace": "workspace"}
@@ -43,9 +43,9 @@ _SCOPES: Final[dict[str, ReferenceScope]] = {"none": "none", "file": "file", "wo
 def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problems:
     """Batch of `data`, which is decoded JSON: ``{file, edits}`` or ``{files: [{file, edits}]}``.
 
-    A single edit may stand in place of ``edits``: ``{file, op, …}``. An entry with ``glob`` in place of
-    ``file`` becomes `GlobEdits`. A ``diff`` next to them, or in place of ``files``, becomes edits of the
-    files that it names; next to ``file`` it is one more edit of that.
+    A single edit may replace the list, or ``edits`` itself: ``{file, op, …}``, and `op` is implied as `op_of`
+    says. An entry with ``glob`` in place of ``file`` becomes `GlobEdits`. A ``diff`` next to them, or in
+    place of ``files``, becomes edits of the files that it names; next to ``file`` it is one more edit.
     Errors: INVALID_ARGUMENT, UNKNOWN_FIELD, EMPTY_CONTENT, BATCH_TOO_LARGE; all of them, each tied to its
     edit by an index through the whole batch.
     """
@@ -66,7 +66,11 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
         known = (*wire_names(FileEdits), *known)
         files = [{name: fields.pop(name) for name in list(fields) if name in of_file}]
     elif "edits" in fields or "file" in fields:
-        return (Diagnostic.invalid("files stands beside file or edits", "send one file, or a list of files"),)
+        return (
+            Diagnostic.invalid(
+                "files is given together with file or edits", "send one file, or a list of files"
+            ),
+        )
     wishes = ReferenceScopeReader()
     problems = [*wishes.take(fields), *unknown_fields(fields, known, "the batch")]
     entries = list(map(_decoded_entry, files)) if isinstance(files, list) else []
@@ -93,11 +97,16 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
 
 
 def _with_edits(fields: dict[str, Any]) -> dict[str, Any]:
-    """The `fields` of a batch; those of a single edit beside them, without `edits`, become its edits."""
-    if "op" not in fields or "edits" in fields or "files" in fields:
+    """The `fields` of a batch; a single edit in place of `edits`, or its fields beside them, become edits."""
+    if "edits" in fields:
+        edits = decoded_json(fields["edits"])
+        return {**fields, "edits": [edits] if isinstance(edits, dict) else edits}
+    is_diff = "op" not in fields and "diff" in fields
+    op = op_of(fields)
+    if op is None or is_diff or "files" in fields:
         return fields
     of_batch = {*wire_names(FileEdits), *wire_names(Batch), _GLOB} - {"files"}
-    of_edit = _fields_of(fields["op"])
+    of_edit = _fields_of(op)
     edit = {name: value for name, value in fields.items() if name in of_edit or name not in of_batch}
     return {**{name: value for name, value in fields.items() if name not in edit}, "edits": [edit]}
 
@@ -112,14 +121,16 @@ def _refused(data: object, limits: Limits) -> Diagnostic | None:
     if not isinstance(data, dict):
         return _no_object(data)
     items = items_of(data)
+    if any(isinstance(item, bytes | bytearray) for item in items):
+        return _BYTES
     texts = [item for item in items if isinstance(item, str)]
     if not all(map(str.isascii, texts)) and any(map(has_surrogate, texts)):
         return Diagnostic.invalid(
-            "the batch holds a lone surrogate, which is no Unicode text", "send valid Unicode"
+            "the batch contains a lone surrogate, which is not Unicode text", "send valid Unicode"
         )
     if any(map(is_huge, [item for item in items if isinstance(item, int)])):
         return Diagnostic.invalid(
-            f"the batch holds a number of more than {MOST_BITS} bits", "send it as a string"
+            f"the batch contains a number of more than {MOST_BITS} bits", "send it as a string"
         )
     diffs = [item["diff"] for item in items if isinstance(item, dict) and isinstance(item.get("diff"), str)]
     return _over(
@@ -133,10 +144,7 @@ def _decoded_entry(entry: object) -> object:
     decoded = decoded_json(entry)
     if not isinstance(decoded, dict):
         return decoded
-    fields = fold_names(decoded, FILE_SYNONYMS)
-    if "edits" in fields:
-        fields["edits"] = decoded_json(fields["edits"])
-    return with_diff_as_edit(_with_edits(fields))
+    return with_diff_as_edit(_with_edits(fold_names(decoded, FILE_SYNONYMS)))
 
 
 def _no_object(data: object) -> Diagnostic:
@@ -179,7 +187,7 @@ class ReferenceScopeReader:
             said = " and ".join(f"`{scope}`" for scope in sorted(self._wishes))
             yield Diagnostic.invalid(
                 f"{_FIELD} is {said} in one batch, and all links are updated at once",
-                "say it once, beside the edits",
+                "say it once, next to the edits",
                 edit_index=list(self._wishes.values())[-1],
             )
 
@@ -225,7 +233,7 @@ def _with_shared_edits(fields: dict[str, Any], files: object) -> tuple[dict[str,
 
     Such `files` are a glob, or a list of names, globs, and objects without edits of their own.
     """
-    edits = decoded_json(fields.get("edits"))
+    edits = fields.get("edits")
     entries = [files] if isinstance(files, str) else files
     if not isinstance(entries, list) or not isinstance(edits, list) or fields.keys() & {"file", _GLOB}:
         return fields, files
@@ -252,6 +260,8 @@ def _glob_problem(fields: Mapping[str, Any]) -> Diagnostic | None:
 
 def read_edit(edit: object) -> Operation | Problems:
     """One edit, which is decoded JSON; errors are those of `read_batch`, of this edit alone."""
+    if any(isinstance(item, bytes | bytearray) for item in items_of(edit)):
+        return (_BYTES,)
     operation = _read_edit(edit, 0, ReferenceScopeReader())
     if isinstance(operation, Operation):
         return operation
@@ -262,12 +272,12 @@ def _read_edit(edit: object, index: int, wishes: ReferenceScopeReader) -> Operat
     edit = decoded_json(edit)
     if not isinstance(edit, dict):
         return (Diagnostic.invalid("the edit is not an object", 'send {"op": …}').at(edit_index=index),)
-    op = edit.get("op")
+    op = op_of(edit)
     model = OPERATIONS.get(op) if isinstance(op, str) else None
     if model is None:
         return (_unknown_operation(op).at(edit_index=index),)
     known = wire_names(model)
-    fields = fold_names(edit, _edit_synonyms(model))
+    fields = fold_names({"op": op, **edit}, _edit_synonyms(model))
     fields = with_decoded_fields(model, fields)
     if "matchType" in known:
         folded = fold_match_options(fields)
@@ -288,7 +298,7 @@ _GLOB: Final = "glob"
 _MATCHING: Final = "\x00matching"
 _KINDS: Final[Mapping[str, type[FileEdits]]] = {_GLOB: GlobEdits, _MATCHING: MatchingEdits}
 _SHARED_BY_FILES: Final = ("encoding", "format")
-_ALL_OPERATIONS: Final = "md_apply and `mdplan help` list them all"
+_ALL_OPERATIONS: Final = "see the list of operations"
 
 
 def _unknown_operation(op: object) -> Diagnostic:
@@ -329,6 +339,7 @@ def _over(*counts: tuple[str, int, int, str]) -> Diagnostic | None:
     return None
 
 
+_BYTES: Final = Diagnostic.invalid("an edit contains bytes", "decode them: mdplan takes str")
 _NO_LIST: Final = Diagnostic.invalid("files is not a list", 'send "files": [{"file": …, "edits": […]}]')
 
 

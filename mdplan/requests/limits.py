@@ -6,7 +6,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much one batch may hold; `glob_files` is how many files one glob of it may represent.
+    """How much one batch may contain; `glob_files` is how many files one glob of it may represent.
 
     >>> Engine.open(["."], settings=Settings(batch=Limits(glob_files=1_000))).settings.batch.glob_files
     1000

@@ -2,7 +2,17 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
+
+from mdplan.field_names import EDIT_SYNONYMS, camel_case
+
+# Fields that one operation alone has together; none of them is implied that only deletes.
+IMPLIED: Final[Mapping[str, frozenset[str]]] = {
+    "replace_match": frozenset({"pattern", "replacement"}),
+    "replace_lines": frozenset({"lines", "markdown"}),
+    "insert_lines": frozenset({"line", "markdown"}),
+    "apply_diff": frozenset({"diff"}),
+}
 
 # Operations that can be meant, the likeliest first.
 _SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -57,6 +67,14 @@ _MOST: Final = 3
 # How much nearer than the next one a name is that is meant alone, of 1.
 _CLEARLY: Final = 0.05
 _NEAR: Final = 0.85
+
+
+def op_of(edit: Mapping[str, Any]) -> object:
+    """The `op` of an edit as its caller sent it, or the one that its other fields imply; None for neither."""
+    if "op" in edit:
+        return edit["op"]
+    names = {EDIT_SYNONYMS.get(camel, camel) for camel in map(camel_case, edit)}
+    return next((op for op, fields in IMPLIED.items() if fields <= names), None)
 
 
 def meant_operations(name: str, operations: Sequence[str]) -> tuple[str, ...]:

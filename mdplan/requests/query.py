@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from mdplan.field_names import camel_case
 
-FORMATS: Final = ("markdown", "ini", "text")
+FORMATS: Final = ("markdown", "ini", "yaml", "json", "toml", "text")
 FORMAT_PATTERN: Final = f"^({'|'.join(FORMATS)})$"
 ENCODING_HELP: Final = "Encoding of a file that is not UTF-8 and has no BOM."
 FORMAT_HELP: Final = "Format of the file; found by its name when absent."

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.field_names import FILE_SYNONYMS, fold_names, unknown_fields, value_has_surrogate
+from mdplan.field_names import FILE_SYNONYMS, fold_names, spelled_as, unknown_fields, value_has_surrogate
 from mdplan.requests.model_reader import decoded_json, validated, wire_names, with_decoded_fields
 from mdplan.requests.read import ONE_PLACE, ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
-from mdplan.requests.stat import StatRequest
+from mdplan.requests.stat import INVENTORIES, StatRequest
 
 _READ_SYNONYMS: Final = {**FILE_SYNONYMS, "offset": "startLine"}
 _SEARCH_SYNONYMS: Final = {**FILE_SYNONYMS, "query": "pattern"}
@@ -30,6 +30,10 @@ def read_stat_request(data: Mapping[str, Any]) -> StatRequest | Problems:
     fields = {**with_decoded_fields(StatRequest, given), **_only(given, "under")}
     if isinstance(fields.get("include"), str):
         fields["include"] = [fields["include"]]
+    if isinstance(fields.get("include"), list):
+        fields["include"] = [
+            spelled_as(name, INVENTORIES) if isinstance(name, str) else name for name in fields["include"]
+        ]
     problems = tuple(unknown_fields(fields, wire_names(StatRequest), "the request"))
     if under is not None and not isinstance(given["under"], str) and not _are_strings(given["under"]):
         problems += (_NO_SECTION,)

@@ -9,7 +9,7 @@ from mdplan.requests.query import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMA
 from mdplan.text.search.pattern import MatchType
 
 # The hint for fields that do not go together.
-ONE_PLACE: Final = "name one place, and beside it only what belongs to it"
+ONE_PLACE: Final = "name one place, with only the fields that belong to it"
 MOST_TARGETS: Final = 100
 _DEFAULT_CHARACTERS: Final = 20_000
 _MOST_CHARACTERS: Final = 1_000_000
@@ -24,6 +24,7 @@ _PLACES: Final = (
     *_IN_SECTION,
     "region",
     "front_matter",
+    "key",
     "match",
     "start_line",
     "last_lines",
@@ -103,6 +104,12 @@ class ReadTarget(Query):
     )
     front_matter: Literal[True] | None = field(
         default=None, metadata=described("true: the front matter block.")
+    )
+    key: str | None = field(
+        default=None,
+        metadata=described(
+            "Lines of a key or item of YAML, JSON, TOML, INI or front matter: nav[0].Home.", min_length=1
+        ),
     )
     match: str | None = field(
         default=None, metadata=described("Lines around the first match of this text.", min_length=1)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.requests.query import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
-from mdplan.text.line_end_view import pattern_in_view
+from mdplan.text.line_end_view import lf_pattern
 from mdplan.text.search.pattern import MatchType, Pattern
 
 _DEFAULT_LIMIT: Final = 50
@@ -45,7 +45,9 @@ class SearchRequest(Query):
     )
     where: Mapping[str, Any] = field(
         default_factory=dict,
-        metadata=described('Only files whose front matter says so: {"status": "draft"}; keys may be dotted.'),
+        metadata=described(
+            'Only files whose front matter, or keys, say so: {"status": "draft"}; keys may be dotted.'
+        ),
     )
     has: tuple[str, ...] = field(
         default=(), metadata=described("Only files whose front matter has these keys.")
@@ -64,7 +66,7 @@ class SearchRequest(Query):
     section_patterns: tuple[str, ...] = field(
         default=(),
         metadata=described(
-            "Regexes of lines that begin a section: each match tells where the next one is.", max_length=20
+            "Regexes of lines that begin a section: each match says where the next one is.", max_length=20
         ),
     )
     cursor: str | None = field(default=None, metadata=described(CURSOR_HELP))
@@ -86,7 +88,7 @@ class SearchRequest(Query):
     def to_pattern(self) -> Pattern:
         """The pattern as a value of the core."""
         return Pattern(
-            text=pattern_in_view(self.pattern, is_regex=self.match_type is MatchType.REGEX),
+            text=lf_pattern(self.pattern, is_regex=self.match_type is MatchType.REGEX),
             match_type=self.match_type,
             case_sensitive=self.case_sensitive,
             multiline=self.multiline,

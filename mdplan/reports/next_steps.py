@@ -1,0 +1,125 @@
+"""Hints in the words of the caller: a tool of agents, a command of the shell, or a method of a document.
+
+A hint of the engine names its next step once: a tool with its arguments, as in ``md_stat {"file": "a.md"}``,
+a command for people, or an option that raises a limit. What is quoted in it comes from files and stays.
+"""
+
+import json
+import re
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from typing import Any, Final, TypeVar
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.field_names import snake_case
+from mdplan.reports.base import Report
+
+AnyReport = TypeVar("AnyReport", bound=Report)
+
+
+class Caller(Enum):
+    """Who gets a hint."""
+
+    AGENT = "agent"
+    SHELL = "shell"
+    DOCUMENT = "document"
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What a step is called: for an agent, in the shell with ``{}`` for its values, and for a document."""
+
+    agent: str
+    shell: str
+    document: str
+
+
+_STEPS: Final = {
+    "md_stat": _Step("md_stat", "`mdplan outline{}`", "`document.stat()`"),
+    "md_read": _Step("md_read", "`mdplan read{}`", "`document.read()`"),
+    "md_search": _Step("md_search", "`mdplan search{}`", "`document.search()`"),
+    "md_validate": _Step("md_validate", "`mdplan plan BATCH`", "`document.plan()`"),
+    "md_apply": _Step("md_apply", "`mdplan apply{}`", "`document.apply()`"),
+    "md_history": _Step("md_history", "`mdplan history`", ""),
+    "undo": _Step("md_history", "`mdplan undo{}`", ""),
+    "see iniSections in md_stat": _Step(
+        "see iniSections in md_stat",
+        "`mdplan outline FILE` lists its sections",
+        "see `ini_sections` of `document.stat()`",
+    ),
+    "see `anchor` in md_stat": _Step(
+        "see `anchor` in md_stat",
+        "`mdplan outline FILE --json` lists the anchors",
+        "see `anchor` in `document.stat()`",
+    ),
+    "from md_stat": _Step("from md_stat", "from `mdplan outline --long`", "from `document.stat()`"),
+    "the list of operations": _Step(
+        "the description of `op` in md_apply", "`mdplan help`", "the list in `mdplan.edits`"
+    ),
+    "`mdplan schema batch`": _Step(
+        "the input schema of the tool", "`mdplan help batch`", "the signatures in `mdplan.edits`"
+    ),
+    '`"onStale": "rebase"`': _Step('`"onStale": "rebase"`', "`--on-stale rebase`", ""),
+    "look at the file, and send": _Step(
+        "look at the file (md_read, md_search or md_stat), or send",
+        "look at the file, and send",
+        "look at the file, and send",
+    ),
+    '`"encoding"`': _Step('`"encoding"`', '`"encoding"`', "encoding to `Document.from_bytes`"),
+}
+# A tool in quotes is a word of a file.
+_STEP: Final = re.compile(
+    r'(?<![`"\w])(?P<tool>md_[a-z]+)(?: (?P<arguments>\{.*?"\}))?(?![\w`"])|'
+    + "|".join(re.escape(name) for name in _STEPS if not name.startswith(("md_", "undo")))
+)
+_OPTIONS: Final = re.compile(r",? or raise `--[a-z-]+`| \((?:`--[a-z-]+`(?:, )?)+\)")
+_FIELD: Final = re.compile(
+    r'(?<!\{)`?"(?P<name>[a-z][a-zA-Z]*)": (?P<value>true|false|\d+|"[^"\\]*"|\["[^"\\]*"\])`?'
+)
+_NEAREST: Final = re.compile(r"^nearest: (?:\[[^\]]*\] \(line \d+\)(?:; (?=\[))?)+")
+_COMMAND: Final = re.compile(r"(?<!to )run (?=`mdplan )")
+
+
+def in_words_of(caller: Caller, text: str) -> str:
+    """`text` with steps as `caller` can take them."""
+    text = _STEP.sub(lambda found: _step(caller, found), text)
+    if caller is Caller.SHELL:
+        return text
+    # Only who starts the program can give it options.
+    text = _OPTIONS.sub("", text)
+    if caller is Caller.AGENT:
+        return _COMMAND.sub("ask the user to run ", text)
+    return _FIELD.sub(lambda found: f"`{snake_case(found['name'])}={json.loads(found['value'])!r}`", text)
+
+
+def with_hints_for(caller: Caller, report: AnyReport) -> AnyReport:
+    """`report` with hints for `caller`."""
+    names = {field.name for field in fields(report)} & {"diagnostics", "warnings"}
+    changed: dict[str, Any] = {
+        name: tuple(hint_for(caller, each) for each in getattr(report, name)) for name in names
+    }
+    if report.error is not None:
+        changed["error"] = hint_for(caller, report.error)
+    return replace(report, **changed)
+
+
+def hint_for(caller: Caller, problem: Diagnostic) -> Diagnostic:
+    """`problem` with its hint for `caller`."""
+    hint = in_words_of(caller, problem.hint)
+    if caller is Caller.AGENT and problem.candidates:
+        # They say it as well, and an agent pays for both.
+        hint = _NEAREST.sub("one of these may be meant", hint)
+    return problem if hint == problem.hint else replace(problem, hint=hint)
+
+
+def _step(caller: Caller, found: re.Match[str]) -> str:
+    arguments: dict[str, str] = json.loads(found["arguments"] or "{}")
+    is_undo = arguments.pop("action", None) == "undo"
+    step = _STEPS["undo" if is_undo else found["tool"] or found[0]]
+    match caller:
+        case Caller.AGENT:
+            return found[0] if found["tool"] else step.agent
+        case Caller.SHELL:
+            return step.shell.format("".join(f" {value}" for value in arguments.values()))
+        case Caller.DOCUMENT:
+            return step.document
