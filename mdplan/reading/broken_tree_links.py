@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from mdplan.markdown.links.destinations import Destination, DestinationForm, destinations
+from mdplan.markdown.links.destinations import Destination, destinations
 from mdplan.markdown.links.link_target import FileTree, TargetKind, find_target, has_anchor
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.broken_links import FindBroken, broken_in_document
@@ -44,6 +44,6 @@ def _resolves(tree: FileTree, anchors: Anchors, path: str, destination: Destinat
     if target is None or target.kind is TargetKind.OTHER:
         return True
     if target.kind is TargetKind.NOTHING:
-        return destination.form is DestinationForm.WIKI
+        return destination.is_page_name
     known = anchors(target.path) if destination.fragment is not None else None
     return known is None or has_anchor(destination, known)

@@ -1,10 +1,13 @@
-"""Whether the front matter of a document says what a search asks for, and what it says there."""
+"""Whether a file of keys, or front matter, says what a search asks for, and what it says there."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mdplan.markdown.front_matter.change import REMOVED, value_at
-from mdplan.markdown.front_matter.values import FrontMatterContent, as_json, value_matches
+from mdplan.data.address import Found, find
+from mdplan.data.change import REMOVED, value_at
+from mdplan.data.content import DataContent
+from mdplan.data.json_values import as_json, value_matches
+from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline
 from mdplan.requests.search import SearchRequest
 
@@ -14,28 +17,54 @@ _MOST_TEXT: Final = 200
 def asked_values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
     """The values of the keys that `request` asks about, as JSON; None where one is not as it asks.
 
-    Keys are dotted paths. `where` gives values, of which a list has one where it has such an item; `has` keys
-    that must be there; `min` the least number of items, 1 for a value that is no list.
+    Keys are addresses, such as `a.b` or `nav[0].Home`. `where` gives values, of which a list has one where it
+    has such an item; `has` keys that must be there; `min` the least number of items, 1 for a value that is no
+    list.
     """
-    content = outline.front_matter_content
-    if not isinstance(content, FrontMatterContent):
+    found = _values(outline, request)
+    if found is None or any(_count(found[key]) < least for key, least in request.min.items()):
+        return None
+    return {key: _short(as_json(value)) for key, value in found.items()}
+
+
+def uncounted_keys(outline: Outline, request: SearchRequest) -> tuple[str, ...]:
+    """The keys at which `min` asks for several items and the value is no list; none where `where` differs."""
+    found = _values(outline, request) or {}
+    counted = request.min.items() if found else ()
+    return tuple(key for key, least in counted if least > 1 and not isinstance(found[key], list | Mapping))
+
+
+def _values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
+    """The values of the keys that `request` asks about; None where one lacks, or is not as `where` says."""
+    content = data_content(outline)
+    if not isinstance(content, DataContent):
         return None
     found: dict[str, Any] = {}
     for key in dict.fromkeys([*request.where, *request.has, *request.min]):
-        value = value_at(content.values, tuple(key.split(".")))
+        value = _value_at(content.values, key)
         if value is REMOVED:
             return None
         found[key] = value
-    is_so = all(_says(content, found[key], expected) for key, expected in request.where.items()) and all(
-        _count(found[key]) >= least for key, least in request.min.items()
-    )
-    return {key: _short(as_json(value)) for key, value in found.items()} if is_so else None
+    is_so = all(_says(content, found[key], expected) for key, expected in request.where.items())
+    return found if is_so else None
 
 
-def _says(content: FrontMatterContent, value: object, expected: object) -> bool:
+def _value_at(values: object, key: str) -> object:
+    """The value of the address `key`; `REMOVED` for none, and for one that cannot be read."""
+    plain = value_at(values, tuple(key.split(".")))
+    if plain is not REMOVED:
+        return plain
+    try:
+        place = find(values, key)
+    except ValueError:
+        return REMOVED
+    return value_at(values, place.path) if isinstance(place, Found) and not place.missing else REMOVED
+
+
+def _says(content: DataContent, value: object, expected: object) -> bool:
     if isinstance(value, list) and not isinstance(expected, list):
-        return any(value_matches(content.format, each, expected) for each in value)
-    return value_matches(content.format, value, expected)
+        return any(value_matches(content.language, each, expected) for each in value)
+    return value_matches(content.language, value, expected)
 
 
 def _count(value: object) -> int:

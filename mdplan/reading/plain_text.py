@@ -1,7 +1,7 @@
 """What stat tells of INI files and plain text: sections, keys, comments and blank lines, never values."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.shown import escape_for_message
@@ -25,6 +25,14 @@ class PlainTextFields(TypedDict, total=False):
 
 
 _Entry = TypeVar("_Entry")
+
+
+_DATA: Final = frozenset({DocumentFormat.YAML, DocumentFormat.JSON, DocumentFormat.TOML})
+
+
+def has_keys(outline: Outline) -> bool:
+    """Whether the file of `outline` is YAML, JSON or TOML."""
+    return outline.format in _DATA
 
 
 def ini_section_count(outline: Outline) -> int:

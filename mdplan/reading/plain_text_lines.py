@@ -1,9 +1,10 @@
 """What stat tells of INI files and plain text, as lines of text."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from mdplan.reports.ini import IniKeyEntry, IniSectionEntry
+from mdplan.reports.ini import IniKeyEntry, IniSectionEntry, KeyEntry
 from mdplan.reports.stat import StatReport
+from mdplan.text.source import visible
 
 
 def plain_text_lines(report: StatReport) -> Iterator[str]:
@@ -16,6 +17,11 @@ def plain_text_lines(report: StatReport) -> Iterator[str]:
         yield f"{'' if shown == total else f'{shown} of '}{total} INI sections: {columns}"
         yield from map(_ini_section, report.ini_sections)
         yield from _total(totals, "iniKeys", "keys")
+    if report.keys is not None:
+        shown, total = len(report.keys), totals.get("keys", len(report.keys))
+        columns = "lines key (entries)" + (" sha256" if report.detail == "full" else "")
+        yield f"{'' if shown == total else f'{shown} of '}{total} keys: {columns}"
+        yield from key_lines(report.keys)
     for section in report.text_sections or ():
         yield f"section {_lines(section.start_line, section.end_line)} {section.marker}"
     yield from _total(totals, "textSections", "sections")
@@ -27,6 +33,14 @@ def plain_text_lines(report: StatReport) -> Iterator[str]:
         groups = (_lines(each.start, each.end) for each in report.blank_line_groups)
         yield f"blank lines: {', '.join(groups)}"
     yield from _total(totals, "blankLineGroups", "groups of blank lines")
+
+
+def key_lines(keys: Iterable[KeyEntry]) -> Iterator[str]:
+    """One line for each of `keys`: its lines, its address, and how many entries it has."""
+    for each in keys:
+        items = "" if each.items is None else f" ({each.items})"
+        sha256 = f" {each.sha256}" if each.sha256 else ""
+        yield f"{_lines(each.start_line, each.end_line)} {visible(each.key)}{items}{sha256}"
 
 
 def _ini_section(section: IniSectionEntry) -> str:

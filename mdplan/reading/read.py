@@ -1,4 +1,4 @@
-"""Content of one place, with what pins an edit of it, within a budget of characters."""
+"""Content of one place, with what guards an edit of it, within a budget of characters."""
 
 import re
 from bisect import bisect_right

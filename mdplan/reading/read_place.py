@@ -13,7 +13,7 @@ from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.reading import read_blocks
 from mdplan.reading.place import ReadLocation
 from mdplan.requests.read import ReadTarget
-from mdplan.text.line_end_view import pattern_in_view
+from mdplan.text.line_end_view import lf_pattern
 from mdplan.text.search.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.span import Span
 
@@ -24,8 +24,8 @@ def find_place(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnosti
     """Lines of `target`.
 
     Errors: those of finding a section; ANCHOR_NOT_FOUND, CODE_BLOCK_NOT_FOUND, TABLE_NOT_FOUND,
-    LIST_NOT_FOUND, REGION_NOT_FOUND,
-    FRONT_MATTER_NOT_FOUND, RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH (no match), INVALID_REGEX, REGEX_TIMEOUT.
+    LIST_NOT_FOUND, REGION_NOT_FOUND, FRONT_MATTER_NOT_FOUND, KEY_NOT_FOUND, DATA_INVALID,
+    RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH (no match), INVALID_REGEX, REGEX_TIMEOUT.
     """
     if target.names_block:
         return _block(outline, target)
@@ -37,6 +37,7 @@ def find_place(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnosti
         (target.lines, _lines),
         (target.region, _region),
         (target.front_matter, _front_matter),
+        (target.key, _key),
         (target.match, _around_match),
         (target.start_line, _until_pattern),
         (target.last_lines, _last_lines),
@@ -140,10 +141,18 @@ def _front_matter(outline: Outline, _: ReadTarget) -> ReadLocation | Diagnostic:
     return _covering(outline, outline.front_matter.span, None)
 
 
+def _key(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+    # Most reads are of Markdown, and need no YAML.
+    from mdplan.reading.data_keys import key_span
+
+    span = key_span(outline, target.key or "")
+    return span if isinstance(span, Diagnostic) else _covering(outline, span, None)
+
+
 def _around_match(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     """The first match with `context` lines on both sides."""
     pattern = Pattern(
-        text=pattern_in_view(target.match or "", is_regex=target.match_type is MatchType.REGEX),
+        text=lf_pattern(target.match or "", is_regex=target.match_type is MatchType.REGEX),
         match_type=target.match_type,
         case_sensitive=target.case_sensitive,
     )
@@ -154,7 +163,7 @@ def _around_match(outline: Outline, target: ReadTarget) -> ReadLocation | Diagno
     if not found:
         return Diagnostic(
             code=Code.TEXT_MISMATCH,
-            message="match stands nowhere in the file",
+            message="match occurs nowhere in the file",
             hint="look for a part of it, or with caseSensitive: false",
         )
     span = view.span_in_text(found[0].span)

@@ -19,16 +19,20 @@ def read_text(report: ReadReport) -> str:
     return visible("".join(_result(result) for result in report.results))
 
 
-def place_line(result: ReadResult) -> str:
-    """What was read, in one line: ``a.md 12-25 of 90, baseSha256 …, section Install sectionSha256 …``."""
+def place_line(result: ReadResult, *, hashes: bool = True) -> str:
+    """What was read, in one line: ``a.md 12-25 of 90, baseSha256 …, section Install sectionSha256 …``.
+
+    Without `hashes` it is ``a.md 12-25 of 90, section Install``.
+    """
     assert result.base_sha256 is not None
     lines = f"{result.start_line}-{result.end_line} of {result.total_lines}"
-    parts = [f"{result.file} {lines}", f"baseSha256 {result.base_sha256[:_HASH_DIGITS]}"]
+    parts = [f"{result.file} {lines}"]
+    parts += [f"baseSha256 {result.base_sha256[:_HASH_DIGITS]}"] if hashes else []
     if result.section_id is not None:
         path = " / ".join(result.heading_path or ()) or "(preamble)"
         digits = result.section_id.removeprefix("sha256-")[:_ID_DIGITS]
         pin = f" sectionSha256 {result.section_sha256[:_HASH_DIGITS]}" if result.section_sha256 else ""
-        parts.append(f"section {path}, sectionId {digits}{pin}")
+        parts.append(f"section {path}" + (f", sectionId {digits}{pin}" if hashes else ""))
     if result.match_line is not None:
         parts.append(f"match at line {result.match_line}")
     if result.content_exact is False:
@@ -53,14 +57,17 @@ def _result(result: ReadResult) -> str:
     return f"{place_line(result)}\n{ended}" + "".join(f"{line}\n" for line in rest_lines(result))
 
 
-def search_text(report: SearchReport, *, brief: bool = False) -> str:
-    """By file and section, the matches with their places; `brief` names sections by their own heading."""
+def search_text(report: SearchReport, *, brief: bool = False, hashes: bool = True) -> str:
+    """By file and section, the matches with their places.
+
+    `brief` names sections by their own heading; without `hashes` neither files nor sections have any.
+    """
     lines = [_summary(report)]
     if report.files and not any(found.groups or found.front_matter for found in report.files):
         lines += file_listing(report.files)
     else:
         for found in report.files:
-            lines += _file(found, brief=brief)
+            lines += _file(found, brief=brief, hashes=hashes)
     if report.next_cursor is not None:
         lines.append(f"(more: cursor {report.next_cursor})")
     lines += (f"{warning.file}: {_problem_text(warning)}" for warning in report.warnings)
@@ -76,15 +83,15 @@ def _summary(report: SearchReport) -> str:
     return f"{_count(matches, 'match', 'matches')} in {_count(files, 'file')}"
 
 
-def _file(found: SearchedFile, *, brief: bool) -> Iterator[str]:
+def _file(found: SearchedFile, *, brief: bool, hashes: bool) -> Iterator[str]:
     matches = _count(found.matches, "match", "matches")
     counted = f", {matches}" if found.matches else ""
     # Without matches, or with their number alone, the file was not shown.
-    pin = f" baseSha256 {found.base_sha256[:_HASH_DIGITS]}" if found.groups else ""
+    pin = f" baseSha256 {found.base_sha256[:_HASH_DIGITS]}" if found.groups and hashes else ""
     yield f"{found.file}{pin}{counted}"
     for key, value in (found.front_matter or {}).items():
         yield f"  {key}: {json.dumps(value, ensure_ascii=False)}"
-    yield from (f"  {line}" for line in hit_lines(found, brief=brief))
+    yield from (f"  {line}" for line in hit_lines(found, brief=brief, hashes=hashes))
 
 
 def file_listing(files: Sequence[SearchedFile]) -> Iterator[str]:
@@ -96,14 +103,14 @@ def file_listing(files: Sequence[SearchedFile]) -> Iterator[str]:
             yield f"{' ' if folder else ''}{found.file.rpartition('/')[2]} {found.matches}"
 
 
-def hit_lines(found: SearchedFile, *, brief: bool = False) -> Iterator[str]:
+def hit_lines(found: SearchedFile, *, brief: bool = False, hashes: bool = True) -> Iterator[str]:
     """The matches of one file, those of a section below its own line."""
     for group in found.groups:
         is_front_matter = all(hit.within == NodeKind.FRONT_MATTER for hit in group.hits)
         if is_front_matter and len(found.groups) > 1:
             yield "front matter"
         elif group.level or len(found.groups) > 1:
-            yield _section(group, brief=brief)
+            yield _section(group, brief=brief, hashes=hashes)
         for hit in group.hits:
             within = f" [{hit.within}]" if hit.within else ""
             before, behind = hit.before or (), hit.behind or ()
@@ -114,10 +121,10 @@ def hit_lines(found: SearchedFile, *, brief: bool = False) -> Iterator[str]:
                 yield f"  {number}: {line}"
 
 
-def _section(group: SearchGroup, *, brief: bool) -> str:
+def _section(group: SearchGroup, *, brief: bool, hashes: bool) -> str:
     path = " / ".join(group.heading_path[-1:] if brief else group.heading_path) or "(preamble)"
     digits = group.section_id.removeprefix("sha256-")[:_ID_DIGITS]
-    return f"{group.start_line}-{group.end_line} {path} {digits}"
+    return f"{group.start_line}-{group.end_line} {path}" + (f" {digits}" if hashes else "")
 
 
 def _problem_text(problem: Diagnostic) -> str:

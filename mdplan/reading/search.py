@@ -15,6 +15,7 @@ from mdplan.reading.read_place import lines_like
 from mdplan.reading.shown import shown_names
 from mdplan.reports.read import SearchedFile, SearchGroup, SearchHit
 from mdplan.requests.search import SearchRequest
+from mdplan.text.document_format import DocumentFormat
 from mdplan.text.search.pattern import Pattern, PatternProblem
 from mdplan.text.source import visible
 from mdplan.text.span import Span
@@ -116,8 +117,18 @@ def _hit(outline: Outline, span: Span, request: SearchRequest, ends: _SectionEnd
         behind=_lines(outline, last + 1, last + context) if context else None,
         section_end_hint=end_hint,
         section_pattern=section_pattern,
+        key=_key(outline, span),
         address=outline.line_hashes.address(line) if request.addresses and lines.count else None,
     )
+
+
+def _key(outline: Outline, span: Span) -> str | None:
+    if outline.format in {DocumentFormat.MARKDOWN, DocumentFormat.TEXT}:
+        return None
+    # Most searches are of Markdown, and need no YAML.
+    from mdplan.reading.data_keys import key_at
+
+    return key_at(outline, span.start)
 
 
 def _text_of_hit(outline: Outline, span: Span, line: int, col: int) -> str:

@@ -3,16 +3,18 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import section_id_digits
-from mdplan.reading.plain_text import ini_section_count, plain_text_fields
+from mdplan.reading.plain_text import PlainTextFields, has_keys, ini_section_count, plain_text_fields
 from mdplan.reading.shown import escape_for_message, shown_names
 from mdplan.reports.base import refusal
+from mdplan.reports.ini import KeyEntry
 from mdplan.reports.stat import BrokenLink, FrontMatterEntry, SectionEntry, StatReport
 from mdplan.requests.stat import USUAL_INVENTORIES, StatRequest
 from mdplan.text.document_format import DocumentFormat
@@ -37,22 +39,31 @@ def stat_report(
     Errors: those of `find_by_id` and `find_by_path` for `under`; INVALID_ARGUMENT for a cursor that none of
     ours looks like, STALE_BASE for one of another version of the file.
     """
-    scope = _scope(outline, request)
+    is_data = has_keys(outline)
+    scope = _scope(outline, request.under if not is_data else None)
     start = _read_cursor(outline, request.cursor)
     if isinstance(scope, Diagnostic) or isinstance(start, Diagnostic):
         problems = (each for each in (scope, start) if isinstance(each, Diagnostic))
         return refusal(StatReport, [problem.at(file=file) for problem in problems])
-    listed = _listed(outline, scope, request.depth)
-    count = max(len(listed), ini_section_count(outline))
+    keys = _keys(outline, request) if is_data else None
+    if isinstance(keys, Diagnostic) and request.under:
+        return refusal(StatReport, [keys.at(file=file)])
+    listed = _listed(outline, scope, request.depth) if not isinstance(keys, list) else ()
+    count = max(len(listed), ini_section_count(outline), len(keys) if isinstance(keys, list) else 0)
     is_full = request.detail == "full" or (request.detail == "auto" and count <= _FULL_UP_TO)
     detail = "full" if is_full else "brief"
     limit = request.limit or LIMITS[detail]
     page = _page(outline, listed, start, limit, scope.span)
     firsts = _first_of_path(outline) if is_full else {}
-    entry = (lambda section: _full_entry(outline, section, firsts)) if is_full else _brief_entry
-    fields, totals = plain_text_fields(outline, limit, is_full=is_full)
+    entry = partial(_full_entry, outline, firsts) if is_full else partial(_brief_entry, outline)
+    fields, totals = PlainTextFields(), dict[str, int]()
+    if not isinstance(keys, list):
+        fields, totals = plain_text_fields(outline, limit, is_full=is_full)
     names = _inventories(outline, request, is_full=is_full)
     found: dict[str, Any] = {}
+    if isinstance(keys, list):
+        found["keys"] = tuple(each if is_full else replace(each, sha256=None) for each in keys[:limit])
+        totals |= {"keys": len(keys)} if len(keys) > limit else {}
     if names:
         from mdplan.reading.inventories import inventories
 
@@ -79,10 +90,24 @@ def stat_report(
         total_sections=len(listed),
         trailing_definitions=_trailing_definitions(outline),
         next_cursor=page.next_cursor,
-        warnings=(_nesting_limit(),) if outline.tree.nesting_limit else (),
+        warnings=(
+            *((_nesting_limit(),) if outline.tree.nesting_limit else ()),
+            *((_as_warning(keys),) if isinstance(keys, Diagnostic) else ()),
+        ),
         **found,
         **fields,
     )
+
+
+def _keys(outline: Outline, request: StatRequest) -> list[KeyEntry] | Diagnostic:
+    # A stat of Markdown, which is most of them, needs none of this.
+    from mdplan.reading.data_keys import key_entries
+
+    return key_entries(outline, request.under, request.depth)
+
+
+def _as_warning(problem: Diagnostic) -> Diagnostic:
+    return Diagnostic.warning(problem.code, problem.message, problem.hint, place=problem.place)
 
 
 class _Scope(NamedTuple):
@@ -92,10 +117,10 @@ class _Scope(NamedTuple):
     span: Span
 
 
-def _scope(outline: Outline, request: StatRequest) -> _Scope | Diagnostic:
-    if not request.under:
+def _scope(outline: Outline, under: str | Sequence[str] | None) -> _Scope | Diagnostic:
+    if not under:
         return _Scope(outline.sections[0], Span(0, len(outline.source.text)))
-    section = _find(outline, request.under)
+    section = _find(outline, under)
     return section if isinstance(section, Diagnostic) else _Scope(section, section.span)
 
 
@@ -180,7 +205,7 @@ def _read_cursor(outline: Outline, cursor: str | None) -> int | Diagnostic:
     return int(match["place"])
 
 
-def _brief_entry(section: Section) -> SectionEntry:
+def _brief_entry(outline: Outline, section: Section) -> SectionEntry:
     return SectionEntry(
         section_id=section.section_id,
         level=section.level,
@@ -189,10 +214,17 @@ def _brief_entry(section: Section) -> SectionEntry:
         start_line=section.first_line,
         end_line=section.last_line,
         nested=section.nested or None,
+        has_own_heading=_has_own_heading(outline, section),
     )
 
 
-def _full_entry(outline: Outline, section: Section, firsts: dict[tuple[str, ...], Section]) -> SectionEntry:
+def _has_own_heading(outline: Outline, section: Section) -> bool:
+    """Whether the heading of `section`, without those above it, names it alone."""
+    canonical = section.canonical_path
+    return bool(canonical) and len(outline.named(canonical[-1])) == 1
+
+
+def _full_entry(outline: Outline, firsts: dict[tuple[str, ...], Section], section: Section) -> SectionEntry:
     canonical = section.canonical_path
     first = firsts[canonical]
     return SectionEntry(
@@ -207,6 +239,7 @@ def _full_entry(outline: Outline, section: Section, firsts: dict[tuple[str, ...]
         tokens=(len(section.span) + 3) // 4,
         duplicate_of=None if first is section else first.section_id,
         nested=section.nested or None,
+        has_own_heading=_has_own_heading(outline, section),
     )
 
 

@@ -23,8 +23,10 @@ _LABELS: Final = {
 }
 
 
-def stat_text(report: StatReport) -> str:
+def stat_text(report: StatReport, *, is_short: bool = False) -> str:
     """Text of `report`, lines ended by LF.
+
+    If it `is_short`, a section has its first line alone, and no ID where its heading names it.
 
     In brief one line a section, ``12-25 ## Install 3fa9c1d2``: its lines, its heading, and as many digits of
     its ID as name it. Full detail adds the section's hash, tokens and anchor, and the inventories.
@@ -34,7 +36,7 @@ def stat_text(report: StatReport) -> str:
     elif report.files is not None:
         lines = _folder(report, report.files)
     else:
-        lines = _document(report)
+        lines = _document(report, is_short=is_short)
     return visible("".join(f"{line}\n" for line in lines))
 
 
@@ -65,7 +67,7 @@ def row_line(row: FileRow) -> Iterator[str]:
     yield from (f"  {line}" for line in _list("links to nothing", broken, row.total_broken_links))
 
 
-def _document(report: StatReport) -> Iterator[str]:
+def _document(report: StatReport, *, is_short: bool) -> Iterator[str]:
     yield f"{report.file} baseSha256 {(report.base_sha256 or '')[:_SHORT_HASH]}"
     yield ", ".join(_facts(report))
     if report.front_matter:
@@ -75,12 +77,12 @@ def _document(report: StatReport) -> Iterator[str]:
     if report.sections and report.ini_sections is None:
         total = report.total_sections or 0
         shown = "" if len(report.sections) == total else f"{len(report.sections)} of "
-        columns = "lines heading sectionId"
+        columns = "line heading sectionId (if the heading repeats)" if is_short else "lines heading sectionId"
         if report.detail == "full":
             columns += " sectionSha256 ~tokens #anchor"
         yield f"{shown}{_count(total, 'section')}: {columns}"
         length = unique_length(report.sections)
-        yield from (section_line(section, length) for section in report.sections)
+        yield from (section_line(section, length, is_short=is_short) for section in report.sections)
     yield from plain_text_lines(report)
     yield from inventory_lines(report)
     if report.trailing_definitions:
@@ -106,12 +108,14 @@ def _facts(report: StatReport) -> Iterator[str]:
         yield "no final newline"
 
 
-def section_line(section: SectionEntry, length: int, *, with_end: bool = True) -> str:
-    """The line of one section, its ID with so many digits; without its last line, which the rest says."""
+def section_line(section: SectionEntry, length: int, *, is_short: bool = False) -> str:
+    """The line of one section, its ID with so many digits; `is_short` as in `stat_text`."""
     title = section.heading_path[-1] if section.heading_path else section.title
     heading = f"{'#' * section.level} {title}" if section.level else "(preamble)"
-    lines = f"{section.start_line}-{section.end_line}" if with_end else str(section.start_line)
-    parts = [lines, heading, _digits(section.section_id, length)]
+    lines = str(section.start_line) if is_short else f"{section.start_line}-{section.end_line}"
+    parts = [lines, heading]
+    if not is_short or not section.has_own_heading:
+        parts.append(_digits(section.section_id, length))
     if section.section_sha256:
         parts += [section.section_sha256[:_SHORT_HASH], f"~{section.tokens}"]
     if section.anchor:

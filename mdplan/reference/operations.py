@@ -6,7 +6,7 @@ from typing import Any
 
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.operation import Operation
-from mdplan.reference.schema import Schema, operation_schema, prose
+from mdplan.reference.operation_schema import Schema, operation_schema, prose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +51,12 @@ def operation_reference(op: str) -> OperationReference:
 
 
 def _file(model: type[Operation]) -> str:
+    if model.example_file is not None:
+        return model.example_file
     if model.file_effect == "create":
         return "changelog.md"
+    if model.needs_keys:
+        return "mkdocs.yml"
     return "settings.ini" if model.needs_ini else "guide.md"
 
 

@@ -8,50 +8,34 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from inspect import cleandoc
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, Field, TypeAdapter, create_model
+from pydantic import BaseModel, Field, create_model
 from pydantic.alias_generators import to_camel
 
 from mdplan.operations import OPERATIONS
 from mdplan.plan import EditResult
+from mdplan.reference.operation_schema import DIALECT, Schema, prose, tidied
 from mdplan.reports.base import Report
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.reports.stat import StatReport
 from mdplan.requests.batch import Batch, FileEdits
 
-Schema = dict[str, Any]
-
-_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _SCALARS: Final[Mapping[object, str]] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 _SHA256: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 _SHA256_OR_NULL: Final[Schema] = {**_SHA256, "type": ["string", "null"]}
 _GLOB: Final[Schema] = {
     "type": "string",
-    "description": 'In place of file: all files that match, such as "docs/**/*.md", get the same edits.',
+    "description": 'Instead of file: all files that match, such as "docs/**/*.md", get the same edits.',
 }
 _BACKTICKED: Final = re.compile(r"`(\w+)`")
 _PLAN_ID: Final[Schema] = {"type": "string", "pattern": "^sha256-[0-9a-f]{64}$"}
 
 
-def operation_schema(op: str) -> Schema:
-    """Schema of one edit with the operation `op`, a key of `OPERATIONS`."""
-    model = OPERATIONS[op]
-    schema = _tidied(model.model_json_schema(by_alias=True))
-    return {"$schema": _DIALECT, **schema, "examples": [dict(model.example)]}
-
-
-def model_schema(model: type[Any]) -> Schema:
-    """Schema of a request: a class of pydantic, or a dataclass."""
-    schema: Schema = _tidied(TypeAdapter(model).json_schema(by_alias=True))
-    return schema
-
-
 def batch_schema() -> Schema:
     """Schema of a batch: ``{file, edits}`` for one file, or ``{files: [{file, edits}]}`` for one or many."""
-    schema = _tidied(_full_batch_model().model_json_schema(by_alias=True))
+    schema = tidied(_full_batch_model().model_json_schema(by_alias=True))
     definitions = schema["$defs"]
     for model in OPERATIONS.values():
         definitions[model.__name__]["examples"] = [dict(model.example)]
@@ -60,7 +44,7 @@ def batch_schema() -> Schema:
     required = [name for name in of_files["required"] if name != "file"]
     of_files |= {"required": required, "oneOf": [{"required": ["file"]}, {"required": ["glob"]}]}
     return {
-        "$schema": _DIALECT,
+        "$schema": DIALECT,
         "title": "Batch",
         "description": "Edits of one file, or of several, applied whole or not at all.",
         "type": "object",
@@ -94,24 +78,6 @@ def _with_items(model: type[BaseModel], name: str, item: object) -> type[BaseMod
     return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **{name: field})
 
 
-def inlined(schema: Any, definitions: Mapping[str, Schema]) -> Any:  # noqa: ANN401 (any JSON)
-    """`schema` with `definitions` in place of its references.
-
-    What a definition says of itself is for readers of the code: a field has its own description.
-    """
-    if isinstance(schema, list):
-        return [inlined(item, definitions) for item in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    if "$ref" in schema:
-        schema = {**definitions[schema["$ref"].rpartition("/")[2]], "description": "", **schema}
-    return {
-        name: inlined(item, definitions)
-        for name, item in schema.items()
-        if name not in {"$ref", "$defs"} and not (name == "description" and item == "")
-    }
-
-
 def plan_schema() -> Schema:
     """Schema of a plan document, as `mdplan plan --output` writes it."""
     definitions: dict[str, Schema] = {}
@@ -138,7 +104,7 @@ def plan_schema() -> Schema:
         },
     }
     return {
-        "$schema": _DIALECT,
+        "$schema": DIALECT,
         "title": "Plan",
         "description": "A plan as a file. It proves itself: its ID is hashed again from its content.",
         **_object(
@@ -167,7 +133,7 @@ def report_schema(shape: type[Report]) -> Schema:
     definitions: dict[str, Schema] = {}
     _of_type(shape, definitions)
     own = definitions.pop(shape.__name__)
-    return {"$schema": _DIALECT, "title": shape.__name__, **own, "$defs": dict(sorted(definitions.items()))}
+    return {"$schema": DIALECT, "title": shape.__name__, **own, "$defs": dict(sorted(definitions.items()))}
 
 
 # All schemas by the name of their file in `schemas/`.
@@ -178,13 +144,6 @@ SCHEMAS: Final[Mapping[str, Callable[[], Schema]]] = {
     "plan-report": lambda: report_schema(PlanReport),
     "stat-report": lambda: report_schema(StatReport),
 }
-
-
-def prose(docstring: str | None) -> str:
-    """A docstring as Markdown in which each paragraph is one line, without its examples in Python."""
-    paragraphs = cleandoc(docstring or "").replace("``", "`").split("\n\n")
-    kept = (paragraph for paragraph in paragraphs if not paragraph.startswith(">>> "))
-    return "\n\n".join(" ".join(paragraph.split("\n")) for paragraph in kept)
 
 
 def _of_type(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN401 (a type, or what annotates as one)
@@ -205,14 +164,14 @@ def _of_type(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN4
         return _of_type(next(argument for argument in arguments if argument is not NoneType), definitions)
     if origin is tuple and arguments[1:] == (Ellipsis,):
         return {"type": "array", "items": _of_type(arguments[0], definitions)}
-    assert isinstance(origin, type), f"reports hold no {kind}"
-    assert issubclass(origin, Mapping), f"reports hold no {kind}"
+    assert isinstance(origin, type), f"reports contain no {kind}"
+    assert issubclass(origin, Mapping), f"reports contain no {kind}"
     return {"type": "object", "additionalProperties": _of_type(arguments[1], definitions)}
 
 
 def _of_dataclass(kind: type[Any], definitions: dict[str, Schema]) -> Schema:
     hints = get_type_hints(kind)
-    names = {field.name: to_camel(field.name) for field in fields(kind)}
+    names = {field.name: to_camel(field.name) for field in fields(kind) if field.metadata.get("wire", True)}
     properties = {wire: _of_type(hints[name], definitions) for name, wire in names.items()}
     may_be_absent = {name for name in names if NoneType in get_args(hints[name])} | {"hint"}
     required = [wire for name, wire in names.items() if name not in may_be_absent]
@@ -226,25 +185,3 @@ def _of_enum(kind: type[Enum]) -> Schema:
 
 def _object(properties: Schema, required: Sequence[str]) -> Schema:
     return {"type": "object", "properties": properties, "required": list(required)}
-
-
-def _tidied(value: Any) -> Any:  # noqa: ANN401 (any JSON)
-    """A schema of pydantic without titles, which repeat the names, and without null for what is absent."""
-    if isinstance(value, list):
-        return [_tidied(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if isinstance(value.get("description"), str):
-        value = {**value, "description": prose(value["description"])}
-    kept = {
-        name: _tidied(item)
-        for name, item in value.items()
-        if not (name == "title" and isinstance(item, str)) and not (name == "default" and item is None)
-    }
-    present = [option for option in kept.get("anyOf", ()) if option != {"type": "null"}]
-    if len(present) > 1:
-        return {**kept, "anyOf": present}
-    if not present:
-        return kept
-    del kept["anyOf"]
-    return {**present[0], **kept}

@@ -17,7 +17,7 @@ def to_lf(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def pattern_in_view(pattern: str, *, is_regex: bool) -> str:
+def lf_pattern(pattern: str, *, is_regex: bool) -> str:
     """`pattern` as it finds text of the view, where all line ends are LF, also those that a regex spells."""
     pattern = to_lf(pattern)
     return _SPELT_LINE_END.sub(r"\g<1>\\n", pattern) if is_regex else pattern

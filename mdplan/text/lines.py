@@ -8,11 +8,11 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from functools import cached_property
+from itertools import accumulate
 
 from mdplan.text.span import Position, Span
 
 _LINE_END = re.compile(r"\r\n?|\n")
-_LF = re.compile(r"\n")  # Three times as fast, where no line ends otherwise.
 
 
 class LineIndex:
@@ -29,7 +29,11 @@ class LineIndex:
     def starts(self) -> list[int]:
         """Offset at which each line starts."""
         text = self._text
-        starts = [0, *[match.end() for match in (_LINE_END if self.has_cr else _LF).finditer(text)]]
+        if self.has_cr:
+            starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        else:
+            lengths = map(len, text.split("\n"))
+            starts = [*accumulate(lengths, lambda start, length: start + length + 1, initial=0)][:-1]
         if starts[-1] == len(text):
             starts.pop()
         return starts

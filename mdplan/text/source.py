@@ -60,6 +60,9 @@ class DecodeFailure(StrEnum):
     DOES_NOT_DECODE = "does-not-decode"
 
 
+_INVALID_BYTE: Final = re.compile("[\udc80-\udcff]")
+
+
 @dataclass(frozen=True, slots=True)
 class DecodeProblem:
     """Bytes that could not become a `Source`, and the reason in words."""
@@ -113,7 +116,7 @@ class Source:
                 return name
             return _decode_exactly(data, b"", name, DecodeFailure.DOES_NOT_DECODE)
         if b"\0" in data:
-            return DecodeProblem(DecodeFailure.NOT_TEXT, "it holds NUL bytes")
+            return DecodeProblem(DecodeFailure.NOT_TEXT, "it contains NUL bytes")
         return _decode_unmarked(data)
 
     @staticmethod
@@ -124,8 +127,14 @@ class Source:
 
     @staticmethod
     def from_text(text: str) -> "Source":
-        """Source of new text in UTF-8 without a byte order mark."""
-        return _source(text.encode("utf-8"), text, "utf-8", b"", 0)
+        """Source of new text in UTF-8 without a byte order mark.
+
+        Text that was made from that of a file may have bytes of it that are not UTF-8.
+        """
+        if text.isascii() or _INVALID_BYTE.search(text) is None:
+            return _source(text.encode("utf-8"), text, "utf-8", b"", 0)
+        data = text.encode("utf-8", "surrogateescape")
+        return _source(data, text, "utf-8", b"", len(_INVALID_BYTE.findall(text)))
 
     @cached_property
     def lines(self) -> LineIndex:

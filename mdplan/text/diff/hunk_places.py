@@ -132,9 +132,11 @@ class HunkPlaces:
         new = to_lf(hunk.new)
         if len(new) <= len(old):
             return None
-        at = self._text.find(new, max(start + len(old) - len(new), 0), start + len(new))
+        # A hunk that shows that the base has no last line end does not find one there.
+        stop = start + len(new) if old.endswith("\n") else self._length
+        at = self._text.find(new, max(start + len(old) - len(new), 0), stop)
         while at >= 0 and not self._starts_line(at):
-            at = self._text.find(new, at + 1, start + len(new))
+            at = self._text.find(new, at + 1, stop)
         return at if at >= 0 else None
 
     def _is_anchored(self, hunk: DiffHunk, old: str, start: int) -> bool:

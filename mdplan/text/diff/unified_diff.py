@@ -117,7 +117,7 @@ def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
             f"it cannot be read: {str(error)[:80].strip()}", _NEW_DIFF
         )
     if any(_is_cut(lines, hunk) for file in patch for hunk in file):
-        return _miscounted(lines, added) or NotADiff("lines stand behind the end of a hunk", _NEW_DIFF)
+        return _miscounted(lines, added) or NotADiff("lines follow the end of a hunk", _NEW_DIFF)
     if any(_has_stray_mark(hunk) for file in patch for hunk in file):
         return NotADiff("a backslash begins a line of a hunk, and marks no last line before it", _SIGNED)
     starts = [_start_of(lines, file) for file in patch]

@@ -138,7 +138,7 @@ class FoldedSearch:
             else:
                 start = lines.start
             if not folding.drops_all(text[core.end : lines.end]):
-                more.append(Difference("more text behind it", "", core.end))
+                more.append(Difference("more text after it", "", core.end))
             else:
                 end = lines.end
         span = Span(start, end)

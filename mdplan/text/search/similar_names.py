@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from difflib import SequenceMatcher
 
-_RUN: Final = 3
+_TRIGRAM: Final = 3
 _NEAREST: Final = 3
-# So many names are compared one by one; of a longer list, those that share most runs of three characters.
+# So many names are compared one by one; of a longer list, those that share most trigrams.
 _MOST_COMPARED: Final = 64
 _MOST_VOTERS: Final = 16
 _MOST_VOTES: Final = 512
-# Likeness from which on a name is shown. A share of equal runs counts a little less than similarity, and that
-# one is a part of the other counts least.
+# Likeness from which on a name is shown. A share of equal trigrams counts a little less than similarity, and
+# that one is a part of the other counts least.
 _LEAST: Final = 0.6
 _SHARE_COUNTS: Final = 0.95
 _PART_COUNTS: Final = 0.5
@@ -25,16 +25,16 @@ _LONGEST: Final = 300
 class NameIndex:
     """Names among which similar ones are found. Made in one pass."""
 
-    __slots__ = ("_by_run", "names")
+    __slots__ = ("_by_trigram", "names")
 
     def __init__(self, names: Iterable[str]) -> None:
         """Index `names`, which are different ones."""
         self.names = tuple(name for name in names if len(name) <= _LONGEST)
-        self._by_run: defaultdict[str, list[int]] = defaultdict(list)
+        self._by_trigram: defaultdict[str, list[int]] = defaultdict(list)
         if len(self.names) > _MOST_COMPARED:
             for number, name in enumerate(self.names):
-                for run in _runs(name):
-                    self._by_run[run].append(number)
+                for trigram in _trigrams(name):
+                    self._by_trigram[trigram].append(number)
 
     def nearest(self, wanted: str) -> list[str]:
         """Up to three names that are like `wanted`, as a whole or in most of its parts; the best first."""
@@ -43,8 +43,8 @@ class NameIndex:
         from difflib import SequenceMatcher
 
         matcher = SequenceMatcher(b=wanted)
-        runs = _runs(wanted)
-        likeness = {name: _likeness(matcher, wanted, runs, name) for name in self._pool(wanted)}
+        trigrams = _trigrams(wanted)
+        likeness = {name: _likeness(matcher, wanted, trigrams, name) for name in self._pool(wanted)}
         near = [name for name, how_like in likeness.items() if how_like]
         return sorted(near, key=lambda name: -likeness[name])[:_NEAREST]
 
@@ -52,10 +52,11 @@ class NameIndex:
         """The names that are worth a comparison."""
         if len(self.names) <= _MOST_COMPARED:
             return self.names
-        known = sorted((len(self._by_run[run]), run) for run in _runs(wanted) if run in self._by_run)
+        found = _trigrams(wanted) & self._by_trigram.keys()
+        known = sorted((len(self._by_trigram[trigram]), trigram) for trigram in found)
         votes: Counter[int] = Counter()
-        for _, run in known[:_MOST_VOTERS]:
-            votes.update(self._by_run[run][:_MOST_VOTES])
+        for _, trigram in known[:_MOST_VOTERS]:
+            votes.update(self._by_trigram[trigram][:_MOST_VOTES])
         # Of names with equal votes the shorter one has less that differs.
         best = sorted(votes, key=lambda number: (-votes[number], len(self.names[number]), number))
         return tuple(self.names[number] for number in best[:_MOST_COMPARED])
@@ -78,19 +79,19 @@ class CaselessNames:
         return [self._names[name] for name in self._index.nearest(wanted.casefold())]
 
 
-def _runs(name: str) -> set[str]:
-    """Runs of three characters of `name`, its edges included."""
+def _trigrams(name: str) -> set[str]:
+    """The sequences of three characters of `name`, its edges included."""
     padded = f" {name} "
-    return {padded[at : at + _RUN] for at in range(len(padded) - _RUN + 1)}
+    return {padded[at : at + _TRIGRAM] for at in range(len(padded) - _TRIGRAM + 1)}
 
 
-def _likeness(matcher: "SequenceMatcher[str]", wanted: str, runs: set[str], name: str) -> float:
-    """How like `name` is to `wanted`, which `matcher` holds and which has `runs`: from 0 to 1."""
+def _likeness(matcher: "SequenceMatcher[str]", wanted: str, trigrams: set[str], name: str) -> float:
+    """How like `name` is to `wanted`, which `matcher` holds and which has `trigrams`: from 0 to 1."""
     matcher.set_seq1(name)
     similarity = 0.0
     if matcher.real_quick_ratio() >= _LEAST and matcher.quick_ratio() >= _LEAST:
         similarity = matcher.ratio()
-    share = len(runs & _runs(name)) / len(runs)
+    share = len(trigrams & _trigrams(name)) / len(trigrams)
     best = max(similarity, share * _SHARE_COUNTS)
     if best >= _LEAST:
         return best

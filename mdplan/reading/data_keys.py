@@ -1,0 +1,109 @@
+"""Keys and items of a YAML, JSON or TOML file, or of an INI file, as places to read: never values."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any, Final
+
+from mdplan.data.address import find, key_missing, shown
+from mdplan.data.change import value_at
+from mdplan.data.content import DataContent
+from mdplan.data.node import Path
+from mdplan.diagnostics import Diagnostic
+from mdplan.markdown.edits.front_matter_problems import unreadable
+from mdplan.markdown.front_matter.values import Unreadable
+from mdplan.markdown.outline.data_content import data_content
+from mdplan.markdown.outline.outline import Outline
+from mdplan.reading.plain_text import has_keys
+from mdplan.reports.ini import KeyEntry
+from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import sha256_hex
+from mdplan.text.span import Span
+
+# As many levels are listed as give no more entries than this.
+_FEW: Final = 40
+_HASH: Final = 16
+
+
+def key_entries(
+    outline: Outline, under: str | Sequence[str] | None, depth: int | None
+) -> list[KeyEntry] | Diagnostic:
+    """Keys and items of the file of `outline`, or of the one that `under` names, `depth` levels deep.
+
+    None as `depth` are as many levels as give few entries. Errors: those of `unreadable`, and of finding a
+    key.
+    """
+    content = data_content(outline)
+    if not isinstance(content, DataContent):
+        return unreadable(outline, content) if isinstance(content, Unreadable) else []
+    top: Path | Diagnostic = ()
+    if under:
+        top = _find(content, under if isinstance(under, str) else list(under))
+    if isinstance(top, Diagnostic):
+        return top
+    start = len(top)
+    below = [(path, span) for path, span in content.ranges if path[:start] == top != path]
+    levels = depth or _levels([len(path) - start for path, _ in below])
+    return [_entry(outline, content, path, span) for path, span in below if len(path) - start <= levels]
+
+
+def key_span(outline: Outline, key: str | Sequence[Any]) -> Span | Diagnostic:
+    """Where the key or item `key`, with its value, is in the file of `outline`, or in its front matter.
+
+    Errors: INVALID_ARGUMENT, KEY_NOT_FOUND, FRONT_MATTER_NOT_FOUND, those of `unreadable`.
+    """
+    content = data_content(outline)
+    if not isinstance(content, DataContent):
+        if isinstance(content, Unreadable):
+            return unreadable(outline, content)
+        return Diagnostic.invalid("key needs a file of keys and values, or front matter", "read the lines")
+    path = _find(content, key)
+    if isinstance(path, Diagnostic):
+        return path
+    span = dict(content.ranges).get(path)
+    start = outline.front_matter.content.start if outline.front_matter else 0
+    if span is None:
+        return Diagnostic.invalid(
+            f"`{shown(path)}` has no lines that are its alone", "read the table that it is in"
+        )
+    return Span(span.start + start, span.end + start)
+
+
+def key_at(outline: Outline, offset: int) -> str | None:
+    """The innermost key or item that has the text at `offset`; None where there is none."""
+    content = data_content(outline) if has_keys(outline) or outline.format is DocumentFormat.INI else None
+    if not isinstance(content, DataContent):
+        return None
+    ranges = content.ranges
+    for path, span in reversed(ranges[: bisect_right(ranges, offset, key=lambda each: each[1].start)]):
+        if offset < span.end:
+            return shown(path, whole=True)
+    return None
+
+
+def _find(content: DataContent, key: str | Sequence[Any]) -> Path | Diagnostic:
+    try:
+        found = find(content.values, key)
+    except ValueError as error:
+        return Diagnostic.invalid(str(error), 'write it like "nav[0].Home"')
+    if isinstance(found, Diagnostic):
+        return found
+    return key_missing(content.values, found) if found.missing else found.path
+
+
+def _levels(depths: Sequence[int]) -> int:
+    """The most levels that have few entries together; at least one."""
+    levels = 1
+    while levels < max(depths, default=1) and sum(each <= levels + 1 for each in depths) <= _FEW:
+        levels += 1
+    return levels
+
+
+def _entry(outline: Outline, content: DataContent, path: Path, span: Span) -> KeyEntry:
+    lines, value = outline.source.lines, value_at(content.values, path)
+    return KeyEntry(
+        key=shown(path, whole=True),
+        start_line=lines.line_at(span.start),
+        end_line=lines.line_at(max(span.end - 1, span.start)),
+        items=len(value) if isinstance(value, list | dict) else None,
+        sha256=sha256_hex(outline.text_of(span).encode("utf-8", "surrogateescape"))[:_HASH],
+    )
