@@ -7,7 +7,7 @@ from functools import cached_property
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
-from mdplan.planning.front_matter import front_matter_parts
+from mdplan.planning.data_changes import data_parts
 from mdplan.planning.parts import Part, parts_of, without_joins
 from mdplan.planning.resolve import ResolvedEdit, too_long
 from mdplan.planning.snapshot import SnapshotFile
@@ -82,13 +82,13 @@ def build_file(
 ) -> BuiltFile | Problems:
     """Result of `resolved` on `file`, and of edits of other files that write into it; parses the result once.
 
-    Errors: CONFLICTING_EDITS, FILE_TOO_LARGE, FRONT_MATTER_INVALID, UNENCODABLE_TEXT, ENCODING_UNKNOWN,
-    NOT_A_TEXT_FILE.
+    Errors: CONFLICTING_EDITS, FILE_TOO_LARGE, DATA_INVALID, FRONT_MATTER_INVALID, UNENCODABLE_TEXT,
+    ENCODING_UNKNOWN, NOT_A_TEXT_FILE.
     """
-    front_matter = front_matter_parts(file.outline, resolved)
-    if not isinstance(front_matter, list):
-        return tuple(problem.at(file=file.path) for problem in front_matter)
-    parts = front_matter + parts_of(file.outline, [*resolved, *arrivals])
+    keyed = data_parts(file.outline, [*resolved, *arrivals])
+    if not isinstance(keyed, list):
+        return tuple(problem.at(file=file.path) for problem in keyed)
+    parts = keyed + parts_of(file.outline, [*resolved, *arrivals])
     edits = EditList.of(part.edit for part in parts)
     if isinstance(edits, Overlap):
         first, second = parts[edits.first], parts[edits.second]
@@ -176,7 +176,7 @@ def _overlap(file: SnapshotFile, first: Part, second: Part) -> Diagnostic:
     indexes = sorted({index for part in (first, second) for index, _ in part.pieces})
     return Diagnostic(
         code=Code.CONFLICTING_EDITS,
-        message=f"edits {' and '.join(map(str, indexes))} change the same text",
+        message=f"{file.numbers.listed(indexes)} change the same text",
         hint="make one edit of them, or send them one after the other (sequential: true)",
         file=file.path,
         edit_index=indexes[-1],

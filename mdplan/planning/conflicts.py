@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.operations.base.operation import Claim
-from mdplan.planning.front_matter import created_twice
+from mdplan.planning.data_changes import created_twice
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.text.span import BY_PLACE, Span
@@ -28,7 +28,7 @@ def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Prob
         *_of_spans(file, resolved),
     ):
         found.setdefault(frozenset((conflict.edit, conflict.other)), conflict.to_diagnostic(file))
-    in_two_formats = (problem.at(file=file.path) for problem in created_twice(resolved))
+    in_two_formats = (problem.at(file=file.path) for problem in created_twice(resolved, file.numbers))
     return (*found.values(), *in_two_formats)
 
 
@@ -62,8 +62,8 @@ def _between_takers(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Ite
                 if other != edit.index:
                     line = file.outline.sections[section].first_line
                     why = (
-                        f"edit {other} {taken.verb} the section at line {line}, "
-                        f"and edit {edit.index} {claim.verb} it too"
+                        f"{file.numbers.named(other)} {taken.verb} the section at line {line}, "
+                        f"and {file.numbers.named(edit.index)} {claim.verb} it too"
                     )
                     yield _Conflict(edit=edit.index, other=other, span=claim.span, why=why)
                     break
@@ -85,8 +85,8 @@ def _of_owners(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator
             if other != edit.index:
                 line = file.outline.sections[claim.owner].first_line
                 why = (
-                    f"edit {other} {taken.verb} the section at line {line}, "
-                    f"which edit {edit.index} writes into"
+                    f"{file.numbers.named(other)} {taken.verb} the section at line {line}, "
+                    f"which {file.numbers.named(edit.index)} writes into"
                 )
                 yield _Conflict(edit=edit.index, other=other, span=claim.span, why=why)
                 break
@@ -107,8 +107,8 @@ def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterat
             if before >= 0 and written[before][1] != edit.index and written[before][0].contains(span):
                 other = written[before][1]
                 why = (
-                    f"edit {other} writes over the heading at line {section.heading_line}, "
-                    f"and edit {edit.index} writes into its section"
+                    f"{file.numbers.named(other)} writes over the heading at line {section.heading_line}, "
+                    f"and {file.numbers.named(edit.index)} writes into its section"
                 )
                 yield _Conflict(edit=edit.index, other=other, span=span, why=why)
                 break
@@ -123,8 +123,8 @@ def _of_parts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[
             other = owners.get(claim.part[:depth])
             if other is not None and other != index:
                 line = file.outline.source.lines.position(claim.span.start).line
-                named = f"edits {min(index, other)} and {max(index, other)}"
-                why = f"{named} both want what stands, or would stand, at line {line}"
+                named = file.numbers.listed((index, other))
+                why = f"{named} both change the text at line {line}"
                 yield _Conflict(edit=index, other=other, span=claim.span, why=why)
                 break
         owners.setdefault(claim.part, index)
@@ -136,7 +136,7 @@ def _of_spans(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[
     for span, index in _claimed(resolved):
         if widest is not None and span.start < widest[0].end and index != widest[1]:
             other, line = widest[1], file.outline.source.lines.position(span.start).line
-            why = f"edits {min(index, other)} and {max(index, other)} both want line {line}"
+            why = f"{file.numbers.listed((index, other))} both change line {line}"
             yield _Conflict(edit=index, other=other, span=span, why=why)
         if widest is None or span.end > widest[0].end:
             widest = (span, index)

@@ -1,4 +1,4 @@
-"""What edits of one file do in another one: sections that move there."""
+"""What edits of one file do in another one: sections that move there, and entries of new pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,9 +36,14 @@ def find_cross_file_moves(
     for file in snapshot:
         for item in resolved.get(file.path, ()):
             there = files.get(file.other_paths.get(item.index, ""))
-            if item.resolution.exported is None or there is None:
+            if there is None:
                 continue
-            outcome = _arrival(file, item, item.resolution.exported, there, texts)
+            if item.operation.op == "create_page":
+                outcome = _entry(file, item, there)
+            elif item.resolution.exported is not None:
+                outcome = _arrival(file, item, item.resolution.exported, there, texts)
+            else:
+                continue
             if isinstance(outcome, ResolvedEdit):
                 by_file.setdefault(there.path, []).append(outcome)
             else:
@@ -50,8 +55,8 @@ def refuse_in_sequence(file: SnapshotFile) -> Problems:
     """INVALID_ARGUMENT for edits that write into other files, which have no order between them."""
     return tuple(
         Diagnostic.invalid(
-            "an edit that moves text to another file does not go with sequential",
-            "send it in a batch of its own",
+            "an edit that writes into another file does not go with sequential",
+            "send it in a separate batch",
             file=file.path,
             edit_index=index,
         )
@@ -92,6 +97,32 @@ def _arrival(
     )
 
 
+def _entry(file: SnapshotFile, item: ResolvedEdit, there: SnapshotFile) -> ResolvedEdit | Problems:
+    """The entry of the new page `file` in the file `there`."""
+    # Few batches make pages, and it loads the operations that write entries.
+    from mdplan.operations.create_page import CreatePage
+    from mdplan.planning.navigation.new_entry import new_entry
+
+    operation = item.operation
+    assert isinstance(operation, CreatePage), "its name says so"
+    expected = operation.other_base_sha256
+    if expected is not None and not there.outline.source.sha256.startswith(expected.lower()):
+        return (stale_base(there.path, expected, there.outline),)
+    if not there.exists or there.is_deleted:
+        return (
+            Diagnostic.invalid(
+                "the same batch makes or deletes the file that lists the pages",
+                "name a file that stays, or create_file and write the entry yourself",
+            ),
+        )
+    outcome = new_entry(operation, file.relative, there.relative, there.outline)
+    if not isinstance(outcome, Resolution):
+        return outcome
+    return ResolvedEdit(
+        index=item.index, operation=operation, resolution=outcome, outline=there.outline, origin=None
+    )
+
+
 def _refusal(file: SnapshotFile, item: ResolvedEdit, there: SnapshotFile) -> Diagnostic | None:
     """Why no section can move from `file` to `there`; None when one can."""
     expected = item.operation.other_base_sha256
@@ -100,7 +131,7 @@ def _refusal(file: SnapshotFile, item: ResolvedEdit, there: SnapshotFile) -> Dia
     reasons = (
         (there.path == file.path, "toFile is the file that the section is in", "leave toFile out"),
         (there.is_deleted, "toFile is deleted by the same batch", "name a file that stays"),
-        (not there.exists, "toFile is made by the same batch", "make it first, in a batch of its own"),
+        (not there.exists, "toFile is made by the same batch", "make it first, in a separate batch"),
         (
             there.outline.format is not DocumentFormat.MARKDOWN,
             "toFile counts as plain text, and a section needs Markdown",

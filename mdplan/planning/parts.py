@@ -37,7 +37,7 @@ def parts_of(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Part]:
     """Text edits of all edits.
 
     What is inserted at one place, and what is deleted there, is one text edit, so that the blank lines
-    between what then is together are made once. Changes of front matter are not among them.
+    between what then is together are made once. Changes of keys are not among them.
     """
     parts = _edits_of(item for item in resolved if not item.resolution.comes_last)
     insertions = sorted(
@@ -60,7 +60,7 @@ def _edits_of(resolved: Iterable[ResolvedEdit]) -> list[Part]:
     return [
         Part(edit, ((item.index, Span(0, len(edit.new_text))),))
         for item in resolved
-        if item.resolution.front_matter is None
+        if item.resolution.data is None
         for edit in item.resolution.edits
     ]
 

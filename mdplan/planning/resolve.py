@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
+from mdplan.edit_numbers import EditNumbers
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Operation, Resolution, SectionTargeted
 from mdplan.planning.snapshot import SnapshotFile
@@ -44,7 +45,7 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
             )
         else:
             problems += (
-                _with_order(problem, operation, resolved).at(file=file.path, edit_index=index)
+                _with_order(problem, operation, resolved, file.numbers).at(file=file.path, edit_index=index)
                 for problem in outcome
             )
         if len(problems) > MOST_PROBLEMS:
@@ -60,7 +61,9 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
     return tuple(resolved), tuple(problems)
 
 
-def _with_order(problem: Diagnostic, operation: Operation, before: Iterable[ResolvedEdit]) -> Diagnostic:
+def _with_order(
+    problem: Diagnostic, operation: Operation, before: Iterable[ResolvedEdit], numbers: EditNumbers
+) -> Diagnostic:
     """`problem`, with a hint to `sequential` where an edit `before` writes the heading that is missing."""
     if problem.code is not Code.SECTION_NOT_FOUND or not isinstance(operation, SectionTargeted):
         return problem
@@ -70,7 +73,7 @@ def _with_order(problem: Diagnostic, operation: Operation, before: Iterable[Reso
         done = earlier.resolution
         written = (*(edit.new_text for edit in done.edits), *(each.payload.text for each in done.insertions))
         if title and any(title in text for text in written):
-            hint = f"edit {earlier.index} writes it: with sequential: true each edit sees those before it"
+            hint = f"{numbers.named(earlier.index)} writes it; with sequential: true it is seen"
             return replace(problem, hint=hint)
     return problem
 
@@ -120,20 +123,25 @@ def _resolve(operation: Operation, file: SnapshotFile) -> Resolution | Problems:
 
 def _other_format(operation: Operation, actual: DocumentFormat) -> Diagnostic | None:
     if operation.needs_ini and actual is not DocumentFormat.INI:
-        needed, instead = DocumentFormat.INI, "edit INI files with it, or send"
+        is_data = actual in {DocumentFormat.YAML, DocumentFormat.JSON, DocumentFormat.TOML}
+        needed = DocumentFormat.INI
+        instead = "use set_value or delete_value, or send" if is_data else "edit INI files with it, or send"
     elif operation.needs_markdown and actual is not DocumentFormat.MARKDOWN:
         needed, instead = DocumentFormat.MARKDOWN, "use replace_match or replace_range, or"
     else:
         return None
     return Diagnostic.invalid(
         f"{operation.op} needs {_NAMES[needed]}, and this file counts as {_NAMES[actual]}",
-        f'{instead} `"format": "{needed}"` beside the file',
+        f'{instead} `"format": "{needed}"` next to `file`',
     )
 
 
 _NAMES: Final = {
     DocumentFormat.MARKDOWN: "Markdown",
     DocumentFormat.INI: "INI",
+    DocumentFormat.YAML: "YAML",
+    DocumentFormat.JSON: "JSON",
+    DocumentFormat.TOML: "TOML",
     DocumentFormat.TEXT: "plain text",
 }
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mdplan.edit_numbers import EditNumbers
 from mdplan.markdown.outline.outline import Outline
 from mdplan.requests.batch import FileEdits
 
@@ -15,6 +16,7 @@ class SnapshotFile:
     first edit, counted through the whole batch. Of a file that is to be created `exists` is false and
     `outline` is that of no text; `new_path` and `new_relative` are the names that a renaming gives it.
     `other_paths` are, by the index of an edit that writes into another file too, the path of that file.
+    `numbers` name the edits of the whole batch.
     """
 
     path: str
@@ -26,6 +28,7 @@ class SnapshotFile:
     new_path: str | None = None
     new_relative: str | None = None
     other_paths: Mapping[int, str] = field(default_factory=dict)
+    numbers: EditNumbers = field(default_factory=EditNumbers)
 
     @property
     def result_path(self) -> str:

@@ -232,9 +232,9 @@ def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
             if block.kind in _SWALLOWING:
                 yield Diagnostic(
                     code=Code.OUTLINE_CHANGED,
-                    message=f"the new text would stand inside of the {block.kind} that starts at line "
+                    message=f"the new text would be inside the {block.kind} that starts at line "
                     f"{block.first_line} and is not closed",
-                    hint="close it first, in an edit of its own",
+                    hint="close it first, in a separate edit",
                     edit_index=item.index,
                 )
     yield from _left_open(built)
@@ -271,13 +271,13 @@ def _left_open(built: BuiltFile) -> Iterator[Diagnostic]:
 def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
     """Front matter or region markers that come or go."""
     had, has = built.base.front_matter, built.result.front_matter
-    asked = [item.resolution.front_matter for item in built.resolved if item.resolution.front_matter]
+    asked = [item.resolution.data for item in built.resolved if item.resolution.data]
     may_go, may_come = any(each.removes for each in asked), any(each.creates for each in asked)
     if had and has and may_go:
         yield Diagnostic(
             code=Code.OUTLINE_CHANGED,
             message="what follows the front matter would become front matter",
-            hint="put another line before it first, in an edit of its own",
+            hint="put another line before it first, in a separate edit",
         )
     comes, goes = had is None and has is not None, had is not None and has is None
     is_unasked = (comes and not may_come) or (goes and not may_go)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Final, Protocol, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -14,6 +15,7 @@ from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.links.link_changes import LinkChanges
 from mdplan.planning.links.link_updates import LinkedDocument, RetargetedLink, UnresolvedLink, update_links
 from mdplan.planning.links.references import broken_labels, retargeted_labels
+from mdplan.planning.navigation.kinds import is_navigation, is_summary
 from mdplan.planning.sequence.post_edits import with_post_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.requests.batch import ReferenceScope
@@ -30,6 +32,9 @@ class LinkSource(FileTree, Protocol):
 
         Of those that cannot be read a warning.
         """
+
+    def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
+        """Files that list the pages of a site and may name one of `names`, in the same way."""
 
     def refusal(self, file: SnapshotFile) -> Diagnostic | None:
         """Why `file` could not be replaced now; None when it could."""
@@ -49,8 +54,9 @@ def derive_link_edits(
 ) -> BuildResult | Problems:
     """`built_files` with their links rewritten as `scope` says, and further files whose links were rewritten.
 
-    Links that came with text from another file are corrected whatever `scope` says. What breaks is told as
-    BROKEN_LINK warnings: of the files of the batch, and with the scope ``workspace`` of all others.
+    Entries of files that list the pages of a site are links too. Links that came with text from another file
+    are corrected whatever `scope` says. What breaks is told as BROKEN_LINK warnings: of the files of the
+    batch, and with the scope ``workspace`` of all others.
     Errors: those of `LinkSource.refusal`.
     """
     changes = LinkChanges.of(built_files, linked)
@@ -64,7 +70,7 @@ def derive_link_edits(
     known = {built.file.relative for built in built_files}
     problems: list[Diagnostic] = []
     warnings: list[Diagnostic] = []
-    for found in linked.linking_to(changes.names):
+    for found in chain(linked.linking_to(changes.names), linked.navigation(changes.names)):
         if isinstance(found, Diagnostic):
             warnings.append(found)
         elif found.relative not in known:
@@ -124,7 +130,15 @@ def _updated(
 
     Links that may mean another file are added to `uncertain`.
     """
-    if built.result.format is not DocumentFormat.MARKDOWN or built.file.is_deleted:
+    if built.file.is_deleted:
+        return built
+    path, pages = built.file.result_path, changes.after.paths
+    if pages and (is_navigation(path) or (may_rewrite and is_summary(path))):
+        # Few batches change files, and fewer those that list them.
+        from mdplan.planning.navigation.entries import update_entries
+
+        built = update_entries(built, pages, may_rewrite=may_rewrite)
+    if built.result.format is not DocumentFormat.MARKDOWN:
         return built
     updates = update_links(_document(built, may_rewrite=may_rewrite), changes, anchors)
     edits = EditList.of(updates.edits)
@@ -144,7 +158,7 @@ def _updated(
     )
     return replace(
         updated,
-        references_updated=updates.rewritten,
+        references_updated=built.references_updated + updates.rewritten,
         warnings=tuple(found.at(file=built.file.path) for found in warnings),
     )
 

@@ -9,7 +9,7 @@ from mdplan.markdown.links.link_path import folder_of, page_key
 from mdplan.markdown.links.link_target import FileTree, LinkedPath, TargetKind, find_near, find_target
 from mdplan.markdown.links.site_rules import NEAR, PLAIN, SiteRules
 from mdplan.markdown.links.targets import target_key
-from mdplan.markdown.outline.anchors import heading_slug
+from mdplan.markdown.outline.slugs import heading_slug
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.links.anchor_changes import AnchorChanges, AnchorPlace, changed_anchors
 from mdplan.planning.links.result_tree import ResultTree
@@ -55,13 +55,20 @@ class LinkChanges:
     @cached_property
     def names(self) -> frozenset[str]:
         """The `page_key` of each of them."""
-        folders = (
-            folder_of(path)
-            for path in self.affected
-            if page_key(path)
-            in {name.lower() for name in (*self.before.rules.index_names, *NEAR.index_names)}
-        )
-        return frozenset(map(page_key, (*self.affected, *filter(None, folders))))
+        return frozenset(self.places)
+
+    @cached_property
+    def places(self) -> Mapping[str, frozenset[str] | None]:
+        """Keys of changed anchors by the `page_key` of their file; None where the path changed."""
+        indexes = {name.lower() for name in (*self.before.rules.index_names, *NEAR.index_names)}
+        found: dict[str, frozenset[str] | None] = {}
+        for path in self.affected:
+            keys = None if path in self.after.paths else frozenset(self.anchors[path])
+            name, folder = page_key(path), folder_of(path)
+            for each in (name, page_key(folder)) if name in indexes and folder else (name,):
+                known = found.get(each, frozenset())
+                found[each] = None if keys is None or known is None else keys | known
+        return found
 
     def target(self, document: str, destination: Destination) -> LinkedPath | None:
         """What `destination` named in the file `document` of the base; None where no one knows.
@@ -73,6 +80,8 @@ class LinkChanges:
         if destination.form is DestinationForm.WIKI:
             is_affected = page_key(destination.path) in self.names
             return find_target(self.before, document, destination) if is_affected else None
+        if destination.is_page_name or self.before.rules.has_page_folders:
+            return find_target(self.before, document, destination)
         first: LinkedPath | None = None
         for path, style in self.before.rules.starts(document, destination.path):
             if path in self.affected:

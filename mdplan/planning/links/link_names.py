@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from html import unescape
 from typing import Final
 from urllib.parse import unquote
@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from mdplan.markdown.links.destinations import REF_SHORTCODE, is_external
 from mdplan.markdown.links.link_path import page_key
 from mdplan.markdown.links.targets import target_key
+from mdplan.markdown.outline.slugs import heading_slug
 
 # What is before a destination, and what that may be: one may be within what only reads like another's.
 # A bare one ends at white space, or before the next one: what else ends it is sorted out below.
@@ -30,17 +31,29 @@ _END_OF_PATH: Final = re.compile(r"[#?|]")
 _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
-def linked_names(text: str) -> frozenset[str]:
-    """Names (as `page_key` writes them) of all files that `text` may link to, and of some that it does not.
+def linked_places(text: str, places: Mapping[str, frozenset[str] | None]) -> frozenset[str]:
+    """Names of `places` (as `page_key` writes them) that `text` may link to, and some that it does not.
 
+    Of a name with keys (as of `target_key`) only links to one of these fragments count, of None all links.
     It costs one pass over the text.
     """
-    return frozenset(name for match in _destinations(text) for name in _names(match))
+    return frozenset(
+        name
+        for match in _destinations(text)
+        for name, written in _named(match)
+        if name in places and ((keys := places[name]) is None or not keys.isdisjoint(_fragments(written)))
+    )
 
 
 def may_link_to(text: str, names: frozenset[str]) -> bool:
-    """Whether one of `names`, as `page_key` writes them, is among the `linked_names` of `text`."""
+    """Whether `text` may link to one of `names`, as `page_key` writes them."""
     return may_name(_destinations(text), names)
+
+
+def may_list(text: str, names: frozenset[str]) -> bool:
+    """Whether `text`, a file of keys, may name one of `names`, as `page_key` writes them."""
+    plain = text.lower().replace(" ", "-")
+    return "\\" in text or any(name in plain for name in names)
 
 
 def possible_links(text: str) -> list[re.Match[str]]:
@@ -123,9 +136,23 @@ def _may_be_own(written: str, keys: Container[str]) -> bool:
 
 
 def _names(match: re.Match[str]) -> Iterator[str]:
+    return (name for name, _ in _named(match))
+
+
+def _named(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    """Names that `match` may mean, each with the text that it was read from."""
     for written in _readings(match):
         if match.lastgroup == "wiki" or not is_external(written):
-            yield _name(written)
+            yield _name(written), written
+
+
+def _fragments(written: str) -> Iterator[str]:
+    """Keys of the fragment of `written`, whichever form of link it is."""
+    for text in (written, unescape(_ESCAPE.sub(r"\1", written))):
+        # A heading path of a wiki link ends with the heading.
+        for fragment in (text.partition("#")[2], text.rpartition("#")[2]):
+            yield target_key(fragment)
+            yield heading_slug(fragment)
 
 
 def _readings(match: re.Match[str]) -> Iterator[str]:

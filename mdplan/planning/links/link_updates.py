@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final
 
 from mdplan.field_names import short_name
@@ -20,6 +21,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.links.link_changes import CurrentTarget, LinkChanges
 from mdplan.planning.links.link_names import may_name, places_of_fragments, possible_links
 from mdplan.text.edit import TextEdit
+from mdplan.text.source import visible
 from mdplan.text.span import BY_PLACE, Span
 
 _LINK_OR_ATTRIBUTE: Final = re.compile(rf"{ANY_LINK.pattern}|=")
@@ -178,7 +180,7 @@ class _LinkChecker:
         if (edits == () and not now.is_removed) or not self._existed(target, origin, destination):
             return _FINE
         return _Outcome(
-            is_broken=not self._resolves(destination),
+            is_broken=not self._resolves(destination, was_there=self._was_file(target, origin, destination)),
             is_retargeted=self._names_a_place(destination),
             now=now,
             could_follow=edits is not None and not now.is_removed,
@@ -195,10 +197,11 @@ class _LinkChecker:
 
     def _cause(self, destination: Destination) -> str:
         target = find_target(self.changes.after, self.document.path, destination)
-        if target is None or target.kind is not TargetKind.FILE:
+        if target is None:
             return f"there is no file `{short_name(destination.path)}`"
-        where = "this file" if target.path == self.document.path else f"`{target.path}`"
-        return f"{where} has no heading with the anchor `{short_name(destination.fragment or '')}`"
+        if target.kind is not TargetKind.FILE:
+            return f"there is no file `{visible(target.path)}`"
+        return f"`{target.path}` has no heading with the anchor `{short_name(destination.fragment or '')}`"
 
     def _hint(self, destination: Destination, outcome: _Outcome) -> str:
         """What to do about a link whose target is somewhere else now, or nowhere."""
@@ -213,8 +216,21 @@ class _LinkChecker:
         near = find_near(self.changes.after, self.document.path, destination.path)
         if near is not None and near != self.document.path:
             written = link_between(folder_of(self.document.path), near)
-            return f"did you mean `{written}`? It has nearly this path"
+            is_case = written.casefold() == destination.path.casefold()
+            how = "differs in case only" if is_case else "has nearly this path"
+            return f"did you mean `{written}`? It {how}"
+        anchor = self._near_anchor(destination)
+        if anchor is not None:
+            return f"did you mean `{destination.path}#{anchor}`?"
         return "correct the link, or add what it names"
+
+    def _near_anchor(self, destination: Destination) -> str | None:
+        """The anchor of the file that `destination` names which is most like its own."""
+        target = find_target(self.changes.after, self.document.path, destination)
+        if target is None or target.kind is not TargetKind.FILE or destination.fragment is None:
+            return None
+        near = get_close_matches(target_key(destination.fragment), self.anchors(target.path) or (), n=1)
+        return near[0] if near else None
 
     def retargeted(self, destination: Destination, outcome: _Outcome) -> RetargetedLink:
         """What `destination` named, and what it names now."""
@@ -245,11 +261,17 @@ class _LinkChecker:
 
     def _written(self, destination: Destination) -> _Outcome:
         """What an author wrote is not rewritten, and has to name something."""
-        if self._resolves(destination, is_new=True):
+        if self._resolves(destination, is_new=True) or self._is_in_form_of_a_site(destination):
             return _FINE
         target = self.changes.target(self.document.old_path, destination)
         now = None if target is None else self._moved_to(target, destination)
         return _Outcome(is_broken=True, now=now)
+
+    def _is_in_form_of_a_site(self, destination: Destination) -> bool:
+        """Whether `destination` names a file without its suffix, its index name or its first folder."""
+        near = find_near(self.changes.after, self.document.path, destination.path)
+        meant = followed(folder_of(self.document.path), destination.path)
+        return near not in {None, self.document.path} and near.casefold() != meant.casefold()
 
     def _existed(self, target: LinkedPath, origin: str, destination: Destination) -> bool:
         """Whether there was something in the base where `destination` of the file `origin` points to."""
@@ -257,6 +279,11 @@ class _LinkChecker:
             return True
         found = find_target(self.changes.before, origin, destination)
         return found is not None and found.kind is not TargetKind.NOTHING
+
+    def _was_file(self, target: LinkedPath, origin: str, destination: Destination) -> bool:
+        """Whether `destination` of the file `origin` named a file of the base for certain."""
+        found = find_target(self.changes.before, origin, destination)
+        return TargetKind.FILE in {target.kind, found.kind if found else None}
 
     def _is_page_name(self, destination: Destination, target: LinkedPath, origin: str) -> bool:
         """Whether `destination` is one that Hugo looks for in all of the site: no file is where it points."""
@@ -267,20 +294,19 @@ class _LinkChecker:
         now = self.changes.now(target, destination)
         return now if now.place is not None or target.path in self.changes.after.paths else None
 
-    def _resolves(self, destination: Destination, *, is_new: bool = False) -> bool:
+    def _resolves(self, destination: Destination, *, is_new: bool = False, was_there: bool = False) -> bool:
         """Whether `destination`, as it is written, names something in the result, or no one can say.
 
-        A wiki link that `is_new` may name a page that is to be written one day.
+        One by name that `is_new` may name a page that is to be written one day, or that only the site knows;
+        a site may make an image, unless it `was_there` as a file.
         """
         # Of what else a site serves from its root nobody knows here.
-        if destination.is_shown or (
+        if (destination.is_shown and not was_there) or (
             destination.is_from_root and (is_new or not self.changes.before.rules.roots)
         ):
             return True
         target = find_target(self.changes.after, self.document.path, destination)
-        if target is None or (
-            is_new and destination.form is DestinationForm.WIKI and target.kind is TargetKind.NOTHING
-        ):
+        if target is None or (is_new and destination.is_page_name and target.kind is TargetKind.NOTHING):
             return True
         if target.kind is not TargetKind.FILE:
             return target.kind is TargetKind.OTHER
@@ -321,36 +347,41 @@ class _LinkChecker:
     def _leads_elsewhere(self, old: Destination, target: LinkedPath, path: str) -> bool:
         """Whether the path of `old` must change to name `path`, which was that of `target`."""
         here, rules = self.document.path, self.changes.before.rules
-        if old.form is DestinationForm.WIKI:
-            return path != (target.path if old.path else here)
+        if target.style.is_name:
+            return path != target.path
         if not old.path:
             return path != here
-        if old.is_from_root and target.style.prefix is not None:
+        if target.style.prefix is not None:
             return path != target.path
         wanted = rules.written(path, target.style, old.path)
-        leads = followed(folder_of(here), old.path)
+        leads = followed(self._start(target), old.path)
         return leads.casefold() != (wanted or "").casefold() if rules.ignores_case else leads != wanted
 
     def _new_path(self, old: Destination, target: LinkedPath, path: str) -> str | None:
         """What must be written in place of the path of `old`; None where the site has no path for it."""
         here = self.document.path
-        if old.form is DestinationForm.WIKI:
+        if old.form is DestinationForm.WIKI or target.style.is_name:
             return wiki_page(old.path, path, is_path="/" in old.path)
         if not old.path:
             return link_between(folder_of(here), path)
         wanted = self.changes.before.rules.written(path, target.style, old.path)
         if wanted is None or target.style.prefix is not None:
             return wanted
-        return self._as_before(old, wanted)
+        return self._as_before(old, target, wanted)
 
-    def _as_before(self, old: Destination, wanted: str) -> str:
+    def _start(self, target: LinkedPath) -> str:
+        """The folder from which a relative link to `target` leads."""
+        here, rules = self.document.path, self.changes.before.rules
+        return rules.page_folder(here) if target.style.is_from_page else folder_of(here)
+
+    def _as_before(self, old: Destination, target: LinkedPath, wanted: str) -> str:
         """A path that leads to `wanted`, written as that of `old`: from the root, or with ``./``."""
         here = self.document.path
         if old.is_from_root:
             return f"/{wanted}/" if old.path.endswith("/") else f"/{wanted}"
         if wanted == here and old.fragment is not None:
             return ""
-        new = link_between(folder_of(here), wanted)
+        new = link_between(self._start(target), wanted)
         new = f"./{new}" if old.path.startswith("./") and not new.startswith(".") else new
         return f"{new}/" if old.path.endswith("/") else new
 

@@ -90,7 +90,7 @@ def _replacement(edits: EditList, offset: int) -> tuple[Span, Span]:
     index = bisect_right(edits.edits, offset, key=lambda edit: edit.span.start) - 1
     edit = edits.edits[index]
     end = edits.map_offset(edit.span.end)
-    assert end is not None, "the end of an edit is outside of it"
+    assert end is not None, "the end of an edit is outside it"
     return edit.span, Span(end - len(edit.new_text), end)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.build import BuildResult, BuiltFile
-from mdplan.planning.document import new_plan
+from mdplan.planning.plan_document import new_plan
 from mdplan.planning.results.fingerprints import effects_of
 from mdplan.planning.results.results import MOST_MATCHES, edit_results
 from mdplan.planning.results.section_mapping import SectionHashes
@@ -34,7 +34,7 @@ def plan_of(made: BuildResult, batch: Batch) -> Plan:
 
 def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
     """What every report on `plan` says, as the fields of a `PlanReport`; None where there is no diff."""
-    files = tuple(file_report(change) for change in plan.files)
+    files = tuple(FileReport.of(change) for change in plan.files)
     shown = DiffText.of(diff) if diff is not None else None
     excluded = Counter[str]()
     for result in plan.results:
@@ -57,20 +57,6 @@ def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
         "edit_results": plan.results,
         "warnings": (*(warning for result in plan.results for warning in result.warnings), *plan.warnings),
     }
-
-
-def file_report(change: FileChange) -> FileReport:
-    """One file of a plan, for a report."""
-    return FileReport(
-        file=change.path,
-        base_sha256=change.base_sha256,
-        result_sha256=change.result_sha256,
-        changed=not change.is_no_op,
-        lines_added=change.lines_added,
-        lines_removed=change.lines_removed,
-        new_file=change.new_path,
-        references_updated=change.references_updated or None,
-    )
 
 
 def _change(built: BuiltFile) -> FileChange:

@@ -98,7 +98,7 @@ def merged_lists(built: BuiltFile) -> Problems:
         Diagnostic.warning(
             Code.LISTS_MERGED,
             f"the lists at lines {', '.join(map(str, several))} of the result are one list",
-            "put text between them, or the comment `<!-- -->` on a line of its own, to keep them apart",
+            "put text between them, or the comment `<!-- -->` on a separate line, to keep them apart",
             place=lines.position(start),
         ).at(file=built.file.path)
         for start, several in found.items()

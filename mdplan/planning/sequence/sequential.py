@@ -99,9 +99,10 @@ def _with_overlaps(built: BuiltFile, written: Mapping[int, tuple[Span, ...]]) ->
     ]
     if not touched:
         return [item]
+    numbers = built.file.numbers
     notice = Diagnostic.warning(
         Code.OVERLAPPING_EDIT,
-        f"edit {item.index} changes text that edit {', '.join(map(str, touched))} wrote",
+        f"{numbers.named(item.index)} changes text that {numbers.listed(touched)} wrote",
         "that is how sequential works; make one edit of them if it was not meant",
     )
     resolution = replace(item.resolution, warnings=(*item.resolution.warnings, notice))

@@ -1,0 +1,278 @@
+"""A plan as a file: canonical JSON under a plan ID that is the hash of that JSON.
+
+The ID covers every member but two: the ID itself, and `baseSections`, which only helps to word a refusal.
+So two plans of one ID do the same and look the same to a reviewer. The ID does not prove that planning the
+edits gives this plan: whoever writes a document can hash it. So the engine plans again before it trusts one.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from mdplan import __version__
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.field_names import snake_case
+from mdplan.plan import (
+    PREFIX,
+    EditResult,
+    Effect,
+    FileChange,
+    Plan,
+    PlanId,
+    canonical_json,
+    edit_list_from_json,
+    edit_list_to_json,
+)
+from mdplan.reports.base import to_wire
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+FORMAT: Final = 2
+# Plans of mdplan 0.1: their ID leaves out options, results and warnings.
+_FORMAT_1: Final = 1
+_HEX: Final = frozenset("0123456789abcdef")
+_HASH_LENGTH: Final = 64
+# Entries of lists that are written at once.
+_TOGETHER: Final = 64
+
+
+def new_plan(
+    files: Sequence[FileChange],
+    requested: Sequence[Sequence[Mapping[str, Any]]],
+    *,
+    options: Mapping[str, bool | str],
+    effects: tuple[tuple[Effect, ...], ...],
+    results: tuple[EditResult, ...],
+    warnings: tuple[Diagnostic, ...],
+) -> Plan:
+    """A plan of this engine, with the ID of its content."""
+    plan = Plan(
+        plan_id=PlanId(""),
+        engine=__version__,
+        files=tuple(files),
+        requested=tuple(map(tuple, requested)),
+        options=options,
+        effects=effects,
+        results=results,
+        warnings=warnings,
+    )
+    return replace(plan, plan_id=plan_id_of(plan))
+
+
+def plan_id_of(plan: Plan) -> PlanId:
+    """``sha256-`` and the SHA-256 of the document of `plan` without its `planId` and `baseSections`."""
+    digest = hashlib.sha256()
+    for part in _content(plan):
+        digest.update(part)
+    digest.update(_warnings(plan))
+    return PlanId(PREFIX + digest.hexdigest())
+
+
+def write_document(plan: Plan) -> bytes:
+    """`plan` as canonical JSON that `read_document` takes. Text edits may hold lone surrogates."""
+    return b"".join(document_parts(plan, with_sections=True))
+
+
+def document_parts(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
+    """The document of `plan` in parts; as one decoded JSON value it takes many times the memory of the plan.
+
+    Without the hashes of sections it is much smaller. The members are in the order of their names.
+    """
+    yield from _content(plan, with_sections=with_sections)
+    yield b',"planId":' + canonical_json(plan.plan_id)
+    yield _warnings(plan)
+
+
+def _content(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
+    """The members before `planId`."""
+    files = (
+        _file_to_json(change, edits, with_sections=with_sections)
+        for change, edits in zip(plan.files, plan.requested, strict=True)
+    )
+    yield b'{"editResults":['
+    yield from _entries(map(to_wire, plan.results))
+    yield b'],"effects":['
+    yield from _entries([_effect_to_json(effect) for effect in each] for each in plan.effects)
+    yield b'],"engine":' + canonical_json(plan.engine) + b',"files":['
+    yield from _entries(files)
+    yield b'],"mdplanPlan":' + canonical_json(FORMAT)
+    yield b',"options":' + canonical_json(dict(plan.options))
+
+
+def _warnings(plan: Plan) -> bytes:
+    """The last member, and the end of the document."""
+    return b',"warnings":' + canonical_json(to_wire(plan.warnings)) + b"}"
+
+
+def _entries(entries: Iterable[object]) -> Iterator[bytes]:
+    """The entries of a list, some at a time."""
+    rest = iter(entries)
+    is_first = True
+    while several := list(islice(rest, _TOGETHER)):
+        yield b"," * (not is_first) + canonical_json(several)[1:-1]
+        is_first = False
+
+
+def is_document(data: object) -> bool:
+    """Whether decoded JSON claims to be a plan document."""
+    return isinstance(data, Mapping) and "mdplanPlan" in data
+
+
+def read_document(data: bytes | Mapping[str, Any], *, is_sealed: bool = False) -> Plan | Diagnostic:
+    """The plan that `data` holds.
+
+    Plans of mdplan 0.1 are read only where the data `is_sealed` by this user, as the history is: their ID
+    leaves out what they would do besides. Errors: PLAN_OUTDATED for them; PLAN_TAMPERED.
+    """
+    try:
+        body = json.loads(data) if isinstance(data, bytes) else data
+        return _read(body, is_sealed=is_sealed)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+        return _tampered("it is not a plan document of this version")
+
+
+def _read(body: Mapping[str, Any], *, is_sealed: bool) -> Plan | Diagnostic:
+    if body["mdplanPlan"] == _FORMAT_1 and not is_sealed:
+        return PLAN_OUTDATED
+    if body["mdplanPlan"] not in (FORMAT, _FORMAT_1):
+        return _tampered("it is not a plan document of this version")
+    files = tuple(_file_of_json(entry) for entry in body["files"])
+    plan = Plan(
+        plan_id=PlanId(body["planId"]),
+        engine=str(body["engine"]),
+        files=files,
+        requested=tuple(tuple(entry["requested"]) for entry in body["files"]),
+        options={
+            str(name): value if isinstance(value, str) else bool(value)
+            for name, value in body["options"].items()
+        },
+        effects=tuple(tuple(_effect_of_json(entry) for entry in effects) for effects in body["effects"]),
+        results=_of_json(tuple[EditResult, ...], body["editResults"]),
+        warnings=_of_json(tuple[Diagnostic, ...], body["warnings"]),
+    )
+    # What was read is hashed, not what was written: a value that was converted on the way changes the ID.
+    expected = _plan_id_of_format_1(plan) if body["mdplanPlan"] == _FORMAT_1 else plan_id_of(plan)
+    if expected != plan.plan_id:
+        return _tampered("its content does not hash to its plan ID")
+    edits = [edit for edits in plan.requested for edit in edits]
+    is_whole = len(edits) == len(plan.results) == len(plan.effects)
+    if not files or not is_whole or not all(isinstance(edit, Mapping) for edit in edits):
+        return _tampered("its parts do not fit together")
+    return plan
+
+
+def _plan_id_of_format_1(plan: Plan) -> PlanId:
+    """The ID that mdplan 0.1 gave `plan`: of its edits, paths and hashes alone."""
+    files = [
+        {
+            "path": change.path,
+            "baseSha256": change.base_sha256,
+            "resultSha256": change.result_sha256,
+            "edits": list(edits),
+            **({} if change.new_path is None else {"newPath": change.new_path}),
+        }
+        for change, edits in zip(plan.files, plan.requested, strict=True)
+    ]
+    body = [b'{"engine":', canonical_json(plan.engine), b',"files":', canonical_json(files), b"}"]
+    return PlanId(PREFIX + hashlib.sha256(b"".join(body)).hexdigest())
+
+
+def _file_to_json(
+    change: FileChange, requested: Sequence[Mapping[str, Any]], *, with_sections: bool
+) -> dict[str, Any]:
+    return {
+        "path": change.path,
+        "encoding": change.encoding,
+        "format": change.format,
+        "newPath": change.new_path,
+        "baseSha256": change.base_sha256,
+        "resultSha256": change.result_sha256,
+        "linesAdded": change.lines_added,
+        "linesRemoved": change.lines_removed,
+        "baseSections": dict(change.base_sections.items()) if with_sections else {},
+        "referencesUpdated": change.references_updated,
+        "requested": list(requested),
+        "textEdits": edit_list_to_json(change.edits),
+    }
+
+
+def _file_of_json(entry: Mapping[str, Any]) -> FileChange:
+    edits = edit_list_from_json(entry["textEdits"])
+    hashes = (entry["baseSha256"], entry["resultSha256"])
+    if edits is None or not all(_is_hash_or_none(value) for value in hashes) or not any(hashes):
+        raise ValueError
+    return FileChange(
+        path=str(entry["path"]),
+        encoding=_text_or_none(entry["encoding"]),
+        format=_text_or_none(entry["format"]),
+        base_sha256=hashes[0],
+        result_sha256=hashes[1],
+        edits=edits,
+        lines_added=int(entry["linesAdded"]),
+        lines_removed=int(entry["linesRemoved"]),
+        base_sections={str(name): str(digest) for name, digest in entry["baseSections"].items()},
+        new_path=_text_or_none(entry.get("newPath")),
+        references_updated=int(entry.get("referencesUpdated", 0)),
+    )
+
+
+def _is_hash_or_none(value: object) -> bool:
+    return value is None or (isinstance(value, str) and len(value) == _HASH_LENGTH and set(value) <= _HEX)
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _effect_to_json(effect: Effect) -> list[str]:
+    return [effect.section_id, effect.removed, effect.inserted, effect.around]
+
+
+def _effect_of_json(entry: Sequence[str]) -> Effect:
+    section_id, removed, inserted, around = entry
+    return Effect(section_id=section_id, removed=removed, inserted=inserted, around=around)
+
+
+@cache
+def _reader(shape: Any) -> "TypeAdapter[Any]":  # noqa: ANN401 (any shape)
+    # Who only looks at an empty history reads no plan.
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(shape)
+
+
+def _of_json(shape: Any, value: object) -> Any:  # noqa: ANN401 (a value of any shape)
+    """What `to_wire` wrote, as a value of `shape`. Raises ValueError."""
+    return _reader(shape).validate_python(_with_field_names(value))
+
+
+def _with_field_names(value: object) -> object:
+    if isinstance(value, list):
+        return [_with_field_names(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    # The members of `excludedMatches` are no fields.
+    return {
+        snake_case(name): item if name == "excludedMatches" else _with_field_names(item)
+        for name, item in value.items()
+    }
+
+
+def _tampered(reason: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.PLAN_TAMPERED,
+        message=f"the plan cannot be trusted: {reason}",
+        hint="plan the batch again",
+    )
+
+
+PLAN_OUTDATED: Final = Diagnostic(
+    code=Code.PLAN_OUTDATED,
+    message="mdplan 0.1 made this plan, and its plan ID does not cover everything that the plan does",
+    hint="plan the same edits again: md_validate",
+)
