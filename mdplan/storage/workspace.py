@@ -34,18 +34,23 @@ class Workspace:
 
     @staticmethod
     def open(
-        folders: Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]],
+        folders: str
+        | os.PathLike[str]
+        | Sequence[str | os.PathLike[str]]
+        | Mapping[str, str | os.PathLike[str]],
         allow: Sequence[str] = (),
         deny: Sequence[str] = (),
         filesystem: FileSystem | None = None,
     ) -> "Workspace":
-        """Open `folders`, at least one, as roots; `allow` and `deny` are globs that hold in each of them.
+        """Open `folders`, one or several, as roots; `allow` and `deny` are globs that hold in each of them.
 
         Several are named by the keys of a mapping, else as in `NAME=FOLDER`, else by the last component of
         each folder; a folder whose name has a `=` is given as `./a=b`. Raises `StorageRefused`:
         INVALID_ARGUMENT for names that repeat or are no names and for bad globs, and what the opening of a
         folder gives.
         """
+        if isinstance(folders, str | os.PathLike):
+            folders = (folders,)
         named = folders if isinstance(folders, Mapping) else _named_by_folder(folders)
         if len(named) == 1:
             named = {"": next(iter(named.values()))}
@@ -186,7 +191,7 @@ class Workspace:
         if not fitting:
             return Diagnostic(
                 code=Code.PATH_OUTSIDE_ROOT,
-                message=f"the path `{visible(path)}` is outside of every root",
+                message=f"the path `{visible(path)}` is outside every root",
                 hint="name the file relative to a root folder",
                 file=visible(path),
             )
@@ -280,7 +285,7 @@ def _no_files(root: Root, folder: str) -> Diagnostic:
     return Diagnostic(
         code=Code.FILE_NOT_FOUND,
         message=f"there is no file below `{shown}` that may be read",
-        hint="name another folder; `--allow` and `--deny` limit what may be read and written",
+        hint="name another folder; some may not be read or written (`--allow`, `--deny`)",
         file=shown,
     )
 

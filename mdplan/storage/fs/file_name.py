@@ -24,6 +24,7 @@ _DEVICES: Final = frozenset(
 # Controls, format characters (bidi overrides, zero width), line separators, surrogates: a name that holds one
 # does not look like what it is.
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
+_ORDINARY: Final = re.compile(r"[A-Za-z0-9_-](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9_-])?")
 _SHOWN_CHARACTERS: Final = 200
 _REMEMBERED_CHARACTERS: Final = 200
 
@@ -75,7 +76,8 @@ def _checked(path: str) -> str | Diagnostic:
     for component in kept:
         reason = component_problem(component)
         if reason is not None:
-            return _invalid(path, reason)
+            names = "/".join(filter(None, kept))
+            return _invalid(path, reason, "" if component else f"write `{visible(names)}`")
     return "/".join(kept)
 
 
@@ -85,6 +87,9 @@ _remembered: Final = lru_cache(maxsize=4096)(_checked)
 
 def component_problem(component: str) -> str | None:
     """Why `component` cannot be the name of a file or folder that is read or written; None when it can."""
+    # Most names need no closer look.
+    if _ORDINARY.fullmatch(component) and component.partition(".")[0].lower() not in _DEVICES:
+        return None
     # Compatibility forms count as what they represent: some systems store names normalized, and to Windows
     # `LPT¹` is the device `LPT1`.
     folded = unicodedata.normalize("NFKC", component).casefold()

@@ -255,8 +255,17 @@ def _kind_problem(status: os.stat_result, shown: str) -> Diagnostic | None:
         )
     for is_kind, kind in _KINDS:
         if is_kind(status.st_mode):
-            return Diagnostic(code=Code.NOT_A_TEXT_FILE, message=f"`{shown}` is {kind}", file=shown)
+            hint = _in_folder(shown) if is_kind is stat.S_ISDIR else "name a text file"
+            return Diagnostic(
+                code=Code.NOT_A_TEXT_FILE, message=f"`{shown}` is {kind}", hint=hint, file=shown
+            )
     return None
+
+
+def _in_folder(shown: str) -> str:
+    import json
+
+    return f'name a file in it; md_stat {{"file": {json.dumps(shown, ensure_ascii=False)}}} lists them'
 
 
 def _size_problem(size: int, shown: str, max_bytes: int) -> Diagnostic | None:

@@ -78,7 +78,7 @@ class Root:
         return Diagnostic(
             code=Code.PATH_OUTSIDE_ROOT,
             message=f"`{shown}` {reason}",
-            hint="name another file; `--allow` and `--deny` limit what may be read and written",
+            hint="name another file; some may not be read or written (`--allow`, `--deny`)",
             file=shown,
         )
 
@@ -230,7 +230,10 @@ class Root:
         names = similar_names(self.filesystem, folder, components[-1], is_shown)
         if names:
             return f"did you mean {', '.join(f'`{self.show(path_of(name))}`' for name in names)}?"
-        return f"a stat of `{self.show('/'.join(components[:-1]) or '.')}` lists the files that are there"
+        import json
+
+        shown = json.dumps(self.show("/".join(components[:-1]) or "."), ensure_ascii=False)
+        return f'md_stat {{"file": {shown}}} lists the files that are there'
 
 
 def find_root(start: str) -> str:

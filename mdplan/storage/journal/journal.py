@@ -8,12 +8,10 @@ only where a caller asks for foreign records, and it has no part in the order of
 """
 
 import errno
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
@@ -32,33 +30,13 @@ from mdplan.storage.journal.journal_record import (
     encode_record,
     read_head,
 )
+from mdplan.storage.journal.record_name import RecordName, State
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER
 from mdplan.storage.user.user_state import is_sealed, seal
 
-_NAME: Final = re.compile(r"(\d{8,15})-([0-9a-f]{8,32})(?:-([0-9a-f]{16}))?\.([a-z]+)")
 _LAST_SEQUENCE: Final = 10**15 - 1
 
 
-class State(StrEnum):
-    """How far a transaction is."""
-
-    # The record is being written; nothing else was done yet.
-    NEW = "new"
-    # Perhaps staged, perhaps visible, in part or whole; has to be undone, unless its process is still at it.
-    PENDING = "pending"
-    # Committed; displaced files may still lie next to the targets.
-    DONE = "done"
-    # Committed and cleaned up, for good.
-    KEPT = "kept"
-    # Undone by recovery; what it had written is kept.
-    UNDONE = "undone"
-    # Undone but for files that someone changed on top of it; waits for a person.
-    CONFLICT = "conflict"
-    # No readable record; a person let it be.
-    BROKEN = "broken"
-
-
-_STATES: Final = {state.value: state for state in State}
 _BY_ENDING: Final = {f".{state}": state for state in State}
 _KEPT: Final = f".{State.KEPT}"
 _MARK_DIGITS: Final = 16
@@ -70,24 +48,6 @@ _NOT_OURS: Final = frozenset({errno.EACCES, errno.ELOOP, errno.ENXIO})
 _MOST_WASTED_BYTES: Final = 1 << 24
 # Records of that kind that turned out to be foreign, by identity, time and size: one check in each process.
 _known_foreign: Final[set[tuple[int, ...]]] = set()
-
-
-@dataclass(frozen=True, slots=True)
-class RecordName:
-    """The name of a record's file. The sequence shows in which order transactions began.
-
-    `mark` is the beginning of the user's seal on the name, so that a damaged record is distinguished from a
-    foreign one. Records of mdplan 0.1, and those of a user without a key, have none.
-    """
-
-    sequence: int
-    transaction: str
-    state: State
-    mark: str = ""
-
-    def __str__(self) -> str:
-        mark = f"-{self.mark}" if self.mark else ""
-        return f"{self.sequence:08d}-{self.transaction}{mark}.{self.state}"
 
 
 class Journal:
@@ -171,7 +131,7 @@ class Journal:
             return Diagnostic(
                 code=Code.JOURNAL_CORRUPT,
                 message=f"the journal record `{shown}` is damaged, and nothing was done about it",
-                hint="check the files that changed last, then accept them: `mdplan recover --keep-current`",
+                hint="check what changed last, then run `mdplan recover --keep-current` to keep it",
                 file=shown,
             )
         return record
@@ -232,7 +192,7 @@ class Journal:
         listed = self._listed()
         found = chain.from_iterable(listed[state] for state in states or State)
         by_sequence = sorted(found, key=_age, reverse=True)
-        return (parsed for name in by_sequence if (parsed := _parsed(name)) is not None)
+        return (parsed for name in by_sequence if (parsed := RecordName.parse(name)) is not None)
 
     def _mark(self, name: RecordName) -> str:
         """The mark that this user's key gives the name; empty without a key."""
@@ -299,11 +259,3 @@ class Journal:
 def _age(name: str) -> tuple[int, str]:
     """A key by which the names of records sort by their sequences: longer numbers are larger ones."""
     return name.find("-"), name
-
-
-def _parsed(name: str) -> RecordName | None:
-    matched = _NAME.fullmatch(name)
-    if matched is None or matched[4] not in _STATES:
-        return None
-    parsed = RecordName(int(matched[1]), matched[2], State(matched[4]), matched[3] or "")
-    return parsed if str(parsed) == name else None

@@ -19,8 +19,9 @@ from mdplan.storage.fs.errors import StorageRefused, of_error, storage_errors
 from mdplan.storage.fs.file_name import visible
 from mdplan.storage.fs.regular_file import read_regular_file
 from mdplan.storage.fs.root import STATE_FOLDER, Root
-from mdplan.storage.journal.journal import Journal, RecordName
+from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.nested_roots import roots_above
+from mdplan.storage.journal.record_name import RecordName
 from mdplan.storage.journal.state_folder import (
     LOCK_FILE,
     NO_LOCK_FILE,
@@ -153,7 +154,7 @@ def _check_same_folder(root: Root) -> None:
 
 def _timed_out(root: Root, state_folder: int, timeout: float) -> StorageRefused:
     found = holder(root, state_folder)
-    who = f" ({found} holds it)" if found else ""
+    who = f" (held by {found})" if found else ""
     return StorageRefused.of(
         Code.LOCK_TIMEOUT,
         f"another mdplan has been committing below `{visible(root.given)}` for {timeout:g} s",

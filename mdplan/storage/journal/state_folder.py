@@ -14,6 +14,7 @@ from typing import Final
 from mdplan.diagnostics import Code
 from mdplan.storage.fs.errors import StorageRefused, storage_errors
 from mdplan.storage.fs.root import STATE_FOLDER, Root
+from mdplan.storage.journal.record_name import State
 
 LOCK_FILE: Final = "lock"
 JOURNAL_FOLDER: Final = "tx"
@@ -22,8 +23,9 @@ HISTORY_FOLDER: Final = "history"
 # are synced again: the process that made them may have been killed before it came to that.
 _LASTING: Final = "format"
 _IGNORING: Final = ".gitignore"
-NO_LOCK_FILE: Final = "holds a lock that is a link or no file"
+NO_LOCK_FILE: Final = "contains a lock that is a link or no file"
 _FORMAT: Final = b"1\n"
+_INTERRUPTED: Final = (f".{State.PENDING}", f".{State.CONFLICT}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,22 @@ def has_journal(root: Root) -> bool:
         return False
     root.filesystem.release(folder)
     return True
+
+
+def may_be_interrupted(root: Root) -> bool:
+    """Whether the journal of `root` has a record of a transaction that did not end, whoever wrote it.
+
+    Raises `StorageRefused`.
+    """
+    folder = open_existing(root, JOURNAL_FOLDER)
+    if folder is None:
+        return False
+    try:
+        with storage_errors(root.show(STATE_FOLDER), "reading the journal"):
+            names = root.filesystem.list_files(folder)
+    finally:
+        root.filesystem.release(folder)
+    return any(name.endswith(_INTERRUPTED) for name in names)
 
 
 def make_lasting(root: Root, state_folder: int) -> bool:

@@ -11,12 +11,13 @@ from mdplan.storage.fs.errors import of_error
 from mdplan.storage.fs.file_name import visible
 from mdplan.storage.fs.folders import Folders
 from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.journal import Journal, RecordName, State
+from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import JournalRecord
+from mdplan.storage.journal.record_name import RecordName, State
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
 from mdplan.storage.transaction.place import place_of
 from mdplan.storage.transaction.restore import RestoreAction, plan_restore
-from mdplan.storage.transaction.undo import conflict_of
+from mdplan.storage.transaction.rollback import conflict_of
 from mdplan.storage.user.user_state import has_key
 
 
@@ -71,7 +72,9 @@ def blocking_transactions_elsewhere(root: Root) -> Diagnostic | None:
 def interrupted_problem(journal: Journal, name: RecordName, record: JournalRecord) -> Diagnostic:
     """The problem of a transaction that was interrupted."""
     if record.known:
-        message = f"the commit `{name.transaction}` was cut off, and some of its files may be visible"
+        message = (
+            f"the transaction `{name.transaction}` was interrupted, and some of its files may have changed"
+        )
         hint = "run `mdplan recover`; the next commit does it as well"
     else:
         message = f"`{journal.shown}/{name}` is an interrupted commit, and mdplan has no key to check whose"

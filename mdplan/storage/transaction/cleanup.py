@@ -13,11 +13,12 @@ from mdplan.storage.fs.errors import StorageRefused, of_error
 from mdplan.storage.fs.file_name import is_temporary_name
 from mdplan.storage.fs.regular_file import is_digest
 from mdplan.storage.fs.root import STATE_FOLDER, Root
-from mdplan.storage.journal.journal import Journal, RecordName, State
+from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import JournalRecord
+from mdplan.storage.journal.record_name import RecordName, State
 from mdplan.storage.transaction.place import StagedPlace, places_of, touched_folders
+from mdplan.storage.transaction.rollback import kept_problem
 from mdplan.storage.transaction.root_state import RootState
-from mdplan.storage.transaction.undo import kept_problem
 
 # Older ones are so old that they are on the disk.
 _MOST_LOOKED_AT: Final = 16

@@ -14,10 +14,10 @@ from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage.durability import Durability
 from mdplan.storage.fs.errors import StorageRefused, storage_errors
 from mdplan.storage.fs.regular_file import KnownContent
-from mdplan.storage.journal.journal import RecordName, State
 from mdplan.storage.journal.journal_record import MAX_RECORD_BYTES, TRANSACTION, JournalRecord, encode_note
 from mdplan.storage.journal.lock import RootLock, locked_alone
 from mdplan.storage.journal.nested_roots import roots_between
+from mdplan.storage.journal.record_name import RecordName, State
 from mdplan.storage.journal.state_folder import make_lasting
 from mdplan.storage.transaction.blocking import blocking_transactions, blocking_transactions_elsewhere
 from mdplan.storage.transaction.cleanup import (
@@ -29,6 +29,7 @@ from mdplan.storage.transaction.cleanup import (
 )
 from mdplan.storage.transaction.place import touched_folders
 from mdplan.storage.transaction.preconditions import FilePrecondition, check_again, find_bases
+from mdplan.storage.transaction.rollback import roll_back
 from mdplan.storage.transaction.root_state import RootState
 from mdplan.storage.transaction.staged import (
     LaterContent,
@@ -38,7 +39,6 @@ from mdplan.storage.transaction.staged import (
     write_results,
 )
 from mdplan.storage.transaction.swap import Guard, swap_all
-from mdplan.storage.transaction.undo import roll_back
 
 __all__ = ["CommitResult", "Durability", "LaterContent", "Staged", "StagedFile", "publish", "stage"]
 
@@ -291,7 +291,7 @@ def _in_doubt() -> Diagnostic:
     return Diagnostic(
         code=Code.COMMIT_IN_DOUBT,
         message="all files are new, but the disk did not confirm the commit: a loss of power now may undo it",
-        hint="check the disk; the next commit, or `mdplan recover`, finds out",
+        hint="check the disk, then run `mdplan recover`; the next commit does it as well",
     )
 
 

@@ -11,8 +11,9 @@ from typing import Final
 from mdplan.diagnostics import Diagnostic
 from mdplan.storage.fs.folders import Folders
 from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.journal import Journal, State
+from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import JournalRecord
+from mdplan.storage.journal.record_name import State
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
 from mdplan.storage.transaction.place import StagedPlace, place_of
 

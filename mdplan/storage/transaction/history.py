@@ -16,9 +16,10 @@ from mdplan.storage.fs.errors import StorageRefused, storage_errors
 from mdplan.storage.fs.regular_file import MAX_IMAGE_BYTES, read_regular_file
 from mdplan.storage.fs.root import STATE_FOLDER, Root
 from mdplan.storage.journal.blobs import BlobStore
-from mdplan.storage.journal.journal import Journal, RecordName, State
+from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.lock import RootLock
+from mdplan.storage.journal.record_name import RecordName, State
 from mdplan.storage.journal.state_folder import HISTORY_FOLDER, JOURNAL_FOLDER, open_existing
 from mdplan.storage.transaction.root_state import RootState
 

@@ -13,16 +13,17 @@ from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import canonical_path
 from mdplan.storage.fs.folders import Folders
 from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.journal import Journal, RecordName, State
+from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.lock import RootLock, is_held
+from mdplan.storage.journal.record_name import RecordName, State
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
 from mdplan.storage.transaction.blocking import blocking_names, blocking_transactions, interrupted_problem
 from mdplan.storage.transaction.cleanup import clean_up, is_clean, unretired_names
 from mdplan.storage.transaction.place import touched_folders, touched_paths
 from mdplan.storage.transaction.restore import Keep
+from mdplan.storage.transaction.rollback import roll_back
 from mdplan.storage.transaction.root_state import RootState
-from mdplan.storage.transaction.undo import roll_back
 from mdplan.storage.user.user_state import has_key
 
 __all__ = ["Keep", "RecoveryResult", "confirm", "pending", "recover"]

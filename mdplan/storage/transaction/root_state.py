@@ -8,9 +8,10 @@ from mdplan.storage.fs.exchange import Exchange
 from mdplan.storage.fs.folders import Folders
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.blobs import BlobStore
-from mdplan.storage.journal.journal import Journal, RecordName
+from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.lock import RootLock
+from mdplan.storage.journal.record_name import RecordName
 from mdplan.storage.transaction.place import StagedPlace, place_of
 
 

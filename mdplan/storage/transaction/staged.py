@@ -117,7 +117,7 @@ def _write_some(disk: FileSystem, targets: Sequence[StagedTarget], durability: D
                     disk.start_writing(descriptor)
         if durability is Durability.FULL:
             for target, descriptor in opened:
-                with storage_errors(target.place.shown, "syncing what was written beside"):
+                with storage_errors(target.place.shown, "syncing the temporary file of"):
                     disk.sync(descriptor)
         while opened:
             target, descriptor = opened.pop()

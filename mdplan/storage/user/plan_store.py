@@ -4,7 +4,10 @@ What is stored are bytes that the engine wrote; it checks them again when they a
 a command: where nothing can be stored, that is what the answer says.
 """
 
+import base64
 import re
+import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +25,9 @@ _DIGITS: Final = 64
 _COLLECT_SECONDS: Final = 3600.0
 _PLANS: Final = "plans"
 _PROBE: Final = "probe"
+_BASES: Final = b"\n#bases\n"
+# Contents are stored with a plan up to this size together.
+_MOST_BASES: Final = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +57,18 @@ class PlanStore:
         self._kept_seconds = kept_seconds
         self._collected_at: float | None = None
 
-    def save_plan(self, plan_id: str, document: bytes, now: float) -> bool:
+    def save_plan(self, plan_id: str, document: bytes, now: float, bases: Iterable[bytes] = ()) -> bool:
         """Store a plan under its full ID; False when it cannot be stored.
 
-        Plans that were saved longer than `kept_seconds` before `now` are removed.
+        `document` is one line; behind it are `bases`, the contents that a merge needs, up to some size. Plans
+        that were saved longer than `kept_seconds` before `now` are removed.
         """
         named = _PLAN_ID.fullmatch(plan_id)
         if named is None or len(document) > MAX_DOCUMENT_BYTES:
             return False
         try:
             with self._place.open(makes=True) as folder:
-                self._place.write(folder, f"{named[1]}.json", document)
+                self._place.write(folder, f"{named[1]}.json", document + _packed(bases))
                 self._collect(folder, now)
         except OSError:
             return False
@@ -69,6 +76,18 @@ class PlanStore:
 
     def load_plan(self, plan_id: str) -> bytes | None:
         """The document of a plan, by its ID or a prefix of 12 or more hex digits that only it has."""
+        found = self._load(plan_id)
+        return None if found is None else found.partition(_BASES)[0]
+
+    def load_bases(self, plan_id: str) -> tuple[bytes, ...]:
+        """The contents that were stored with a plan."""
+        packed = (self._load(plan_id) or b"").partition(_BASES)[2]
+        try:
+            return tuple(zlib.decompress(base64.b64decode(line)) for line in packed.splitlines())
+        except (ValueError, zlib.error):
+            return ()
+
+    def _load(self, plan_id: str) -> bytes | None:
         wanted = _PREFIX.fullmatch(plan_id)
         if wanted is None:
             return None
@@ -115,3 +134,15 @@ class PlanStore:
         if self._collected_at is None or now - self._collected_at >= _COLLECT_SECONDS:
             self._collected_at = now
             self._place.remove_older(folder, now - self._kept_seconds)
+
+
+def _packed(bases: Iterable[bytes]) -> bytes:
+    """`bases` as what follows a document; none where they are too large."""
+    lines: list[bytes] = []
+    room = _MOST_BASES
+    for base in bases:
+        room -= len(base)
+        if room < 0:
+            return b""
+        lines.append(base64.b64encode(zlib.compress(base, 1)) + b"\n")
+    return _BASES + b"".join(lines) if lines else b""

@@ -87,5 +87,10 @@ class PrivateFolder:
                 if self.filesystem.status_of(folder, entry.name).st_mtime < oldest:
                     self.filesystem.unlink(folder, entry.name)
 
+    @property
+    def path(self) -> str:
+        """Its absolute path."""
+        return os.path.join(self._base(), *self._names)
+
     def _base(self) -> str:
         return os.path.abspath(self._directory) if self._directory else user_state_directory()
