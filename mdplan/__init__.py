@@ -36,18 +36,17 @@ True
 """
 
 from importlib import import_module
-from typing import Final
 
 __version__ = "0.1.0"
 
 # Where each name comes from. It is fetched when someone asks for it: `import mdplan`, which every start of
-# the command line does, loads nothing else.
-_HOMES: Final = {
+# the command line does, loads nothing else, not even `typing`: Ctrl-C that early leaves a traceback.
+_HOMES = {
     "ApplyReport": "mdplan.reports.plan",
     "AsyncEngine": "mdplan.engine.async_engine",
     "Code": "mdplan.diagnostics",
     "Diagnostic": "mdplan.diagnostics",
-    "DoctorReport": "mdplan.reports.history",
+    "DoctorReport": "mdplan.reports.doctor",
     "Document": "mdplan.memory.document",
     "DocumentReport": "mdplan.memory.document",
     "DocumentSection": "mdplan.memory.section",

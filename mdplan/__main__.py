@@ -2,26 +2,32 @@
 
 import gc
 import os
-import signal
 import sys
-from typing import Final, NoReturn
 
-from mdplan.cli.exit_codes import NAME, exit_code
-from mdplan.diagnostics import Exit
+from mdplan.interrupts import end_at_once
 
-_NEW_OBJECTS: Final = 100_000
+# Python has these modules loaded; all others load after Ctrl-C ends the process quietly.
+end_at_once()
+
+_NEW_OBJECTS = 100_000
 
 
 def _run() -> object:
     # pydantic would search all installed packages for plugins; mdplan uses none.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    from mdplan.cli.exit_codes import NAME
     from mdplan.cli.program import build_program
 
     return build_program().main(prog_name=NAME)
 
 
-def main() -> NoReturn:
+def main() -> None:
     """Run the command line of this process, and end it."""
+    import signal
+
+    from mdplan.cli.exit_codes import exit_code
+    from mdplan.diagnostics import Exit
+
     # Nearly everything that a command makes lives as long as the process. Searching for garbage after every
     # 700 new objects, which is the default, makes whole commands 12 to 18 % slower.
     gc.set_threshold(_NEW_OBJECTS, 20, 20)

@@ -26,7 +26,7 @@ NodeKind: TypeAlias = Literal[
 ]
 
 class FileEdits(Value):
-    r"""Edits of one file, which `Engine.plan` takes as a batch of its own.
+    r"""Edits of one file, which `Engine.plan` takes as a batch.
 
     `base_sha256` is the hash of the file as the caller saw it; `encoding` and `format` as in any batch.
 
@@ -60,7 +60,7 @@ class Batch(Value):
         dry_run: bool = ...,
         sequential: bool = ...,
         accept: Sequence[int] | None = ...,
-        on_stale: Literal["refuse", "rebase"] = ...,
+        on_stale: Literal["refuse", "rebase", "merge"] = ...,
         backup: bool = ...,
         update_references: Literal["none", "file", "workspace"] = ...,
         allow_outline_change: bool = ...,
@@ -71,14 +71,14 @@ class AddListItem(Edit):
     r"""Add an item to a list, in the form that the list has.
 
     The item goes to the end of the list, or where `position`, `after`, `before` or `under` says. `after`
-    and `before` name the item beside it by its text, wherever that is nested; `under` names the item that it
+    and `before` name the item next to it by its text, wherever that is nested; `under` names the item that it
     becomes a part of, in whose list it goes to the end, or which gets a list of the same kind. An item is
     named by its first paragraph, as written or as a reader sees it, without its marker and task box.
 
     `item` is Markdown; its further lines are indented as they must be. A list marker that it begins with is
-    taken off: the new item has the marker, indentation and spacing of the item beside it, and a blank line
+    taken off: the new item has the marker, indentation and spacing of the item next to it, and a blank line
     where the list has blank lines between items. In an ordered list a new last item has the next number;
-    one between others the number behind the one before it, and a new first item that of the old one, because
+    one between others the number after the one before it, and a new first item that of the old one, because
     Markdown counts for itself and no other item changes. A list whose first two numbers are the same keeps
     that number. Edits of one batch do not see each other's items, unless it is sequential.
 
@@ -125,11 +125,32 @@ class AddToFrontMatterList(Edit):
         front_matter_format: Literal["yaml", "toml"] | None = ...,
     ) -> None: ...
 
+class AddToList(Edit):
+    r"""Add items to a list in a YAML, JSON or TOML file, or in front matter.
+
+    They come last, or where `before`, `after` or `inOrder` say. An item that the list has already is not
+    added again. The list keeps its style: brackets or dashes, indentation, quotes, comments. The empty key
+    `""` is a file that is a list itself. With `createIfMissing` a key that is missing or empty becomes a
+    list.
+    """
+    def __init__(
+        self,
+        *,
+        key: str | Sequence[str | int | Mapping[str, Any]],
+        value: Any,
+        expected_value: Any = ...,
+        before: str | int | Mapping[str, Any] | None = ...,
+        after: str | int | Mapping[str, Any] | None = ...,
+        in_order: bool = ...,
+        create_if_missing: bool = ...,
+    ) -> None: ...
+
 class AppendToFile(Edit):
     r"""Add whole lines to the very end of a file, as they are: no blank lines are added.
 
-    They start on a line of their own. The final newline of the file is left as it was. For text that belongs
-    to a section use append_to_section, which knows where that ends.
+    They start on a their own line. The final newline of the file is left as it was. Where the file ends in
+    a code block or comment that is not closed, they must close it. For text that belongs to a section use
+    append_to_section, which knows where that ends.
     """
     def __init__(
         self,
@@ -144,7 +165,7 @@ class AppendToSection(Edit):
     heading becomes the last subsection. `extent: "subtree"` puts plain text to the very end too.
 
     Blank lines around the new text are added as needed; an item or row that continues the list or table at
-    that place gets none. Trailing link definitions at the end of the file stay behind the new text.
+    that place gets none. Trailing link definitions at the end of the file stay after the new text.
     """
     def __init__(
         self,
@@ -164,14 +185,14 @@ class AppendToSection(Edit):
 class ApplyDiff(Edit):
     r"""Make the changes of a unified diff, whose unchanged and removed lines prove the place.
 
-    `diff` is what `git diff` or `diff -u` writes, or its hunks alone. Every line that a hunk shows must stand
+    `diff` is what `git diff` or `diff -u` writes, or its hunks alone. Every line that a hunk shows must be
     in the file, in order and without a gap, at the line that its header gives or at one other place only;
     `hunkOffsets` says by how many lines hunks were moved. Nothing is applied nearly. Line ends in the diff
     may be LF whatever the file has.
 
-    The header of a file is optional and names the edited file. A diff of several files goes
-    as ``diff`` beside `files`, or in its place: it becomes one edit for each file that it names, and creates,
-    deletes and renames files too.
+    The header of a file is optional and names the edited file. A diff of several files goes as ``diff`` next
+    to `files`, or instead of it: it becomes one edit for each file that it names, and creates, deletes and
+    renames files too.
     """
     def __init__(
         self,
@@ -188,16 +209,38 @@ class CodeBlock(Value):
     ) -> None: ...
 
 class CreateFile(Edit):
-    r"""Make a new file that holds `markdown`, to the byte; missing folders are made too.
+    r"""Make a new file with exactly the text of `markdown`; missing folders are made too.
 
-    A file of that name must not exist; nothing else needs to pin the edit. The text may be empty, and of any
-    kind, not only Markdown. `encoding` beside the file says how it is written; UTF-8 without it. No other
-    edit of the same file goes with it.
+    A file of that name must not exist; nothing else needs to guard the edit. The text may be empty, and of
+    any kind, not only Markdown. `encoding` next to the file says how it is written; UTF-8 without it. No
+    other edit of the same file goes with it.
     """
     def __init__(
         self,
         *,
         markdown: str,
+    ) -> None: ...
+
+class CreatePage(Edit):
+    r"""Make a new page with the text of `markdown`, and add its entry to the file `navigation`.
+
+    `navigation` is `mkdocs.yml`, `zensical.toml`, `docs.json`, `toc.yml`, `_toc.yml`, `myst.yml`,
+    `_quarto.yml`, `sidebars.json`, or a Markdown file with a list of links, such as `SUMMARY.md`. The entry
+    is written as that kind of file needs it, with the title of the page: `title`, else its front matter or
+    its first heading. It goes to the end of the list that `under` names by its title; without `under` to the
+    list that has pages of the same folder, else to the outermost one. `before` and `after` name the entry
+    next to it by its title or page. All other bytes of the file stay.
+    """
+    def __init__(
+        self,
+        *,
+        markdown: str,
+        navigation: str,
+        title: str | None = ...,
+        under: str | None = ...,
+        before: str | None = ...,
+        after: str | None = ...,
+        to_base_sha256: str | None = ...,
     ) -> None: ...
 
 class DeleteFile(Edit):
@@ -214,8 +257,8 @@ class DeleteFrontMatter(Edit):
     r"""Delete a key of the front matter, or the whole block.
 
     With the key go its value and a comment on its lines; comments above it and blank lines stay. A map that
-    loses its last key stays as `{}`; in TOML a table that has no header of its own goes with it. A block that
-    loses its last key stays, empty: `wholeBlock` deletes it with its fences and the blank lines behind it,
+    loses its last key stays as `{}`; in TOML a table without its own header goes with it. A block that
+    loses its last key stays, empty: `wholeBlock` deletes it with its fences and the blank lines after it,
     whatever it says.
     """
     def __init__(
@@ -229,7 +272,7 @@ class DeleteFrontMatter(Edit):
 class DeleteIniKey(Edit):
     r"""Delete a key of an INI file, with all lines of its value.
 
-    A comment behind the value goes with it; comments and blank lines around and between its lines stay. So
+    A comment after the value goes with it; comments and blank lines around and between its lines stay. So
     does a section that is then empty. The name of a key counts in any case where none fits by the letter.
     """
     def __init__(
@@ -280,7 +323,7 @@ class DeleteTableRow(Edit):
     The row is the one whose cell in `keyColumn` is `key`, as written or as a reader sees it. When it is the
     last one, the header and the row of dashes stay.
 
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section beside it, those
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
     in the section with its subsections. Without `table` there must be exactly one that has the key column.
     """
     def __init__(
@@ -296,6 +339,19 @@ class DeleteTableRow(Edit):
         section_sha256: str | None = ...,
         table: Table | Mapping[str, Any] | None = ...,
         section: Section | str | None = ...,
+    ) -> None: ...
+
+class DeleteValue(Edit):
+    r"""Delete a key with its value, or a list item, of a YAML, JSON, TOML or INI file, or of front matter.
+
+    A comment on its lines goes with it; comments above it stay. A map or list that loses its last entry
+    stays, empty; in TOML a table without its own header goes with it.
+    """
+    def __init__(
+        self,
+        *,
+        key: str | Sequence[str | int | Mapping[str, Any]],
+        expected_value: Any = ...,
     ) -> None: ...
 
 class FormatSection(Edit):
@@ -322,7 +378,10 @@ class InsertLines(Edit):
 
     `line` is 1-based. `expectedText` proves that it is the line you mean. Into an empty file only
     ``line: 1`` with ``position: "before"`` goes. The final newline of the file is left as it was.
-    ``"12:a3f,b07"`` is the place between lines 12 and 13 by the hashes of both, and needs no `position`.
+    ``"12:a3f,b07"`` is the place between lines 12 and 13 by the hashes of both, ``"12:a3f,end"`` the one
+    after line 12 as the last of the file, and ``"1:start,a3f"`` the one before line 1; they need no
+    `position`. Of more than two lines the place is after the first, or before the last with
+    ``position: "before"``.
     """
     def __init__(
         self,
@@ -338,7 +397,7 @@ class InsertSection(Edit):
     r"""Add a new section before or after another one, or as its first or last subsection.
 
     `markdown` starts with the heading of the new section. With `levels: "fit"` all its headings are pushed
-    down together until the first fits its place: the level of the sibling, or one below the parent; beside
+    down together until the first fits its place: the level of the sibling, or one below the parent; next to
     deeper subsections, theirs.
     """
     def __init__(
@@ -359,7 +418,8 @@ class InsertSection(Edit):
 class Lines(Value):
     r"""Whole lines `start` to `end`, 1-based and inclusive; as text ``"12-14"`` or ``"12:a3f-14:b07"``.
 
-    ``"12:a3f,c41,b07"`` are the same lines with a hash of each, which also proves those between the ends.
+    ``"12:a3f,c41,b07"`` are the same lines with a hash of each, which also proves those between the ends; an
+    empty line needs none: ``"12:a3f,,b07"``.
     """
     def __init__(
         self,
@@ -376,6 +436,22 @@ class List(Value):
         index: int,
     ) -> None: ...
 
+class MoveItem(Edit):
+    r"""Move a key or list item among its neighbours, in a YAML, JSON, TOML or INI file, or in front matter.
+
+    It goes `before` or `after` another one of the same map or list, or with `inOrder` to where it belongs
+    among sorted ones. Its text stays byte by byte; in YAML comments right above it go along.
+    """
+    def __init__(
+        self,
+        *,
+        key: str | Sequence[str | int | Mapping[str, Any]],
+        expected_value: Any = ...,
+        before: str | int | Mapping[str, Any] | None = ...,
+        after: str | int | Mapping[str, Any] | None = ...,
+        in_order: bool = ...,
+    ) -> None: ...
+
 class MoveSection(Edit):
     r"""Move a section with its subsections before or after another one, or into it as first or last child.
 
@@ -385,9 +461,10 @@ class MoveSection(Edit):
     With `toFile` it goes to another file of the root, which must exist, to the place that `toSectionId` or
     `toHeadingPath` names there; without these, to the end of that file. Relative links and images in what
     moves are corrected. The link definitions that it uses and the other file lacks, and the footnotes that it
-    uses, are copied to its end; those of its own file stay. A label that the other file defines otherwise is
-    changed. Links elsewhere follow with `updateReferences`. Both files pin the edit: the other one by its own
-    `baseSha256` in the batch or by `toBaseSha256`, or both by a plan. It does not go with `sequential`.
+    uses, are copied to its end; those of the first file stay. A label that the other file defines otherwise
+    is changed. Links elsewhere follow with `updateReferences`. Both files guard the edit: the other one by
+    its own `baseSha256` in the batch or by `toBaseSha256`, or both by a plan. It does not go with
+    `sequential`.
     """
     def __init__(
         self,
@@ -408,6 +485,30 @@ class MoveSection(Edit):
         to: Section | str | None = ...,
     ) -> None: ...
 
+class OrderSections(Edit):
+    r"""Bring the subsections of a section into an order.
+
+    `order` lists their headings. Those that the section has change places among each other and take their
+    own subsections along; a heading that it does not have is skipped, and subsections that `order` does not
+    list stay where they are. Case and markup of headings do not matter. Blank lines between sections stay in
+    their places.
+
+    Without a section, the subsections of the first heading are ordered where it is the only one of its
+    level, else the sections of that level.
+    """
+    def __init__(
+        self,
+        *,
+        order: Sequence[str],
+        section_id: str | None = ...,
+        heading_path: Sequence[str] | None = ...,
+        heading: str | None = ...,
+        anchor: str | None = ...,
+        occurrence: int | None = ...,
+        section_sha256: str | None = ...,
+        section: Section | str | None = ...,
+    ) -> None: ...
+
 class Position(Value):
     r"""A place in a file: 1-based line, or ``"12:a3f"``, and column, in code points."""
     def __init__(
@@ -420,7 +521,7 @@ class Position(Value):
 class PrependToSection(Edit):
     r"""Add Markdown to the start of a section.
 
-    Plain text goes right behind the heading. Text that starts with a heading becomes the first subsection,
+    Plain text goes right after the heading. Text that starts with a heading becomes the first subsection,
     so that it cannot take the section's own text for its own; so do sections that follow plain text. Blank
     lines are added as needed; an item that continues into the list at that place gets none.
     """
@@ -459,6 +560,7 @@ class PreviewMatch(Edit):
         multiline: bool = ...,
         dot_all: bool = ...,
         lines: Lines | Mapping[str, Any] | None = ...,
+        soft_breaks: bool = ...,
         include: Sequence[NodeKind] = ...,
         exclude: Sequence[NodeKind] = ...,
         match_selection: str | None = ...,
@@ -469,7 +571,7 @@ class PreviewMatch(Edit):
     ) -> None: ...
 
 class Range(Value):
-    r"""Half-open range: `end` is the place behind the last character."""
+    r"""Half-open range: `end` is the place after the last character."""
     def __init__(
         self,
         start: Position | Mapping[str, Any],
@@ -491,6 +593,21 @@ class RemoveFromFrontMatterList(Edit):
         value: Any = ...,
     ) -> None: ...
 
+class RemoveFromList(Edit):
+    r"""Remove items from a list in a YAML, JSON or TOML file, or in front matter.
+
+    Every item that equals one of the values goes, with a comment on its lines; an item that is not in the
+    list is no problem. A list that loses its last item stays as `[]`. One item by its number or by a key in
+    it goes with delete_value.
+    """
+    def __init__(
+        self,
+        *,
+        key: str | Sequence[str | int | Mapping[str, Any]],
+        value: Any,
+        expected_value: Any = ...,
+    ) -> None: ...
+
 class RemoveListItem(Edit):
     r"""Remove an item from a list, with all that is nested in it.
 
@@ -498,10 +615,10 @@ class RemoveListItem(Edit):
     box; it is looked for in all lists of the section with its subsections, of the file, or in the given
     list, nested ones included. Several items of that text are refused, unless `itemOccurrence` picks one.
 
-    The blank lines that set the item apart go with it. With its only item the list goes too. Numbers of
-    other items stay, but where the first item of a numbered list goes, the next one takes its number, so
-    that the list still starts with it. An `item` that repeats all of the item, marker and nested lines
-    included, just as it stands, proves what is removed.
+    The blank lines that set the item apart go with it, but for one that keeps a loose list loose. With its
+    only item the list goes too. Numbers of other items stay, but where the first item of a numbered list
+    goes, the next one takes its number, so that the list still starts with it. An `item` that repeats all
+    of the item, marker and nested lines included, just as it is, proves what is removed.
 
     `list` counts from 0 the lists that are in no other list; with a section, only those of the
     section with its subsections.
@@ -556,15 +673,28 @@ class RenameHeading(Edit):
         section: Section | str | None = ...,
     ) -> None: ...
 
+class RenameKey(Edit):
+    r"""Give a key another name, in a YAML, JSON, TOML or INI file, or in front matter.
+
+    Its value, place and quotes stay. The map must not have a key of that name.
+    """
+    def __init__(
+        self,
+        *,
+        key: str | Sequence[str | int | Mapping[str, Any]],
+        new_name: str,
+        expected_value: Any = ...,
+    ) -> None: ...
+
 class ReplaceCodeBlock(Edit):
     r"""Replace the code in a fenced code block.
 
     `codeBlock` names it by `index`, which counts the fenced blocks of the file from 0 at every depth as
-    md_stat does, or by `language`, the first word behind the opening fence, where only one block has that;
+    md_stat does, or by `language`, the first word after the opening fence, where only one block has that;
     with both, the index counts the blocks of that language.
-    With a section beside it, the index counts within that section and its subsections.
+    With a section next to it, the index counts within that section and its subsections.
 
-    `markdown` is the new code alone, without fences; it may be empty. The fences, what stands behind the
+    `markdown` is the new code alone, without fences; it may be empty. The fences, what is after the
     opening one, and the indentation or quote marks before each line stay. Both fences are made longer where
     the new code would close the block. `expectedText` proves that this is the code you mean. A block whose
     closing fence is missing is refused.
@@ -585,7 +715,7 @@ class ReplaceCodeBlock(Edit):
     ) -> None: ...
 
 class ReplaceIniSection(Edit):
-    r"""Replace what stands between the header of an INI section and the next one.
+    r"""Replace the text between the header of an INI section and the next one.
 
     The payload may begin with the header; it stays as it is. Blank lines at the edges of the section stay,
     and so does a comment directly above the next header, which belongs to that section. With
@@ -619,9 +749,10 @@ class ReplaceMatch(Edit):
     r"""Replace text that a pattern finds, in the whole file, in a section, or in lines.
 
     Exactly one match is required unless `matchSelection`, `expectedMatchCount`, `minMatches` or
-    `maxMatches` says otherwise. Matches inside of code, link destinations, image sources, front matter and
+    `maxMatches` says otherwise. Matches inside code, link destinations, image sources, front matter and
     HTML do not count by default: see `include` and `exclude`. The replacement is literal; with
-    `matchType: "regex"` the groups ``\1`` and ``\g<name>`` are filled in.
+    `matchType: "regex"` the groups ``\1`` and ``\g<name>`` are filled in. With `softBreaks` a name that is
+    wrapped over a line end is found too, also in quotes and lists, and the new text keeps the break.
     """
     def __init__(
         self,
@@ -639,6 +770,7 @@ class ReplaceMatch(Edit):
         multiline: bool = ...,
         dot_all: bool = ...,
         lines: Lines | Mapping[str, Any] | None = ...,
+        soft_breaks: bool = ...,
         include: Sequence[NodeKind] = ...,
         exclude: Sequence[NodeKind] = ...,
         match_selection: str | None = ...,
@@ -651,7 +783,7 @@ class ReplaceMatch(Edit):
 class ReplaceRange(Edit):
     r"""Replace the text between two places, which `expectedText` must prove.
 
-    Lines and columns are 1-based, columns count code points, and `end` is the place behind the last
+    Lines and columns are 1-based, columns count code points, and `end` is the place after the last
     character. A column may be one past the text of its line: that is the place before its line end. Line
     ends in `expectedText` and `replacement` may be LF whatever the file has.
     """
@@ -665,14 +797,14 @@ class ReplaceRange(Edit):
     ) -> None: ...
 
 class ReplaceRegion(Edit):
-    r"""Replace the text of a region, which stands between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``.
+    r"""Replace the text of a region, which is between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``.
 
-    The markers stay as they are. The text stands on lines of its own between theirs, with as many blank
-    lines on both sides as there were; where both markers stand inside of one line of text, so does the new
+    The markers stay as they are. The text is on separate lines between theirs, with as many blank
+    lines on both sides as there were; where both markers are inside one line of text, so does the new
     text, if it is one line. In a quote or a list item its marks and indentation are put before each line.
 
-    `markdown` may hold headings, which keep their levels, and may be empty. It may hold whole regions of
-    other names. `expectedText` proves that this is the text you mean. The same text again changes nothing.
+    `markdown` may contain headings, which keep their levels, and may be empty. It may contain whole regions
+    of other names. `expectedText` proves that this is the text you mean. The same text again changes nothing.
     Markers in code are text and name no region.
     """
     def __init__(
@@ -712,13 +844,13 @@ class SetFrontMatter(Edit):
     `key` and `value` set one key; `values` sets many: `{"title": "Tea", "author.name": "Kim"}`. A value is
     any JSON. Comments, order, quotes and all other keys stay byte by byte; a string is quoted only where it
     would not be read as that string. One that reads as a date takes the place of a date as a date; for a new
-    key, name the key in `dates`. A map in place of a map, or a list in place of a list, changes only the
-    entries that differ. A new key stands behind the last one; maps on its way are made. `value: null` counts
+    key, name the key in `dates`. A map instead of a map, or a list instead of a list, changes only the
+    entries that differ. A new key is after the last one; maps on its way are made. `value: null` counts
     as absent; to set null use `values`.
 
     `expectedValue` guards one key, given by `key` or alone in `values`.
     `createIfMissing` creates the block where the file has none, in YAML or in what `frontMatterFormat` says.
-    A block with anchors, tags, merge keys or a key that stands twice is not edited by keys.
+    A block with anchors, tags, merge keys or a key that occurs twice is not edited by keys.
     """
     def __init__(
         self,
@@ -755,10 +887,10 @@ class SetHeadingLevel(Edit):
 class SetIniKey(Edit):
     r"""Set a key of an INI file; a missing one is added to its section.
 
-    Comments, order and spacing stay. A new key stands behind the last one of its section and is written as
+    Comments, order and spacing stay. A new key is after the last one of its section and is written as
     those before it are; with `createIfMissing` a missing section is added at the end of the file, once for
     all of its keys in a batch. The name of a key counts in any case where none fits by the letter. A comment
-    begins at `;` or `#` behind white space: one behind the old value stays, and a new value that would be
+    begins at `;` or `#` after white space: one after the old value stays, and a new value that would be
     read as one is refused.
     """
     def __init__(
@@ -804,6 +936,30 @@ class SetTask(Edit):
         section: Section | str | None = ...,
     ) -> None: ...
 
+class SetValue(Edit):
+    r"""Set the value of a key or list item in a YAML, JSON, TOML or INI file, or in front matter.
+
+    Only the bytes of the value change: comments, quotes, order, indentation and anchors stay. A map
+    instead of a map, or a list instead of a list, changes only the entries that differ. A new key comes
+    last in its map, or where `before`, `after` or `inOrder` say; `createIfMissing` makes the maps on its
+    way, and front matter. JSON may have comments and be JSON5. A file of several YAML documents is a list
+    of them: `[0].kind`.
+
+    The result is read again, by another reader where there is one. What an alias repeats, a key that occurs
+    twice, and what cannot be cut is refused.
+    """
+    def __init__(
+        self,
+        *,
+        key: str | Sequence[str | int | Mapping[str, Any]],
+        value: Any,
+        expected_value: Any = ...,
+        before: str | int | Mapping[str, Any] | None = ...,
+        after: str | int | Mapping[str, Any] | None = ...,
+        in_order: bool = ...,
+        create_if_missing: bool = ...,
+    ) -> None: ...
+
 class SortList(Edit):
     r"""Sort the items of a list by their text.
 
@@ -816,7 +972,7 @@ class SortList(Edit):
     would not belong to the list in its new place: where items are indented differently, or an item of several
     lines would get a number of another width.
 
-    `list` counts from 0 the lists that are in no other list; with a section beside it, those in the section
+    `list` counts from 0 the lists that are in no other list; with a section next to it, those in the section
     with its subsections. Without `list` there must be exactly one.
     """
     def __init__(
@@ -843,19 +999,19 @@ class Table(Value):
     ) -> None: ...
 
 class UpdateToc(Edit):
-    r"""Write the headings behind a region into it, as a list of links: a table of contents.
+    r"""Write the headings after a region into it, as a list of links: a table of contents.
 
-    The region stands between ``<!-- toc:start -->`` and ``<!-- toc:end -->``, which must be there, or between
+    The region is between ``<!-- toc:start -->`` and ``<!-- toc:end -->``, which must be there, or between
     the markers of another tool: ``<!-- toc -->`` and ``<!-- /toc -->`` or ``<!-- tocstop -->``, those of
     doctoc. `region` gives another name than `toc`. Marker, indentation and levels of the list stay as they
     are, and so does text above it; headings with ``<!-- omit in toc -->`` are skipped.
 
     The list is made last, of the result of all edits of the batch, with the anchors that GitHub gives: the
-    second of two equal headings gets ``-1``. Headings before the region, inside of it, in quotes and in lists
+    second of two equal headings gets ``-1``. Headings before the region, inside it, in quotes and in lists
     are skipped, and so are those above `minLevel` or below `maxLevel`; without `minLevel` the title of the
     document is, unless there are several.
 
-    What stood in the region is replaced, and nothing needs to pin that. Where the list is right already,
+    What was in the region is replaced, and nothing needs to guard that. Where the list is right already,
     nothing changes.
     """
     def __init__(
@@ -898,14 +1054,14 @@ class UpsertTableRow(Edit):
 
     The row is the one whose cell in `keyColumn` is `key`, as written or as a reader sees it. `row` gives
     cells by the headers of their columns; other cells stay as they are. Where no row has the key, one is
-    added behind the last, with the key and the cells of `row`, and empty ones for the rest.
+    added after the last, with the key and the cells of `row`, and empty ones for the rest.
 
-    Values are inline Markdown of one line. Pipes in them are escaped, also inside of code. A cell keeps its
+    Values are inline Markdown of one line. Pipes in them are escaped, also inside code. A cell keeps its
     width where the value fits, and a longer one makes its own row wider: other rows never change. A row is
     added in the style of the header row, padded to the width of the columns where the table is aligned.
     The cell of the key is never given another value: that would be another row.
 
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section beside it, those
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
     in the section with its subsections. Without `table` there must be exactly one that has the key column.
     """
     def __init__(

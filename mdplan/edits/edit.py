@@ -68,7 +68,7 @@ class Edit(Value):
 
 
 class FileEdits(Value):
-    """Edits of one file, which `Engine.plan` takes as a batch of its own.
+    """Edits of one file, which `Engine.plan` takes as a batch.
 
     `base_sha256` is the hash of the file as the caller saw it; `encoding` and `format` as in any batch.
 

@@ -9,7 +9,8 @@ from mdplan.engine.engine import Engine
 from mdplan.reports.plan import ApplyReport, PlanReport
 
 if TYPE_CHECKING:
-    from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
+    from mdplan.reports.doctor import DoctorReport
+    from mdplan.reports.history import HistoryReport, RecoverReport
     from mdplan.reports.read import ReadReport, SearchReport
     from mdplan.reports.stat import StatReport
 
@@ -39,7 +40,7 @@ class AsyncEngine:
     @classmethod
     def open(
         cls,
-        roots: Sequence[str | Path] | Mapping[str, str | Path],
+        roots: str | Path | Sequence[str | Path] | Mapping[str, str | Path],
         **options: Any,  # noqa: ANN401 (of `Engine.open`)
     ) -> "AsyncEngine":
         """An engine over `roots`; `options` are those of `Engine.open`, and so are the errors."""
@@ -84,10 +85,17 @@ class AsyncEngine:
         return await _in_thread(self.engine.apply, data)
 
     async def undo(
-        self, transaction: str | None = None, *, dry_run: bool = False, rebases: bool = False
+        self,
+        transaction: str | None = None,
+        *,
+        dry_run: bool = False,
+        rebases: bool = False,
+        merges: bool = False,
     ) -> ApplyReport:
         """As `Engine.undo`."""
-        return await _in_thread(self.engine.undo, transaction, dry_run=dry_run, rebases=rebases)
+        return await _in_thread(
+            self.engine.undo, transaction, dry_run=dry_run, rebases=rebases, merges=merges
+        )
 
     async def history(self, limit: int = 20, file: str | None = None) -> "HistoryReport":
         """As `Engine.history`."""

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
-from mdplan.engine.approval import OnPending, ignore_pending
+from mdplan.plan import Plan
+from mdplan.storage.fs.root import Root
 from mdplan.storage.user.user_state import user_name
 from mdplan.text.visible_text import escaped
+
+# Called with a plan that a person has to approve before it is committed.
+OnPending: TypeAlias = Callable[[Plan, Root], None]
 
 _USER: Final = "user "
 _CLIENT: Final = "client "
@@ -27,6 +31,11 @@ def client_actor(name: str) -> str:
 def is_same_actor(recorded: str | None, actor: str) -> bool:
     """Whether `actor` did what is `recorded`. Transactions of mdplan 0.1 name nobody: they are the user's."""
     return recorded == actor or (recorded is None and actor.startswith(_USER))
+
+
+def ignore_pending(plan: Plan, root: Root) -> None:
+    """Do nothing."""
+    del plan, root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

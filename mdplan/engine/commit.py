@@ -5,23 +5,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.snapshot import Documents
+from mdplan.documents.documents import Documents
 from mdplan.engine.approval import ApprovalGate, Clearance
-from mdplan.engine.history import CommitFacts, note_of
-from mdplan.engine.plan_library import PlanLibrary
+from mdplan.engine.history import CommitFacts, PastTransaction, note_of
+from mdplan.engine.merging import MergeService
+from mdplan.engine.plan_library import PlanLibrary, StoredPlans
 from mdplan.engine.planner import Planner
 from mdplan.engine.recovery import with_recovered
 from mdplan.engine.staging import files_to_stage
-from mdplan.engine.undo import PlannedUndo, UndoService
+from mdplan.engine.undo_service import PlannedUndo, UndoService
 from mdplan.plan import Plan
 from mdplan.planning.replan.plan_result import PlannedBatch, PlanSelection
 from mdplan.planning.replan.replanning import plan_on_new_base, plan_part
-from mdplan.planning.replan.replay import Replay, bases_of, is_applied
-from mdplan.planning.replan.undo import UNDO_IS_WHOLE, undone_transaction
+from mdplan.planning.replan.replay import FoundFile, Replay, bases_of, is_applied
+from mdplan.planning.replan.undo_plan import UNDO_IS_WHOLE
 from mdplan.planning.results.after_write import written_files
-from mdplan.planning.results.summary import file_report, report_fields
+from mdplan.planning.results.summary import report_fields
 from mdplan.reports.base import refusal
-from mdplan.reports.plan import ApplyReport, Receipt
+from mdplan.reports.plan import ApplyReport, FileReport, Receipt, as_apply_report
+from mdplan.requests.batch import OnStale
 from mdplan.requests.limits import Limits
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused
@@ -103,7 +105,7 @@ class Committer:
         clearance = self.gate.check(plan, lock.root)
         if not isinstance(clearance, Clearance):
             # Whoever is to approve the plan must be able to examine it.
-            stored = self.library.save(plan, lock.root, self.clock())
+            stored = self.library.save(plan, lock.root, self.clock(), bases=bases)
             return replace(refusal(ApplyReport, clearance), stored=stored, **fields)
         fields |= {"approved": clearance.approved}
         # Before anything is put in place: a base that is not held can be read no more afterwards.
@@ -131,7 +133,7 @@ class Committer:
         receipt = Receipt(
             transaction=transaction,
             plan_id=plan.plan_id,
-            files=tuple(file_report(change) for change in plan.files),
+            files=tuple(FileReport.of(change) for change in plan.files),
             committed_at=now,
             durability=durability,
             cas=facts.cas,
@@ -151,9 +153,10 @@ class PlanCommitter:
     documents: Documents
     planner: Planner
     undoing: UndoService
+    merging: MergeService
     committing: Committer
     limits: Limits
-    save: Callable[[Plan, Plan], bool]
+    save: Callable[[PlannedBatch, Plan], bool]
 
     def commit_planned(
         self, lock: RootLock, seen: PlannedBatch | Plan, plan_it: Callable[[], PlannedBatch | Plan | Problems]
@@ -169,7 +172,7 @@ class PlanCommitter:
         return self.committing.commit_planned(lock, planned, rebased=planned.rebased)
 
     def commit_plan(
-        self, lock: RootLock, plan: Plan, *, rebases: bool = False, with_diff: bool = True
+        self, lock: RootLock, plan: Plan, *, on_stale: OnStale = "refuse", with_diff: bool = True
     ) -> ApplyReport:
         """Commit `plan` if its files are its bases; if they are its results, it is applied already."""
         found = self.documents.read_current(plan)
@@ -180,19 +183,48 @@ class PlanCommitter:
         stale = self.documents.stale(plan, found)
         if not stale:
             return self.committing.commit(lock, plan, bases_of(plan, found), with_diff=with_diff)
-        undone = undone_transaction(plan)
-        if rebases and undone is not None:
-            return self.commit_undo(lock, undone, rebases=True)
-        rebased = plan_on_new_base(self.planner.plan, plan, self.limits) if rebases else ()
+        undone = plan.undoes
+        if on_stale != "refuse" and undone is not None:
+            return self.commit_undo(lock, undone, on_stale)
+        rebased = self._on_new_base(plan, found, on_stale)
         if not isinstance(rebased, PlannedBatch):
-            return refusal(ApplyReport, (*stale, *rebased))
-        self.save(rebased.plan, plan)
+            return refusal(ApplyReport, rebased if on_stale == "merge" else (*stale, *rebased))
+        self.save(rebased, plan)
         return self.committing.commit_planned(lock, rebased, rebased=True)
 
-    def commit_undo(self, lock: RootLock, transaction: str, *, rebases: bool) -> ApplyReport:
+    def preview(self, plan: Plan, stored: StoredPlans, on_stale: OnStale) -> ApplyReport:
+        """What `commit_plan` would commit, in the store and with its diff; a stale plan may be merged."""
+        report = as_apply_report(stored.report(plan))
+        if report.ok or on_stale != "merge" or plan.undoes is not None:
+            return report
+        found = self.documents.read_current(plan)
+        merged = self.merging.of_plan(plan, found) if isinstance(found, list) else found
+        if not isinstance(merged, PlannedBatch):
+            return refusal(ApplyReport, merged)
+        return ApplyReport(ok=True, stored=self.save(merged, plan), rebased=True, **merged.report_fields())
+
+    def preview_undo(self, past: PastTransaction, stored: StoredPlans, on_stale: OnStale) -> ApplyReport:
+        """The undo of `past` as a stored plan."""
+        planned = self.undoing.plan(past, on_stale)
+        if not isinstance(planned, PlannedUndo):
+            return refusal(ApplyReport, planned)
+        self.committing.library.save(planned.plan, past.root, self.committing.clock())
+        return replace(as_apply_report(stored.report(planned.plan)), rebased=planned.rebased)
+
+    def _on_new_base(
+        self, plan: Plan, found: Sequence[FoundFile], on_stale: OnStale
+    ) -> PlannedBatch | Problems:
+        """What `plan` becomes on files that are not its bases; no problem where that is refused."""
+        if on_stale == "refuse":
+            return ()
+        if on_stale == "merge":
+            return self.merging.of_plan(plan, found)
+        return plan_on_new_base(self.planner.plan, plan, self.limits)
+
+    def commit_undo(self, lock: RootLock, transaction: str, on_stale: OnStale) -> ApplyReport:
         """Commit the undo of `transaction`, planned on the files as they are now."""
         past = self.undoing.find(transaction)
-        planned = (past,) if isinstance(past, Diagnostic) else self.undoing.plan(past, rebases=rebases)
+        planned = (past,) if isinstance(past, Diagnostic) else self.undoing.plan(past, on_stale)
         if not isinstance(planned, PlannedUndo):
             return refusal(ApplyReport, planned)
         if planned.is_applied:
@@ -203,10 +235,10 @@ class PlanCommitter:
         """`plan`, or the stored plan of the edits of it in `accept`. Errors: those of `plan_part`."""
         if accept is None:
             return PlanSelection(plan)
-        if undone_transaction(plan) is not None:
+        if plan.undoes is not None:
             return (UNDO_IS_WHOLE,)
         planned = plan_part(self.planner.plan, plan, accept, self.limits)
         if not isinstance(planned, PlannedBatch):
             return planned
-        self.save(planned.plan, plan)
+        self.save(planned, plan)
         return planned.chosen

@@ -6,8 +6,8 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
-from mdplan.engine.recovery import without_hidden
-from mdplan.reports.history import Check, DoctorReport
+from mdplan.engine.interrupted import without_hidden
+from mdplan.reports.doctor import Check, DoctorReport
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused, of_error
 from mdplan.storage.fs.exchange import Exchange
@@ -41,6 +41,7 @@ def examine(workspace: Workspace, settings: Settings) -> DoctorReport:
 
 
 def _findings(root: Root, workspace: Workspace, settings: Settings) -> Iterator[_Finding]:
+    yield _folder(root)
     yield from _state_folder(root, settings)
     yield _journal(root, workspace)
     yield _stray_files(root)
@@ -48,6 +49,18 @@ def _findings(root: Root, workspace: Workspace, settings: Settings) -> Iterator[
         yield _no_journal_key(root)
     yield _plan_store(root)
     yield _history(root, settings)
+
+
+def _folder(root: Root) -> _Finding:
+    """Whether files can be written at all: a disk can be mounted to be read only."""
+    if root.filesystem.may_write(root.descriptor, "."):
+        return _ok(root, "folder", "can be written")
+    problem = Diagnostic(
+        code=Code.PERMISSION_DENIED,
+        message="this folder cannot be written: mdplan can look at its files, but not edit them",
+        hint="if it is yours: `chmod u+w` on it; if its disk is mounted read-only: mount it writable",
+    )
+    return _problem(root, "folder", (problem,))
 
 
 def _state_folder(root: Root, settings: Settings) -> Iterator[_Finding]:
@@ -59,13 +72,13 @@ def _state_folder(root: Root, settings: Settings) -> Iterator[_Finding]:
         yield _problem(root, name, refused.problems)
         return
     if folder is None:
-        yield _ok(root, name, "none yet; the first edit makes it, and then more can be checked")
+        yield _ok(root, name, "none yet; the first edit creates it, and `mdplan doctor` can then check more")
         return
     root.filesystem.release(folder)
-    yield _ok(root, name, "private (mode 0700)")
+    yield _ok(root, name, "private: only you can read it (mode 0700)")
     try:
         with locked(root, min(settings.lock_timeout, _LOCK_SECONDS)) as lock:
-            yield _ok(root, "lock", "works")
+            yield _ok(root, "lock", "works: one mdplan writes at a time")
             yield _exchange(root, lock)
     except StorageRefused as refused:
         if refused.problems[0].code is Code.LOCK_TIMEOUT:
@@ -99,8 +112,13 @@ def _journal(root: Root, workspace: Workspace) -> _Finding:
         return _problem(root, "journal", problems)
     broken = sum(isinstance(found, Diagnostic) for found in transactions(root))
     if broken:
-        return _note(root, "journal", f"{broken} records cannot be read", "they cannot be undone")
-    return _ok(root, "journal", "no commit was interrupted")
+        return _note(
+            root,
+            "journal",
+            f"{broken} records cannot be read",
+            "those transactions cannot be undone; nothing else is affected",
+        )
+    return _ok(root, "journal", "no transaction was interrupted")
 
 
 def _stray_files(root: Root) -> _Finding:
@@ -110,8 +128,8 @@ def _stray_files(root: Root) -> _Finding:
         return _ok(root, "stray files", "none")
     names = ", ".join(f"`{root.show(path)}`" for path in listed[:_LISTED])
     more = ", …" if len(listed) > _LISTED else ""
-    hint = "they are copies: when no mdplan is running and `mdplan recover` finds nothing, delete them"
-    return _note(root, "stray files", f"left by interrupted commits: {names}{more}", hint)
+    hint = "`mdplan recover` removes those of its transactions; delete others when no mdplan is running"
+    return _note(root, "stray files", f"left by interrupted transactions: {names}{more}", hint)
 
 
 def _no_journal_key(root: Root) -> _Finding:

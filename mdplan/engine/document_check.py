@@ -9,18 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from mdplan.diagnostics import LINK_CODES, Code, Diagnostic, Problems
-from mdplan.documents.snapshot import Documents
+from mdplan.documents.documents import Documents
 from mdplan.engine.apply_request import PlanDocument, PlanRef
 from mdplan.engine.plan_library import PlanLibrary
-from mdplan.engine.undo import PlannedUndo, UndoService
+from mdplan.engine.undo_service import PlannedUndo, UndoService
 from mdplan.plan import Plan
-from mdplan.planning.document import read_document
+from mdplan.planning.plan_document import read_document
 from mdplan.planning.replan.merge_plans import ready_to_merge
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.rebase import request_of
 from mdplan.planning.replan.replanning import other_base
 from mdplan.planning.replan.replay import is_applied
-from mdplan.planning.replan.undo import undone_transaction
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.requests.limits import Limits
@@ -72,7 +71,7 @@ class DocumentCheck:
 
     def _proven(self, plan: Plan) -> Plan | Diagnostic:
         """`plan` with nothing in it that the files do not confirm."""
-        undone = undone_transaction(plan)
+        undone = plan.undoes
         batch = read_batch(request_of(plan, with_bases=True), self.limits) if undone is None else None
         if isinstance(batch, tuple):
             return _DISHONEST
@@ -103,7 +102,7 @@ class DocumentCheck:
         past = self.undoing.find(transaction)
         if isinstance(past, Diagnostic):
             return None
-        planned = self.undoing.plan(past, rebases=True)
+        planned = self.undoing.plan(past, "rebase")
         is_same = isinstance(planned, PlannedUndo) and planned.plan.plan_id == plan.plan_id
         return planned.plan if isinstance(planned, PlannedUndo) and is_same else None
 

@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.documents.documents import Documents
 from mdplan.documents.globs import expand_globs
 from mdplan.documents.seen_bases import Seen, with_seen_bases
-from mdplan.documents.snapshot import Documents
 from mdplan.engine.apply_request import (
     ApplyRequest,
     PlanDocument,
@@ -26,21 +26,22 @@ from mdplan.engine.approval import Approval, ApprovalGate, no_approval
 from mdplan.engine.caller import Caller
 from mdplan.engine.commit import Committer, PlanCommitter
 from mdplan.engine.document_check import DocumentCheck
-from mdplan.engine.history import History, PastTransaction
-from mdplan.engine.history_list import HistoryList
+from mdplan.engine.history import History
+from mdplan.engine.history_list import list_transactions, show_transaction
+from mdplan.engine.interrupted import with_interrupted
+from mdplan.engine.merging import MergeService
 from mdplan.engine.plan_library import PlanLibrary, StoredPlans
 from mdplan.engine.planner import Planner
 from mdplan.engine.recovery import Recovery, with_recovered
-from mdplan.engine.undo import PlannedUndo, UndoService
+from mdplan.engine.undo_service import UndoService
 from mdplan.plan import Plan
-from mdplan.planning.document import write_document
+from mdplan.planning.plan_document import write_document
 from mdplan.planning.replan.plan_result import PlannedBatch, PlanResult, PlanSelection
 from mdplan.planning.replan.replanning import plan_on_new_base, replan_with_guards, replan_with_preconditions
-from mdplan.planning.replan.undo import undone_transaction
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
-from mdplan.requests.batch import Batch
+from mdplan.requests.batch import Batch, OnStale
 from mdplan.requests.batch_reader import read_batch
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from mdplan.storage.fs.errors import StorageRefused
@@ -51,7 +52,8 @@ from mdplan.text.source import Source
 
 # Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan.
 if TYPE_CHECKING:
-    from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
+    from mdplan.reports.doctor import DoctorReport
+    from mdplan.reports.history import HistoryReport, RecoverReport
     from mdplan.reports.read import ReadReport, SearchReport
     from mdplan.reports.stat import StatReport
     from mdplan.requests.read import ReadRequest
@@ -92,7 +94,6 @@ class Engine:
         self.document_check = DocumentCheck(
             self.documents, self.library, self.planner.plan, self.undoing, settings.batch
         )
-        self.past_list = HistoryList(workspace, self.past, self.undoing)
         self.recovery = Recovery(workspace, settings.lock_timeout)
         self.gate = ApprovalGate.of(
             required=settings.require_approval, own_check=approval, on_pending=caller.on_pending
@@ -106,20 +107,22 @@ class Engine:
             gate=self.gate,
             actor=caller.actor,
         )
+        self.merging = MergeService(self.documents, self.library, self.planner, settings.batch)
         self.commits = PlanCommitter(
             documents=self.documents,
             planner=self.planner,
             undoing=self.undoing,
+            merging=self.merging,
             committing=self.committing,
             limits=settings.batch,
-            save=lambda plan, origin: self._save(plan, origin=origin),
+            save=lambda planned, origin: self._save(planned, origin=origin),
         )
         self._clock = clock
 
     @classmethod
     def open(
         cls,
-        roots: Sequence[str | Path] | Mapping[str, str | Path],
+        roots: str | Path | Sequence[str | Path] | Mapping[str, str | Path],
         *,
         allow: Sequence[str] = (),
         deny: Sequence[str] = (),
@@ -127,7 +130,7 @@ class Engine:
         approval: Approval = no_approval,
         raise_on_refusal: bool = False,
     ) -> "Engine":
-        """Engine over the folders `roots`, of which `allow` and `deny` (globs) say what may be touched.
+        """Engine over the folder or folders `roots`; `allow` and `deny` (globs) say what may be touched.
 
         With `raise_on_refusal` no verb returns a report that is not `ok`: it raises `Refused`. Raises
         `StorageRefused` for a folder that cannot be opened.
@@ -156,7 +159,7 @@ class Engine:
         return stat_files(self.documents, request)
 
     def read(self, request: "ReadRequest | Mapping[str, Any]") -> "ReadReport":
-        """Content of one or several places, each with what pins an edit of it."""
+        """Content of one or several places, each with what guards an edit of it."""
         from mdplan.engine.queries.read_files import read_files
 
         return read_files(self.documents, request)
@@ -190,7 +193,7 @@ class Engine:
         """The same, with the exact diff and the plan document; `overrides` are fields of the batch."""
         batch = self._read_batch(data)
         if not isinstance(batch, Batch):
-            return PlanResult(self.recovery.with_pending_warnings(refusal(PlanReport, batch)))
+            return PlanResult(with_interrupted(refusal(PlanReport, batch), self.workspace))
         return self._draft(with_options(batch, overrides), tick)
 
     def show(self, plan_id: str) -> PlanReport:
@@ -198,7 +201,7 @@ class Engine:
 
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE. Once it is applied, `diff_bytes` has its diff.
         """
-        return self.recovery.with_pending_warnings(self.stored.show(plan_id))
+        return with_interrupted(self.stored.show(plan_id), self.workspace)
 
     def replan(self, plan_id: str) -> PlanReport:
         """The edits of a stored plan as a new one on its files as they are now, if they still do the same.
@@ -209,7 +212,7 @@ class Engine:
         loaded = self.library.load(plan_id)
         if isinstance(loaded, Diagnostic):
             return refusal(PlanReport, (loaded,))
-        undone = undone_transaction(loaded[0])
+        undone = loaded[0].undoes
         if undone is not None:
             report = self.undo(undone, dry_run=True, rebases=True)
             self.library.derive(report.plan_id, *loaded)
@@ -217,7 +220,7 @@ class Engine:
         planned = plan_on_new_base(self.planner.plan, loaded[0], self.settings.batch)
         if not isinstance(planned, PlannedBatch):
             return refusal(PlanReport, planned)
-        stored = self._save(planned.plan, origin=loaded[0])
+        stored = self._save(planned, origin=loaded[0])
         return PlanReport(ok=True, stored=stored, **planned.report_fields())
 
     def export(self, plan_id: str) -> bytes | Problems:
@@ -236,7 +239,7 @@ class Engine:
         """Commit a plan (``{planId}``, or its document) or a batch that is guarded; decoded JSON, or read.
 
         `tick` is called for the planning of a batch; `seen` guards the files that it gives no hash for.
-        Besides a plan `baseSha256`, `dryRun`, `accept` and `onStale` count. Errors: those of planning, of
+        With a plan, `baseSha256`, `dryRun`, `accept` and `onStale` count. Errors: those of planning, of
         `ApprovalGate.check`, of loading a plan, and of storage.
         """
         try:
@@ -252,7 +255,7 @@ class Engine:
 
     def keep(self, plan: Plan) -> bool:
         """Store `plan`, which was just made, under its ID; False where nothing can be stored."""
-        return self._save(plan)
+        return self.library.save(plan, self._root_of(plan), self._clock())
 
     def commit(self, plan: Plan) -> ApplyReport:
         """Commit `plan`; the report has no diff. Errors: STALE_BASE, PLAN_TAMPERED; those of storage."""
@@ -263,7 +266,7 @@ class Engine:
             return refusal(ApplyReport, refused.problems)
 
     def write(self, data: object) -> ApplyReport:
-        """Plan and commit a batch of a caller with guards of its own. Errors: of planning and storage."""
+        """Plan and commit a batch of a caller that has guards. Errors: of planning and storage."""
         batch = self._read_batch(data)
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
@@ -273,22 +276,28 @@ class Engine:
             return refusal(ApplyReport, refused.problems)
 
     def undo(
-        self, transaction: str | None = None, *, dry_run: bool = False, rebases: bool = False
+        self,
+        transaction: str | None = None,
+        *,
+        dry_run: bool = False,
+        rebases: bool = False,
+        merges: bool = False,
     ) -> ApplyReport:
-        """Take back a transaction, by its ID or the beginning of one; without, the caller's last.
+        """Undo a transaction, by its ID or the beginning of one; without, the caller's last.
 
         Undo the undo to redo. With `dry_run` its plan is stored and nothing is written. With `rebases` it
-        is carried over what others changed since in other lines. Errors: NOT_UNDOABLE, STALE_BASE,
-        FILE_EXISTS, FILE_NOT_FOUND; those of reading and of storage.
+        is carried over changes of other lines, with `merges` merged with what others changed since. Errors:
+        NOT_UNDOABLE, STALE_BASE, MERGE_CONFLICT, FILE_EXISTS, FILE_NOT_FOUND; of reading and storage.
         """
+        on_stale: OnStale = "merge" if merges else "rebase" if rebases else "refuse"
         try:
             past = self.undoing.find(transaction, self.committing.actor())
             if isinstance(past, Diagnostic):
                 return refusal(ApplyReport, (past,))
             if dry_run:
-                report = self._plan_undo(past, rebases=rebases)
+                report = self.commits.preview_undo(past, self.stored, on_stale)
             else:
-                work = partial(self.commits.commit_undo, transaction=past.id, rebases=rebases)
+                work = partial(self.commits.commit_undo, transaction=past.id, on_stale=on_stale)
                 report = self.committing.locked(past.root, work)
             return replace(report, undone=past.named()) if report.ok else report
         except StorageRefused as refused:
@@ -296,15 +305,16 @@ class Engine:
 
     def history(self, limit: int = 20, file: str | None = None) -> "HistoryReport":
         """Past transactions, the newest first; of `file` alone, if given. Errors: those of locating it."""
-        return self.recovery.with_pending_warnings(self.past_list.list(limit, file))
+        return list_transactions(self.workspace, limit, file)
 
     def transaction(self, transaction: str) -> "HistoryReport":
         """One transaction, with its diff. Errors: NOT_UNDOABLE."""
-        return self.recovery.with_pending_warnings(self.past_list.show(transaction))
+        return show_transaction(self.workspace, transaction, self.transaction_diff(transaction))
 
     def transaction_diff(self, transaction: str) -> bytes | Problems:
         """The exact diff of a transaction. Errors: NOT_UNDOABLE."""
-        return self.past_list.diff_bytes(transaction)
+        past = self.undoing.find(transaction)
+        return (past,) if isinstance(past, Diagnostic) else self.undoing.diff(past)
 
     def recover(self, keep: Keep | None = None, foreign: Collection[str] = ()) -> "RecoverReport":
         """Recover this user's interrupted commits, and those in `foreign`; `keep` decides conflicts."""
@@ -321,13 +331,13 @@ class Engine:
         return expand_globs(batch, self.workspace, self.settings.batch) if isinstance(batch, Batch) else batch
 
     def _draft(self, batch: Batch, tick: ProgressCallback) -> PlanResult:
-        planned = self.planner.plan(batch, tick)
+        planned = self.merging.plan(batch, tick)
         if not isinstance(planned, PlannedBatch):
-            return PlanResult(self.recovery.with_pending_warnings(refusal(PlanReport, planned)))
+            return PlanResult(with_interrupted(refusal(PlanReport, planned), self.workspace))
         document = write_document(planned.plan)
-        stored = self._save(planned.plan, document)
+        stored = self._save(planned, document)
         report = PlanReport(ok=True, stored=stored, **planned.report_fields())
-        return PlanResult(self.recovery.with_pending_warnings(report), planned.diff, document)
+        return PlanResult(with_interrupted(report, self.workspace), planned.diff, document)
 
     def _apply_batch(self, request: Batch, tick: ProgressCallback, seen: Seen | None) -> ApplyReport:
         batch = expand_globs(request, self.workspace, self.settings.batch)
@@ -335,7 +345,7 @@ class Engine:
             return refusal(ApplyReport, batch)
         if batch.dry_run:
             return as_apply_report(self._draft(batch, tick).report)
-        plan = partial(self.planner.plan, tick=tick)
+        plan = partial(self.merging.plan, tick=tick)
 
         def plan_it() -> PlannedBatch | Plan | Problems:
             repeated = self.stored.repeated(batch)
@@ -359,9 +369,8 @@ class Engine:
             report = refusal(ApplyReport, planned)
         else:
             root = self._root_of(planned.plan if isinstance(planned, PlannedBatch) else planned)
-            report = self.committing.locked(
-                root, lambda lock: self.commits.commit_planned(lock, planned, plan_it)
-            )
+            work = partial(self.commits.commit_planned, seen=planned, plan_it=plan_it)
+            report = self.committing.locked(root, work)
         return with_recovered(report, recovered)
 
     def _apply_plan(self, request: PlanRef | PlanDocument) -> ApplyReport:
@@ -374,22 +383,15 @@ class Engine:
         if not isinstance(chosen, PlanSelection):
             return refusal(ApplyReport, chosen)
         if request.dry_run:
-            report = as_apply_report(self.stored.report(chosen.plan))
+            report = self.commits.preview(chosen.plan, self.stored, request.on_stale)
         else:
-            work = partial(self.commits.commit_plan, plan=chosen.plan, rebases=request.on_stale == "rebase")
+            work = partial(self.commits.commit_plan, plan=chosen.plan, on_stale=request.on_stale)
             report = self.committing.locked(loaded[1], work)
         return replace(report, accepted=chosen.accepted, rejected=chosen.rejected) if report.ok else report
 
-    def _plan_undo(self, past: PastTransaction, *, rebases: bool) -> ApplyReport:
-        """The undo of `past` as a stored plan."""
-        planned = self.undoing.plan(past, rebases=rebases)
-        if not isinstance(planned, PlannedUndo):
-            return refusal(ApplyReport, planned)
-        self.library.save(planned.plan, past.root, self._clock())
-        return replace(as_apply_report(self.stored.report(planned.plan)), rebased=planned.rebased)
-
-    def _save(self, plan: Plan, document: bytes | None = None, *, origin: Plan | None = None) -> bool:
-        return self.library.save(plan, self._root_of(plan), self._clock(), document, origin)
+    def _save(self, made: PlannedBatch, document: bytes | None = None, origin: Plan | None = None) -> bool:
+        root = self._root_of(made.plan)
+        return self.library.save(made.plan, root, self._clock(), document, origin, made.bases)
 
     def _root_of(self, plan: Plan) -> Root:
         """Root of a plan whose files were located before."""

@@ -12,11 +12,9 @@ from typing import Any, Final
 from mdplan.diagnostics import Diagnostic
 from mdplan.engine.caller import is_same_actor
 from mdplan.plan import PREFIX, FileChange, Plan, canonical_json
-from mdplan.planning.document import document_parts, read_document
-from mdplan.planning.replan.undo import undone_transaction
-from mdplan.planning.results.summary import file_report
+from mdplan.planning.plan_document import document_parts, read_document
 from mdplan.reports.base import to_wire
-from mdplan.reports.plan import Approved, Receipt, UndoneTransaction
+from mdplan.reports.plan import Approved, FileReport, Receipt, UndoneTransaction
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root
 from mdplan.storage.transaction.history import Transaction, transactions
@@ -51,7 +49,7 @@ def note_of(plan: Plan, root: Root, facts: CommitFacts) -> bytes:
             "durability": facts.durability,
             "actor": facts.actor,
             "rootName": root.name,
-            "undoes": undone_transaction(plan),
+            "undoes": plan.undoes,
             **({} if facts.approved is None else {"approved": to_wire(facts.approved)}),
         }
     )
@@ -172,7 +170,7 @@ class PastTransaction:
         return Receipt(
             transaction=self.id,
             plan_id=self.plan_id or "",
-            files=tuple(file_report(change) for change in plan.files) if plan else (),
+            files=tuple(FileReport.of(change) for change in plan.files) if plan else (),
             committed_at=self.committed_at or 0.0,
             durability=self.durability or "",
         )

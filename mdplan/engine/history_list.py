@@ -1,4 +1,4 @@
-"""The verb that lists past transactions, or shows one of them."""
+"""The reports of `history`: past transactions, or one of them."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.engine.history import History, PastTransaction, changed_paths
-from mdplan.engine.undo import UndoService
-from mdplan.planning.results.summary import file_report
+from mdplan.engine.interrupted import with_interrupted
 from mdplan.reports.base import refusal
 from mdplan.reports.history import ForeignTransaction, HistoryReport, TransactionEntry
 from mdplan.reports.plan import FileReport
@@ -18,84 +17,72 @@ from mdplan.storage.workspace import Workspace
 from mdplan.text.diff.diff import DiffText
 
 
-class HistoryList:
-    """Reports on the transactions of `history`."""
+def list_transactions(workspace: Workspace, limit: int, file: str | None) -> HistoryReport:
+    """Up to `limit` transactions, the newest first; with `file`, only those that changed it.
 
-    def __init__(self, workspace: Workspace, history: History, undoing: UndoService) -> None:
-        """Name files as `workspace` does, and make diffs by `undoing`."""
-        self._workspace = workspace
-        self._history = history
-        self._undoing = undoing
+    Without `file` also up to `limit` foreign records, of which only the IDs are known. Records that cannot
+    be read are warnings. Errors: those of `Workspace.locate`.
+    """
+    name = workspace.locate(file) if file is not None else None
+    if isinstance(name, Diagnostic):
+        return with_interrupted(refusal(HistoryReport, (name,)), workspace)
+    warnings: list[Diagnostic] = []
+    entries: list[TransactionEntry] = []
+    for found in _entries(workspace, name):
+        if isinstance(found, Diagnostic):
+            warnings.append(replace(found, severity=Severity.WARNING))
+        else:
+            entries.append(found)
+        if len(entries) > limit:
+            break
+    foreign = _foreign(workspace) if name is None else ()
+    report = HistoryReport(
+        ok=True,
+        transactions=tuple(entries[:limit]),
+        more=len(entries) > limit,
+        foreign=foreign[:limit] or None,
+        foreign_total=len(foreign) or None,
+        warnings=tuple(warnings),
+    )
+    return with_interrupted(report, workspace)
 
-    def list(self, limit: int, file: str | None) -> HistoryReport:
-        """Up to `limit` transactions, the newest first; with `file`, only those that changed it.
 
-        Without `file` also up to `limit` foreign records, of which only the IDs are known. Records that
-        cannot be read are warnings. Errors: those of `Workspace.locate`.
-        """
-        name = self._workspace.locate(file) if file is not None else None
-        if isinstance(name, Diagnostic):
-            return refusal(HistoryReport, (name,))
-        warnings: list[Diagnostic] = []
-        entries: list[TransactionEntry] = []
-        for found in self._entries(name):
-            if isinstance(found, Diagnostic):
-                warnings.append(replace(found, severity=Severity.WARNING))
-            else:
-                entries.append(found)
-            if len(entries) > limit:
-                break
-        foreign = self._foreign() if name is None else ()
-        return HistoryReport(
-            ok=True,
-            transactions=tuple(entries[:limit]),
-            more=len(entries) > limit,
-            foreign=foreign[:limit] or None,
-            foreign_total=len(foreign) or None,
-            warnings=tuple(warnings),
-        )
+def show_transaction(workspace: Workspace, transaction: str, diff: bytes | Problems) -> HistoryReport:
+    """A transaction of `workspace`, by its ID or the beginning of one; `diff` may be why it has none."""
+    if not isinstance(diff, bytes):
+        return with_interrupted(refusal(HistoryReport, diff), workspace)
+    past = History(workspace).find(transaction)
+    entries = (each for each in _entries(workspace, None) if isinstance(each, TransactionEntry))
+    entry = next(entry for entry in entries if past is not None and entry.transaction == past.id)
+    shown = DiffText.of(diff)
+    report = HistoryReport(ok=True, transactions=(entry,), diff=shown.text, diff_exact=shown.exact)
+    return with_interrupted(report, workspace)
 
-    def show(self, transaction: str) -> HistoryReport:
-        """One transaction with its diff. Errors: NOT_UNDOABLE, also where its diff can be made no more."""
-        past = self._undoing.find(transaction)
+
+def _foreign(workspace: Workspace) -> tuple[ForeignTransaction, ...]:
+    """All foreign records; none in a root whose journal cannot be read, which is a warning already."""
+    found: tuple[ForeignTransaction, ...] = ()
+    for root in workspace.roots:
+        with suppress(StorageRefused):
+            found += tuple(
+                ForeignTransaction(transaction=transaction, root=root.name or None)
+                for transaction in foreign_transactions(root)
+            )
+    return found
+
+
+def _entries(workspace: Workspace, name: FileName | None) -> Iterator[TransactionEntry | Diagnostic]:
+    """All transactions that changed the file `name`, or any file, the newest first."""
+    undone_by: dict[str, str] = {}
+    for past in History(workspace).newest_first():
         if isinstance(past, Diagnostic):
-            return refusal(HistoryReport, (past,))
-        diff = self._undoing.diff(past)
-        if not isinstance(diff, bytes):
-            return refusal(HistoryReport, diff)
-        entries = (each for each in self._entries(None) if isinstance(each, TransactionEntry))
-        entry = next(entry for entry in entries if entry.transaction == past.id)
-        shown = DiffText.of(diff)
-        return HistoryReport(ok=True, transactions=(entry,), diff=shown.text, diff_exact=shown.exact)
-
-    def diff_bytes(self, transaction: str) -> bytes | Problems:
-        """The exact diff of a transaction. Errors: NOT_UNDOABLE."""
-        past = self._undoing.find(transaction)
-        return (past,) if isinstance(past, Diagnostic) else self._undoing.diff(past)
-
-    def _foreign(self) -> tuple[ForeignTransaction, ...]:
-        """All foreign records; none in a root whose journal cannot be read, which is a warning already."""
-        found: tuple[ForeignTransaction, ...] = ()
-        for root in self._workspace.roots:
-            with suppress(StorageRefused):
-                found += tuple(
-                    ForeignTransaction(transaction=transaction, root=root.name or None)
-                    for transaction in foreign_transactions(root)
-                )
-        return found
-
-    def _entries(self, name: FileName | None) -> Iterator[TransactionEntry | Diagnostic]:
-        """All transactions that changed the file `name`, or any file, the newest first."""
-        undone_by: dict[str, str] = {}
-        for past in self._history.newest_first():
-            if isinstance(past, Diagnostic):
-                yield past
-                continue
-            # An undo that was undone itself took nothing back in the end.
-            if past.undoes is not None and past.is_committed and past.id not in undone_by:
-                undone_by[past.undoes] = past.id
-            if name is None or _changed(past, name):
-                yield _entry(past, undone_by.get(past.id))
+            yield past
+            continue
+        # An undo that was undone itself took nothing back in the end.
+        if past.undoes is not None and past.is_committed and past.id not in undone_by:
+            undone_by[past.undoes] = past.id
+        if name is None or _changed(past, name):
+            yield _entry(past, undone_by.get(past.id))
 
 
 def _changed(past: PastTransaction, name: FileName) -> bool:
@@ -106,7 +93,7 @@ def _entry(past: PastTransaction, undone_by: str | None) -> TransactionEntry:
     plan, shown = past.plan_now(), past.shown_paths
     if plan is not None:
         files = tuple(
-            file_report(change)
+            FileReport.of(change)
             for change in plan.files
             if not change.is_no_op and shown.issuperset(map(past.relative, changed_paths(change)))
         )

@@ -6,10 +6,10 @@ from threading import Lock
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.documents.snapshot import Documents
+from mdplan.documents.documents import Documents
 from mdplan.engine.history import History, PastTransaction
 from mdplan.plan import PREFIX, Plan
-from mdplan.planning.document import (
+from mdplan.planning.plan_document import (
     PLAN_OUTDATED,
     plan_id_of,
     read_document,
@@ -26,6 +26,7 @@ from mdplan.storage.fs.root import Root
 from mdplan.storage.user.origins import Origins
 from mdplan.storage.user.plan_store import PlanStore, StoredPlan
 from mdplan.storage.workspace import Workspace
+from mdplan.text.source import Source, sha256_hex
 
 _SECONDS_OF_A_DAY: Final = 24 * 3600.0
 
@@ -48,16 +49,27 @@ class PlanLibrary:
         self._workspace = workspace
 
     def save(
-        self, plan: Plan, root: Root, now: float, document: bytes | None = None, origin: Plan | None = None
+        self,
+        plan: Plan,
+        root: Root,
+        now: float,
+        document: bytes | None = None,
+        origin: Plan | None = None,
+        bases: Sequence[Source] = (),
     ) -> bool:
         """Store `plan`, or its `document` that was written before; False where nothing can be stored.
 
-        `origin` is the plan that it was derived from.
+        `origin` is the plan that it was derived from; `bases` are what its files contain, for a merge.
         """
         if origin is not None:
             self.derive(plan.plan_id, origin, root)
         store = next(store for known, store in self._stores if known is root)
-        return store.save_plan(plan.plan_id, document or write_document(plan), now)
+        contents = (base.data for base in bases)
+        return store.save_plan(plan.plan_id, document or write_document(plan), now, contents)
+
+    def bases_of(self, plan_id: str) -> dict[str, bytes]:
+        """What the files of a stored plan contained, by hash, as far as that is kept."""
+        return {sha256_hex(each): each for _, store in self._stores for each in store.load_bases(plan_id)}
 
     def derive(self, plan_id: str | None, origin: Plan, root: Root) -> None:
         """Record that the plan `plan_id` was derived from the plan `origin`: a rejection covers both."""
@@ -113,10 +125,12 @@ def _is_named(plan: Plan, plan_id: str) -> bool:
 _NOT_FOUND: Final = Diagnostic(
     code=Code.PLAN_NOT_FOUND,
     message="there is no stored plan of that ID for this root",
-    hint="plan the batch again, or apply its plan document; old plans are forgotten (`--keep-plans`)",
+    hint="plan the batch again: old plans are deleted (`--keep-plans`)",
 )
 _FOREIGN: Final = Diagnostic(
-    code=Code.PLAN_TAMPERED, message="the store holds another plan under this ID", hint="plan the batch again"
+    code=Code.PLAN_TAMPERED,
+    message="the store contains another plan under this ID",
+    hint="plan the batch again",
 )
 
 

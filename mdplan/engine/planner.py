@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.documents.documents import Documents
 from mdplan.documents.links import LinkIndex
-from mdplan.documents.snapshot import Documents
 from mdplan.planning.batch_build import build_files, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.links.derived_edits import derive_link_edits

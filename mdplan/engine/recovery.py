@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from mdplan.diagnostics import Diagnostic, Problems, Severity
-from mdplan.reports.history import ForeignFile, ForeignTransaction, HistoryReport, RecoverReport
-from mdplan.reports.plan import ApplyReport, PlanReport, RecoveredTransactions
+from mdplan.diagnostics import Diagnostic, Severity
+from mdplan.engine.interrupted import without_hidden
+from mdplan.reports.history import ForeignFile, ForeignTransaction, RecoverReport
+from mdplan.reports.plan import ApplyReport, RecoveredTransactions
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.lock import locked
@@ -16,7 +17,6 @@ from mdplan.storage.transaction.foreign import ForeignTransactionState, foreign_
 from mdplan.storage.transaction.recovery import RecoveryResult, pending, recover
 from mdplan.storage.workspace import Workspace
 
-FirstArgument = TypeVar("FirstArgument", bound=PlanReport | HistoryReport)
 AnyApplied = TypeVar("AnyApplied", bound=ApplyReport)
 
 
@@ -27,11 +27,6 @@ class Recovery:
         """Wait up to `lock_timeout` seconds for the lock of a root."""
         self._workspace = workspace
         self._lock_timeout = lock_timeout
-
-    def with_pending_warnings(self, report: FirstArgument) -> FirstArgument:
-        """`report` of a verb that only looks, with a warning for every commit that was cut off."""
-        warnings = pending_transactions(self._workspace)
-        return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
 
     def recover_pending(self) -> list[RecoveryResult]:
         """Recover the roots in which a commit was interrupted, as far as that needs no person.
@@ -137,34 +132,3 @@ def _merged(recovered: Iterable[RecoveryResult]) -> RecoveredTransactions:
         finished=tuple(transaction for one in each for transaction in one.finished),
         files=tuple(file for one in each for file in one.files),
     )
-
-
-def pending_transactions(workspace: Workspace) -> list[Diagnostic]:
-    """A warning for every commit in the roots of `workspace` that was cut off. Those of `pending`."""
-    found = (problem for root in workspace.roots for problem in _pending(root))
-    return [replace(problem, severity=Severity.WARNING) for problem in without_hidden(workspace, found)]
-
-
-def without_hidden(workspace: Workspace, problems: Iterable[Diagnostic]) -> Problems:
-    """`problems`, without what they tell of files that `--allow` or `--deny` excludes."""
-    return tuple(
-        replace(problem, file=None, message=_HIDDEN, hint="run `mdplan recover` without these options")
-        if problem.file is not None and workspace.hides(problem.file)
-        else problem
-        for problem in problems
-    )
-
-
-def _pending(root: Root) -> Problems:
-    try:
-        if not has_journal(root):
-            return ()
-    except StorageRefused as refused:
-        return refused.problems
-    # Where nothing was ever committed, a look need not load what commits are made of.
-    from mdplan.storage.transaction.recovery import pending
-
-    return pending(root)
-
-
-_HIDDEN: Final = "an interrupted commit changed a file that `--allow` or `--deny` excludes"

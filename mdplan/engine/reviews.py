@@ -10,12 +10,12 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.documents.snapshot import Documents
+from mdplan.documents.documents import Documents
 from mdplan.engine.apply_request import PlanRef
 from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of
 from mdplan.engine.engine import Engine
 from mdplan.engine.plan_library import PlanCache
-from mdplan.engine.undo import CommittedPlan
+from mdplan.engine.undo_service import CommittedPlan
 from mdplan.plan import Plan
 from mdplan.planning.replan.replay import FoundFile, bases_of, is_applied, stale_file
 from mdplan.review.file_review import review_file
@@ -383,7 +383,7 @@ def _of_part(decision: Decision) -> Decision:
 _SECONDS_OF_A_DAY: Final = 24 * 3600.0
 _NO_BASE: Final = Diagnostic(
     code=Code.NOT_UNDOABLE,
-    message="the files have the planned text, and the history does not have what they held before",
+    message="the files have the planned text, and the history does not have their old content",
 )
 _LONG_COMMENT: Final = Diagnostic.invalid(
     f"a comment is longer than {MOST_COMMENT_CHARACTERS} characters", "say it shorter"
@@ -391,6 +391,6 @@ _LONG_COMMENT: Final = Diagnostic.invalid(
 _OVERRIDE: Final = Diagnostic(
     code=Code.PLAN_REJECTED,
     message="the plan was rejected: approving it must override the rejection",
-    hint="tick `Override the rejection` on the review page, or use `mdplan review --terminal "
+    hint="tick `Override the rejection` on the review page, or run `mdplan review --terminal "
     "--override-rejection`",
 )

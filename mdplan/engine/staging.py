@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from mdplan.diagnostics import Code
-from mdplan.documents.snapshot import BACKUP_SUFFIX
+from mdplan.documents.documents import BACKUP_SUFFIX
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan.replay import Replay
-from mdplan.planning.replan.undo import undone_transaction
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.transaction.commit import LaterContent, StagedFile
 from mdplan.text.source import Source
@@ -23,7 +22,7 @@ def files_to_stage(
 
     `backups` are the paths under which old content is kept, with the SHA-256 of what they hold now.
     """
-    restores = undone_transaction(plan) is not None
+    restores = plan.undoes is not None
     return [
         file
         for index, (change, names) in enumerate(zip(plan.files, paths, strict=True))

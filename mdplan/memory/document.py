@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal
 
-from mdplan.diagnostics import Diagnostic, Refused
+from mdplan.diagnostics import Diagnostic, Problems, Refused
 from mdplan.edits import Edit
 from mdplan.markdown.format_detection import document_format, has_mdx_name
 from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.memory.front_matter import FrontMatter
-from mdplan.memory.hints import for_python
 from mdplan.memory.planning import RequestedFile, plan_in_memory
 from mdplan.memory.section import DocumentSection
 from mdplan.planning.replan.plan_result import PlannedBatch
@@ -20,6 +19,7 @@ from mdplan.reading.read import read_target
 from mdplan.reading.search import Window, search_document
 from mdplan.reading.stat import stat_report
 from mdplan.reports.base import refusal
+from mdplan.reports.next_steps import Caller, hint_for
 from mdplan.reports.plan import PlanReport
 from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.reports.stat import StatReport
@@ -27,7 +27,7 @@ from mdplan.requests.batch_reader import read_batch
 from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
 from mdplan.text.source import Source
 
-Format = Literal["markdown", "ini", "text"]
+Format = Literal["markdown", "ini", "yaml", "json", "toml", "text"]
 AnyEdit = Edit | Mapping[str, Any]
 _NAMES: Final = {"markdown": "document.md", "ini": "document.ini", "text": "document.txt"}
 _NO_LINE_LIMIT: Final = 1 << 62
@@ -115,7 +115,7 @@ class Document:
         called = name or _NAMES[format or "markdown"]
         source = decode_document(called, data, encoding, _NO_LINE_LIMIT)
         if isinstance(source, Diagnostic):
-            raise Refused(for_python((source,)))
+            raise Refused(_for_caller(source))
         return cls(source, called, format, encoding)
 
     @property
@@ -164,7 +164,7 @@ class Document:
         else:
             found = find_by_path(self._outline, headings, occurrence)
         if isinstance(found, Diagnostic):
-            raise Refused(for_python((found.at(file=self.name),)))
+            raise Refused(_for_caller(found.at(file=self.name)))
         return self._section(found)
 
     @cached_property
@@ -184,7 +184,7 @@ class Document:
         """Structure, as `Engine.stat` gives it; arguments are the fields of its request, without `file`."""
         asked = read_stat_request({"file": self.name, **request})
         return (
-            refusal(StatReport, for_python(asked))
+            refusal(StatReport, _for_caller(*asked))
             if isinstance(asked, tuple)
             else stat_report(self.name, self._outline, asked)
         )
@@ -193,14 +193,14 @@ class Document:
         """Content of one place, as `Engine.read` gives it; arguments are the fields of its request."""
         asked = read_read_request({"file": self.name, **request})
         if isinstance(asked, tuple):
-            return refusal(ReadReport, for_python(asked))
+            return refusal(ReadReport, _for_caller(*asked))
         results = [
             read_target(self.name, self._outline, target, asked.max_characters, asked.cursor)
             for target in asked.targets
         ]
         problems = tuple(each.at(file=self.name) for each in results if isinstance(each, Diagnostic))
         if problems:
-            return refusal(ReadReport, for_python(problems))
+            return refusal(ReadReport, _for_caller(*problems))
         return ReadReport(
             ok=True, results=tuple(each for each in results if not isinstance(each, Diagnostic))
         )
@@ -209,10 +209,10 @@ class Document:
         """Matches of `pattern`, as `Engine.search` gives them; arguments are the fields of its request."""
         asked = read_search_request({"file": self.name, "pattern": pattern, **request})
         if isinstance(asked, tuple):
-            return refusal(SearchReport, for_python(asked))
+            return refusal(SearchReport, _for_caller(*asked))
         found = search_document(self.name, self._outline, asked.to_pattern(), asked, Window(0, asked.limit))
         if isinstance(found, Diagnostic):
-            return refusal(SearchReport, for_python((found,)))
+            return refusal(SearchReport, _for_caller(found))
         listed = sum(len(group.hits) for group in found.groups)
         return SearchReport(
             ok=True,
@@ -270,7 +270,7 @@ class Document:
         }
         batch = read_batch(given)
         planned = batch if isinstance(batch, tuple) else plan_in_memory(batch, self._outline)
-        return for_python(planned) if isinstance(planned, tuple) else planned
+        return _for_caller(*planned) if isinstance(planned, tuple) else planned
 
     def _section(self, section: Any) -> DocumentSection:  # noqa: ANN401
         return DocumentSection(self._outline, section, self._collected)
@@ -309,3 +309,7 @@ class DocumentReport(PlanReport):
     def data(self) -> bytes:
         """The bytes after the edits; raises as `document` does."""
         return self.document.data
+
+
+def _for_caller(*problems: Diagnostic) -> Problems:
+    return tuple(hint_for(Caller.DOCUMENT, problem) for problem in problems)

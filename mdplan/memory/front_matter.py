@@ -5,10 +5,11 @@ from copy import deepcopy
 from typing import Any
 
 from mdplan import edits
+from mdplan.data.json_values import as_json
 from mdplan.diagnostics import Refused
 from mdplan.edits import Edit
 from mdplan.markdown.edits.front_matter_problems import unreadable
-from mdplan.markdown.front_matter.values import Unreadable, as_json
+from mdplan.markdown.front_matter.values import Unreadable
 from mdplan.markdown.outline.outline import Outline
 
 

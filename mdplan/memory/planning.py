@@ -89,5 +89,9 @@ class _NoOtherFiles:
         del names
         return iter(())
 
+    def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
+        del names
+        return iter(())
+
     def refusal(self, file: SnapshotFile) -> None:
         del file

@@ -105,7 +105,7 @@ class DocumentSection:
         return self._with(edits.InsertSection(section=self.address, position="before", markdown=markdown))
 
     def insert_after(self, markdown: str) -> Self:
-        """Insert a section behind it and its subsections, as `insert_section` does."""
+        """Insert a section after it and its subsections, as `insert_section` does."""
         return self._with(edits.InsertSection(section=self.address, position="after", markdown=markdown))
 
     def delete(self) -> Self:

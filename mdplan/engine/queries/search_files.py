@@ -1,6 +1,6 @@
 """`search`: where a pattern stands in files."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -17,7 +17,7 @@ from mdplan.requests.search import SearchRequest
 from mdplan.storage.fs.file_name import FileName
 from mdplan.text.line_end_view import LineEndView
 from mdplan.text.search.pattern import PatternProblem
-from mdplan.text.source import Source
+from mdplan.text.source import Source, visible
 from mdplan.text.span import Span
 
 _PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE})
@@ -101,10 +101,11 @@ def _search_source(
 def _search_chosen(file: str, outline: Outline, search: "_Search") -> SearchedFile | Diagnostic | None:
     """The same where the front matter is to be as the request says; without a pattern the file itself."""
     # Most searches ask nothing of the kind.
-    from mdplan.reading.front_matter_conditions import asked_values
+    from mdplan.reading.front_matter_conditions import asked_values, uncounted_keys
 
     values = asked_values(outline, search.request)
     if values is None:
+        search.note_uncounted(file, uncounted_keys(outline, search.request))
         return None
     if not search.request.pattern:
         sha256 = outline.source.sha256
@@ -124,6 +125,7 @@ class _Search:
         self._needed = request.needed_bytes if request.encoding is None else None
         self._files: list[SearchedFile] = []
         self._warnings: list[Diagnostic] = []
+        self._uncounted: dict[str, list[str]] = {}
         self.searched = self._matches = self._listed = 0
 
     @property
@@ -145,6 +147,21 @@ class _Search:
             self._listed += sum(len(group.hits) for group in found.groups)
             self._files.append(replace(found, groups=()) if self.request.files_only else found)
 
+    def note_uncounted(self, file: str, keys: tuple[str, ...]) -> None:
+        """Note that `file` was skipped, in which `min` cannot count what these `keys` have."""
+        for key in keys:
+            self._uncounted.setdefault(key, []).append(file)
+
+    def _uncounted_warnings(self) -> Iterator[Diagnostic]:
+        for key, files in self._uncounted.items():
+            more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+            where = f"`{visible(files[0])}`{more}"
+            yield Diagnostic.warning(
+                Code.INVALID_ARGUMENT,
+                f"`min` counts items of lists, and `{visible(key)}` is no list in {where}",
+                "compare a single value with `where`",
+            )
+
     def report(self) -> SearchReport:
         """What was found; of files only those of which matches are listed."""
         end = min(self._skipped, self._matches) + self._listed
@@ -159,7 +176,7 @@ class _Search:
             files=tuple(found for found in self._files if found.groups or names_files),
             truncated=True if is_cut else None,
             next_cursor=str(end) if is_cut else None,
-            warnings=tuple(self._warnings[:_MOST_WARNINGS]),
+            warnings=(*self._uncounted_warnings(), *self._warnings[:_MOST_WARNINGS]),
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.files import OutlinedFiles
-from mdplan.engine.recovery import pending_transactions
+from mdplan.engine.interrupted import with_interrupted
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.stat import FindBroken, stat_report
 from mdplan.reports.base import refusal
@@ -37,8 +37,7 @@ def _stat(files: OutlinedFiles, request: StatRequest) -> StatReport:
     else:
         found = files.with_timeout(request.file, lambda: _stat_file(files, request))
         report = refusal(StatReport, (found,)) if isinstance(found, Diagnostic) else found
-    warnings = pending_transactions(files.workspace)
-    return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
+    return with_interrupted(report, files.workspace)
 
 
 def _stat_file(files: OutlinedFiles, request: StatRequest) -> StatReport:

@@ -1,0 +1,52 @@
+"""Interrupted commits, as the verbs that only look report them: a warning for each."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from mdplan.diagnostics import Diagnostic, Problems, Severity
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.root import Root
+from mdplan.storage.journal.state_folder import may_be_interrupted
+from mdplan.storage.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mdplan.reports.history import HistoryReport
+    from mdplan.reports.plan import PlanReport
+    from mdplan.reports.stat import StatReport
+
+AnyReport = TypeVar("AnyReport", bound="StatReport | PlanReport | HistoryReport")
+
+_HIDDEN: Final = "an interrupted commit changed a file that `--allow` or `--deny` excludes"
+
+
+def with_interrupted(report: AnyReport, workspace: Workspace) -> AnyReport:
+    """`report` of a verb that only looks, with a warning for each interrupted commit in `workspace`.
+
+    The warnings have the codes of `pending`.
+    """
+    found = (problem for root in workspace.roots for problem in _interrupted(root))
+    warnings = (replace(each, severity=Severity.WARNING) for each in without_hidden(workspace, found))
+    return replace(report, warnings=(*report.warnings, *warnings))
+
+
+def without_hidden(workspace: Workspace, problems: Iterable[Diagnostic]) -> Problems:
+    """`problems`, without what they tell of files that `--allow` or `--deny` excludes."""
+    return tuple(
+        replace(problem, file=None, message=_HIDDEN, hint="run `mdplan recover` without these options")
+        if problem.file is not None and workspace.hides(problem.file)
+        else problem
+        for problem in problems
+    )
+
+
+def _interrupted(root: Root) -> Problems:
+    try:
+        if not may_be_interrupted(root):
+            return ()
+    except StorageRefused as refused:
+        return refused.problems
+    # Interruptions are rare: a look need not load what commits are made of.
+    from mdplan.storage.transaction.recovery import pending
+
+    return pending(root)
