@@ -15,6 +15,7 @@ from contextlib import suppress
 from threading import Lock
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
+from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -36,6 +37,7 @@ from mcp.types import (
     Completion,
     CompletionArgument,
     CompletionContext,
+    Icon,
     InputRequiredResult,
     ResourceTemplateReference,
     TextContent,
@@ -65,6 +67,12 @@ _SHOWN_LOCK: Final = Lock()
 # Values of the parameters of templates, by the URI of the template.
 Completer: TypeAlias = Callable[[str, Mapping[str, str]], Iterable[str]]
 _COMPLETERS: Final[WeakKeyDictionary[MCPServer[Any], Mapping[str, Completer]]] = WeakKeyDictionary()
+# A page with one line changed.
+_ICON: Final = "data:image/svg+xml," + quote(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#fff" stroke="#345" '
+    'd="M2.5.5h8l3 3v12h-11z"/><path stroke="#345" d="M5 5.5h6m-6 6h6"/>'
+    '<path stroke="#2a2" stroke-width="2" d="M5 8.5h6"/></svg>'
+)
 # The protocol allows no more.
 _MOST_VALUES: Final = 100
 
@@ -72,7 +80,12 @@ _MOST_VALUES: Final = 100
 def new_server(*, version: str, instructions: str) -> MCPServer[Any]:
     """Server that says who it is, and has nothing yet."""
     server: MCPServer[Any] = MCPServer(
-        "mdplan", title="mdplan", version=version, instructions=instructions, log_level="WARNING"
+        "mdplan",
+        title="mdplan",
+        version=version,
+        instructions=instructions,
+        icons=[Icon(src=_ICON, mime_type="image/svg+xml", sizes=["any"])],
+        log_level="WARNING",
     )
 
     # The first reply says whether there is completion, so it is added before the server is filled.
@@ -171,7 +184,7 @@ def _tool(definition: ToolDefinition) -> Tool:
         fn_metadata=_AnyArguments(arg_model=ArgModelBase, output_schema=dict(definition.output_schema)),
         is_async=False,
         context_kwarg="context",
-        meta=dict(definition.meta) or None,
+        meta=definition.published_meta,
         annotations=ToolAnnotations(
             title=definition.title,
             read_only_hint=not definition.writes,
@@ -193,8 +206,10 @@ def _call(
         if isinstance(asked, InputRequiredResult):
             return asked
         if asked:
-            with current_call(client, shown):
+            with current_call(client, shown) as call:
                 answer = definition.call(arguments)
+    for uri in call.changed:
+        anyio.from_thread.run(context.notify_resource_updated, uri)
     return CallToolResult(
         content=[TextContent(type="text", text=answer.text)],
         structured_content=dict(answer.structured),

@@ -42,6 +42,6 @@ _BEYOND_JSON = Diagnostic.invalid(
     "send flat objects, and numbers of at most 4,300 digits",
 )
 _NOT_UNICODE = Diagnostic.invalid(
-    "an argument holds a lone surrogate, which is no Unicode text",
+    "an argument contains a lone surrogate, which is not Unicode text",
     "send valid Unicode; a character beyond U+FFFF is one character, not half of a pair",
 )

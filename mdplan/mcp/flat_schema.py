@@ -10,16 +10,13 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from mdplan.operations import OPERATIONS
+from mdplan.operations.base.data import DataOperation, PlacedOperation
+from mdplan.operations.base.front_matter import FrontMatterOperation
 from mdplan.operations.base.operation import Operation, SectionTargeted
-from mdplan.reference.schema import (
-    Schema,
-    batch_schema,
-    inlined,
-    model_schema,
-    operation_schema,
-    report_schema,
-)
+from mdplan.reference.operation_schema import Schema, inlined, model_schema, operation_schema
+from mdplan.reference.schema import batch_schema, report_schema
 from mdplan.reports.base import Report
+from mdplan.requests.operation_names import IMPLIED
 
 # Mark of a field that callers may give as null because the document that names it does so.
 NULLABLE: Final = "x-nullable"
@@ -29,6 +26,9 @@ _OF_OUTPUT: Final = frozenset({"type", "items", "properties", "required"})
 _SECTION_FIELDS: Final = frozenset(
     field.alias or name for name, field in SectionTargeted.model_fields.items() if name != "op"
 )
+
+
+_KEY_FIELDS: Final = frozenset({"key", "expectedValue", "before", "after", "inOrder"})
 
 
 def object_schema(properties: Mapping[str, Schema], required: Iterable[str] = ()) -> Schema:
@@ -70,7 +70,7 @@ def _redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> 
 
 
 def edit_schema() -> Schema:
-    """One object for every operation: `op`, and the fields of all of them, each optional.
+    """One object for every operation: `op`, which others can imply, and the fields of all, each optional.
 
     Every model pays for each word of it with each request: what each operation takes stands once, at `op`,
     and a field is described only where its name leaves a doubt; the guide describes all.
@@ -83,11 +83,11 @@ def edit_schema() -> Schema:
             properties[name] = _merged(properties[name], field, op) if name in properties else field
     which = {"type": "string", "description": operation_table()}
     described = {**_redescribed(properties, _DESCRIBED), **_IN_WORDS}
-    return object_schema({"op": which, **described}, required=["op"])
+    return object_schema({"op": which, **described})
 
 
-# Fields that are written as a part of another one: "12:a3f", {min, max}.
-_PARTS: Final = frozenset({"lineHash", "minMatches", "maxMatches"})
+# Fields that are written as a part of another one: "12:a3f", {min, max}; and one that no model needs.
+_PARTS: Final = frozenset({"lineHash", "minMatches", "maxMatches", "allowInsecureRange"})
 _DESCRIBED: Final[Mapping[str, str]] = {
     "sectionId": "8 hex digits suffice.",
     "headingPath": 'The last ones suffice: ["Install"].',
@@ -95,13 +95,10 @@ _DESCRIBED: Final[Mapping[str, str]] = {
     "expectedText": "What is there now.",
     "levels": "fit: shift headings.",
     "extent": "auto: end of the own body; a heading: last subsection.",
-    "multiline": "^ and $ match at line ends; default true.",
-    "key": "Dotted path; in tables a cell of keyColumn.",
-    "values": 'By dotted path, any JSON: {"a.b": 1}.',
-    "row": "Cells by header; a new row gets the table's style.",
+    "key": "In tables a cell of keyColumn.",
+    "row": "Cells by header.",
     "markdown": "replace_code_block: without fences.",
-    "createIfMissing": "Also the front matter.",
-    "under": "Parent item.",
+    "createIfMissing": "Also front matter.",
 }
 # Fields of several forms, which are described in words: not every client takes a list of types.
 _IN_WORDS: Final[Mapping[str, Schema]] = {
@@ -122,7 +119,7 @@ _IN_WORDS: Final[Mapping[str, Schema]] = {
     },
     "exclude": {"type": "array", "items": {"type": "string"}},
     "bullet": {"type": "string"},
-    "frontMatterFormat": {"type": "string", "description": "yaml, toml"},
+    "frontMatterFormat": {"type": "string"},
 }
 
 
@@ -146,7 +143,8 @@ def flat_report_schema(shape: type[Report]) -> Schema:
 _ITEM: Final = "SECTION list itemOccurrence"
 _LEGEND: Final = (
     "op: fields [optional]. SECTION: sectionId, headingPath, heading or anchor. ITEM: " + _ITEM + ". Indexes "
-    "count from 0, in the section if one is given."
+    "count from 0, in the section if one is given. KEY: key [expectedValue], like nav[0].a, "
+    "jobs[name=x].b in YAML, JSON, TOML, INI, front matter. PLACE: before after inOrder. * needs no op."
 )
 
 
@@ -155,13 +153,16 @@ def operation_table() -> str:
     owners: dict[str, str] = {}
     rows = [_LEGEND]
     for op, model in OPERATIONS.items():
+        if not model.is_listed:
+            continue
         required, optional = _fields(model)
         options = " ".join(optional)
         if len(optional) >= _LONG_LIST and owners.setdefault(options, op) != op:
             options = f"as {owners[options]}"
         options = options.replace(_ITEM, "ITEM")
         fields = " ".join([*required, f"[{options}]"] if options else required)
-        rows.append(f"{op}: {fields}" if fields else op)
+        name = f"{op}*" if op in IMPLIED else op
+        rows.append(f"{name}: {fields}" if fields else name)
     return "\n".join(rows)
 
 
@@ -171,6 +172,15 @@ def _fields(model: type[Operation]) -> tuple[list[str], list[str]]:
     names = [name for name in names if name not in _SECTION_FIELDS | _PARTS]
     required = [name for name in names if _is_required(model, name)]
     optional = [name for name in names if name not in required]
+    if issubclass(model, DataOperation):
+        required, optional = (
+            [name for name in names if name not in _KEY_FIELDS] for names in (required, optional)
+        )
+        required.insert(0, "KEY")
+        if issubclass(model, PlacedOperation):
+            (optional if model.may_stay_last else required).append("PLACE")
+    if issubclass(model, FrontMatterOperation):
+        optional = [name for name in optional if name not in {"key", "value", "expectedValue"}]
     if issubclass(model, SectionTargeted):
         (required if model.target_is_required else optional).insert(0, "SECTION")
     return required, optional

@@ -17,7 +17,7 @@ _WAY: Final = """\
 1. Look before you edit: see the structure of a file, then read only the places that you will change.
 2. Name a place by its section, heading or text rather than by line numbers, and use no line number from
    before an edit.
-3. Pin each edit to what you read: by a hash, a plan, or the text that stands there. A refusal writes
+3. Guard each edit by what you read: a hash, a plan, or the text itself. A refusal writes
    nothing, and its hint says how to go on.
 4. Send edits that belong together in one call: all of them are made, or none.
 5. In doubt preview, and read the diff.

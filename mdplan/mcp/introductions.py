@@ -20,12 +20,12 @@ _MD: Final = """\
 Edits Markdown and text files by small declared edits: bytes that no edit names never change. Look first: \
 md_stat gives sections with IDs and the baseSha256 of a file, without its content; md_search finds text, \
 md_read gives it. Edit by sectionId or headingPath, not by line numbers; all edits of one call address the \
-file as you saw it. Pin every write: by baseSha256 from md_stat, or by the planId of a preview (md_validate, \
-or md_apply with dryRun). In doubt preview, read the diff, then send the planId. A refusal writes nothing, \
-and its hint says how to go on. md_history undoes what was written."""
+file as you saw it. Guard every write: by baseSha256 from md_stat, or by the planId of a preview \
+(md_validate, or md_apply with dryRun). In doubt preview, read the diff, then send the planId. A refusal \
+writes nothing, and its hint says how to go on. md_history undoes what was written."""
 
 _EDITOR: Final = """\
-The text editor tools edit by line numbers (1-based, inclusive) and check what stands there. Read first, \
+The text editor tools edit by line numbers (1-based, inclusive) and check the text there. Read first, \
 only the ranges that you need, and give old_string, context_line or expected_content as read. Prefer \
 patch_text_file_contents, and send all files and patches of one change in one call: they are made together \
 or not at all, and do not shift each other. Line numbers are of the file as read: read again after an edit."""

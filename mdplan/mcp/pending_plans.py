@@ -3,7 +3,7 @@
 The server loads this before it says who it is, so the rest is loaded when a call needs it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ class PendingPlan:
 
 @dataclass(slots=True)
 class CurrentCall:
-    """The `client` that sent a call, and the plans that it `waits` for.
+    """The `client` that sent a call, the plans that it waits for, and the URIs of what it `changed`.
 
     `shown` is what the client was shown in its session; None where there is no session.
     """
@@ -48,6 +48,7 @@ class CurrentCall:
     client: str
     shown: "ShownFiles | None" = None
     pending: list[PendingPlan] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
 
 
 _CALL: Final[ContextVar[CurrentCall | None]] = ContextVar("call", default=None)
@@ -82,6 +83,13 @@ def shown_files() -> "ShownFiles | None":
     """What the client of the current call was shown; None without a session."""
     call = _CALL.get()
     return call.shown if call is not None else None
+
+
+def note_changed(uris: Iterable[str]) -> None:
+    """Note that the current call has changed what is at `uris`: the server tells who listens to them."""
+    call = _CALL.get()
+    if call is not None:
+        call.changed += uris
 
 
 @contextmanager

@@ -7,6 +7,7 @@ refusal, most show the text alone. So each of the two is on its own.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
+from urllib.parse import quote
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.plan import EditResult, MatchResult
@@ -19,6 +20,8 @@ from mdplan.text.span import Lines
 _MOST_OF_A_REFUSAL: Final = 10_000
 _MOST_ROWS: Final = 50
 _HASH_DIGITS: Final = 16
+# What `{+path}` of a template leaves as it is.
+_RESERVED: Final = "/:?#[]@!$&'()*+,;=-._~"
 
 
 def plan_text(report: PlanReport, listing: Sequence[str] = ()) -> str:
@@ -55,6 +58,11 @@ def listed_problems(report: Report) -> tuple[Diagnostic, ...]:
     """The problems of a refusal, its error in front, each once."""
     assert report.error is not None, "a refusal names its error"
     return tuple(dict.fromkeys((report.error, *report.diagnostics)))
+
+
+def outline_uri(file: str) -> str:
+    """Address of the resource that is the outline of `file`."""
+    return f"mdplan://outline/{quote(file, safe=_RESERVED)}"
 
 
 def diff_uri(plan_id: str) -> str:
@@ -125,7 +133,7 @@ def _edit_row(result: EditResult) -> str:
             f"{result.matches_replaced} of {_count(result.matches_found, 'match', 'matches')} replaced"
         )
     if result.excluded_matches:
-        parts.append(f"left out: {_kinds(result.excluded_matches)}")
+        parts.append(f"skipped: {_kinds(result.excluded_matches)}")
     if result.result_lines:
         places = list(dict.fromkeys(map(_lines, result.result_lines)))
         parts.append(
@@ -137,7 +145,7 @@ def _edit_row(result: EditResult) -> str:
         parts.append(f"hunks moved by {', '.join(f'{lines:+d}' for lines in result.hunk_offsets)} lines")
     if result.line_ends_normalized:
         parts.append("line ends differ from the file's and were converted")
-    row = f"edit {result.edit_index} {result.op} in {result.file}: {'; '.join(parts) or 'done'}"
+    row = f"editIndex {result.edit_index} {result.op} in {result.file}: {'; '.join(parts) or 'done'}"
     # What was changed is in the diff; what was only found is here.
     matches = map(_match_row, result.matches) if result.no_op else ()
     return "\n".join([row, *_rows(matches, "matches")])
@@ -159,7 +167,7 @@ def _what_was_written(report: Report) -> str | None:
 
 def _diagnostic(problem: Diagnostic) -> str:
     where = [] if problem.file is None else [problem.file]
-    where += [] if problem.edit_index is None else [f"edit {problem.edit_index}"]
+    where += [] if problem.edit_index is None else [f"editIndex {problem.edit_index}"]
     where += [] if problem.place is None else [f"line {problem.place.line} column {problem.place.col}"]
     place = f" ({', '.join(where)})" if where else ""
     text = f"{problem.code}{place}: {problem.message}"

@@ -10,12 +10,13 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.field_names import unknown_fields
 from mdplan.mcp.arguments import not_unicode
 from mdplan.mcp.flat_schema import object_schema, request_properties
-from mdplan.reference.schema import Schema
+from mdplan.reference.operation_schema import Schema
+from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.requests.model_reader import validated, wire_names, with_decoded_fields
 
 # Longer than any path that a file system takes.
 MOST_PATH: Final = 4096
-_OTHER_TOOLS: Final = re.compile(r"\bmd_[a-z]+\b|\ba stat of\b")
+_OTHER_TOOLS: Final = re.compile(r"\bmd_[a-z]+\b")
 # Names of the field that names a file, as models mix them up; without underscores, in lower case.
 _PATHS: Final = frozenset({"file", "path", "filepath", "searchpath"})
 
@@ -59,7 +60,8 @@ def request_schema(model: type[Request]) -> Schema:
 
 def hint_of(problem: Diagnostic) -> str:
     """The hint of `problem`, unless it sends to what only the toolset `md` has."""
-    return "" if _OTHER_TOOLS.search(problem.hint) else problem.hint
+    hint = in_words_of(Caller.AGENT, problem.hint)
+    return "" if _OTHER_TOOLS.search(hint) else hint
 
 
 def _folded(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def build_catalog(
     prompt = PromptDefinition(
         name="way-of-working",
         title="How to edit with these tools",
-        description="A short guide: look, edit by section, pin, preview in doubt.",
+        description="A short guide: look, edit by section, guard, preview in doubt.",
         text=server_instructions(paragraphs),
     )
     return Catalog(

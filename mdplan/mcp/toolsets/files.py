@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
+from mdplan.mcp.answer_size import bounded, either_size, read_within, with_fewer_hits
 from mdplan.mcp.arguments import catch_errors
-from mdplan.mcp.fitting import bounded, either_size, read_within, with_fewer_hits
 from mdplan.mcp.flat_schema import NULLABLE, flat_report_schema
 from mdplan.mcp.progress import report_progress
 from mdplan.mcp.requests import Request, hint_of, read_arguments, request_schema
@@ -204,7 +204,7 @@ def _no_room(file: str) -> Diagnostic:
     return Diagnostic(
         code=Code.BATCH_TOO_LARGE,
         message=f"the files before `{file}` fill the answer",
-        hint="read it in a call of its own",
+        hint="read it in a separate call",
         file=file,
     )
 
@@ -240,7 +240,7 @@ def _layout(result: ReadResult) -> str:
 def _cut(result: ReadResult) -> str:
     last = result.end_line or 0
     if result.content and not result.content.endswith(("\n", "\r")):
-        return f"\n(cut inside of line {last}, which is too long: read on with cursor {result.next_cursor})"
+        return f"\n(cut inside line {last}, which is too long: read on with cursor {result.next_cursor})"
     return f"\n(cut here: read on with start_line {last + 1}, or with cursor {result.next_cursor})"
 
 

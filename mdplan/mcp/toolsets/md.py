@@ -23,13 +23,13 @@ from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.reports.stat import StatReport
 
 _STAT: Final = """\
-Structure of a file, never its content: baseSha256 and sections (sectionId, headingPath, lines; above 40, or \
-with detail brief, one line each: first line, heading, ID). Of a folder, with all below it, or a glob: a \
-line for each file. Start here."""
+Structure of a file, not its content: baseSha256 and sections (sectionId, headingPath, lines; above 40, or \
+with detail brief, one line each: first line, heading, ID if the heading repeats). Of a folder (recursive) \
+or glob: a line for each file. Start here."""
 
 _READ: Final = """\
-Text of one place of a file (the whole file without one), or of several (targets). A code block, table or \
-list may stand beside a section. Long text is cut; nextCursor goes on."""
+Text of a place of a file (all without one), or of several (targets). A code block, table or \
+list may go with a section. Long text is cut; nextCursor goes on."""
 
 _SEARCH: Final = """\
 Find text in files: matches by section, as line:column, and their exact number. Literal and case-sensitive \

@@ -33,10 +33,10 @@ class GetRequest(Request):
 class RangePatch(Request):
     """A text in place of another, at one or several places."""
 
-    old_string: str = Field(description="What the lines hold now.")
-    new_string: str = Field(description="What they are to hold; empty to remove them.")
+    old_string: str = Field(description="The text of the lines now.")
+    new_string: str = Field(description="Their new text; empty to remove them.")
     ranges: tuple[EditedRange, ...] = Field(
-        default=_WHOLE_FILE, min_length=1, description="Lines that hold old_string; absent: the whole file."
+        default=_WHOLE_FILE, min_length=1, description="Lines with old_string; absent: the whole file."
     )
 
 
@@ -68,7 +68,7 @@ class AppendRequest(Request):
 
     file_path: str = _PATH
     content_to_append: str = Field(min_length=1, description="Text to add to the end.")
-    expected_file_ending: str = Field(description="What the last line holds now.")
+    expected_file_ending: str = Field(description="The text of the last line now.")
     encoding: str | None = _ENCODING
     require_exact_match: bool = _EXACT
 
@@ -77,8 +77,8 @@ class Insertion(Request):
     """Lines to insert beside a line."""
 
     content_to_insert: str = Field(min_length=1, description="Lines to insert.")
-    position: Literal["after", "before"] = Field(description="Where, seen from the line.")
-    context_line: str = Field(description="What the line holds now.")
+    position: Literal["after", "before"] = Field(description="Where, relative to the line.")
+    context_line: str = Field(description="The text of the line now.")
     line_number: Ordinal = Field(description="Number of the line, 1-based.")
 
 
@@ -94,9 +94,9 @@ class InsertRequest(Request):
 class Deletion(Request):
     """Lines to delete."""
 
-    expected_content: str = Field(description="What the lines hold now.")
+    expected_content: str = Field(description="The text of the lines now.")
     ranges: tuple[EditedRange, ...] = Field(
-        default=_WHOLE_FILE, min_length=1, description="Lines that hold it; absent: the whole file."
+        default=_WHOLE_FILE, min_length=1, description="Lines with that text; absent: the whole file."
     )
 
 

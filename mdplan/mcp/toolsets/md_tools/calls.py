@@ -7,10 +7,9 @@ from typing import Any, Final, Generic, TypeVar
 
 from mdplan.engine.apply_request import PlanRef, read_apply_request
 from mdplan.engine.engine import Engine
-from mdplan.mcp.compact.looks import read_wire, search_wire, stat_wire, told_once
-from mdplan.mcp.compact.plans import compact_plan_answer
-from mdplan.mcp.fitting import bounded, fitted, read_within, shrunk, with_fewer_hits
-from mdplan.mcp.hints import with_tool_hints
+from mdplan.mcp.answer_size import bounded, fitted, read_within, shrunk, with_fewer_hits
+from mdplan.mcp.compact.plan_answers import compact_plan_answer
+from mdplan.mcp.compact.query_answers import is_outline, read_wire, search_wire, stat_wire, without_redundancy
 from mdplan.mcp.progress import report_progress
 from mdplan.mcp.report_text import refusal_text
 from mdplan.mcp.result import plan_answer
@@ -21,6 +20,7 @@ from mdplan.reading.read_text import read_text, search_text
 from mdplan.reading.stat import LIMITS
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import Report, refusal, to_wire
+from mdplan.reports.next_steps import Caller, with_hints_for
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.reports.stat import StatReport
@@ -50,7 +50,7 @@ class _Forms(Generic[AnyReport]):
 
     def answer(self, report: AnyReport, most: int) -> ToolResult:
         """The report as an answer of at most so many characters."""
-        report = with_tool_hints(report)
+        report = with_hints_for(Caller.AGENT, report)
         if not report.ok and not getattr(report, "results", ()):
             return ToolResult(
                 text=refusal_text(report), structured=within(self.wire(report), most), is_refusal=True
@@ -77,7 +77,7 @@ def call_stat(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult
     was_asked = is_full or request.include is not None
     forms = _stat_forms(full=full, was_asked=was_asked, as_objects=as_objects)
     report = _fitting_stat(engine, request, most, forms.size)
-    if report.sections or report.ini_sections or report.text_sections:
+    if report.sections or report.ini_sections or report.text_sections or report.keys:
         note_shown(engine, [(report.file, report.base_sha256)])
     return forms.answer(report, most)
 
@@ -85,10 +85,10 @@ def call_stat(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult
 def _stat_forms(*, full: bool, was_asked: bool, as_objects: bool | None) -> _Forms[StatReport]:
     if full:
         return _Forms(to_wire, stat_text)
-    brief = partial(told_once, was_asked=was_asked)
+    brief = partial(without_redundancy, was_asked=was_asked)
     return _Forms(
         lambda report: stat_wire(brief(report), as_objects=as_objects),
-        lambda report: stat_text(brief(report)),
+        lambda report: stat_text(brief(report), is_short=is_outline(report, as_objects=as_objects)),
     )
 
 
@@ -163,5 +163,5 @@ def _plan_answer(
     engine: Engine, report: PlanReport | ApplyReport, *, full: bool, was_shown: bool = False
 ) -> ToolResult:
     most = engine.settings.report_characters
-    report = with_tool_hints(report)
+    report = with_hints_for(Caller.AGENT, report)
     return plan_answer(report, most) if full else compact_plan_answer(report, most, was_shown=was_shown)

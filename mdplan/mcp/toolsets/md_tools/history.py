@@ -9,10 +9,9 @@ from pydantic import Field, model_validator
 from mdplan.engine.engine import Engine
 from mdplan.field_names import fold_names
 from mdplan.mcp.arguments import catch_errors
-from mdplan.mcp.compact.past import history_wire
-from mdplan.mcp.compact.plans import compact_plan_answer
+from mdplan.mcp.compact.history_answers import history_wire
+from mdplan.mcp.compact.plan_answers import compact_plan_answer
 from mdplan.mcp.flat_schema import object_schema, request_properties
-from mdplan.mcp.hints import with_tool_hints
 from mdplan.mcp.report_text import diff_uri, refusal_text
 from mdplan.mcp.requests import read_arguments
 from mdplan.mcp.result import answer, plan_answer, with_short_diff
@@ -21,20 +20,22 @@ from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets.md_tools.session import note_written
 from mdplan.mcp.toolsets.md_tools.verbosity import VERBOSITY, VERBOSITY_SCHEMA, output_schema, with_verbosity
 from mdplan.operations.base.fields import WireModel
-from mdplan.reference.schema import Schema
+from mdplan.reference.operation_schema import Schema
 from mdplan.reports.base import refusal
 from mdplan.reports.history import HistoryReport, TransactionEntry
+from mdplan.reports.next_steps import Caller, with_hints_for
 from mdplan.reports.plan import ApplyReport
+from mdplan.requests.batch import OnStale
 from mdplan.text.source import visible
 
 NAME: Final = "md_history"
-_LIST: Final = "Past commits, newest first; with transaction the diff of that one."
+_LIST: Final = "Past commits, newest first; with transaction its diff."
 _NOTHING: Final = "the history has no commit here"
 # Files that one line of the text names.
 _MOST_FILES: Final = 10
 _UNDO: Final = """\
- action undo takes one back (without transaction your last one): all its files, unless one was changed \
-since; undo the undo to redo."""
+ action undo takes one back (by default your last): all its files, unless one has changed since; undo the \
+undo to redo."""
 
 
 _FIELDS: Final = {"transaction": "ID, or its beginning."}
@@ -48,14 +49,14 @@ class HistoryRequest(WireModel):
     file: str | None = Field(default=None, min_length=1, description="list: only what changed this file.")
     limit: Annotated[int, Field(strict=True, ge=1, le=200)] = Field(default=10, description="Most entries.")
     dry_run: bool = Field(default=False, description="undo: plan only.")
-    on_stale: Literal["refuse", "rebase"] = Field(
-        default="refuse", description="undo: rebase goes on if other lines changed since."
+    on_stale: OnStale = Field(
+        default="refuse", description="undo: rebase goes on if other lines changed since, merge merges."
     )
 
     @model_validator(mode="after")
     def _check_action(self) -> "HistoryRequest":
         if self.action == "undo" and self.file is not None:
-            msg = "file goes with action list; an undo takes back a whole transaction"
+            msg = "file goes with action list; an undo undoes a whole transaction"
             raise ValueError(msg)
         if self.action == "list" and (self.dry_run or self.on_stale != "refuse"):
             msg = "dryRun and onStale go with action undo"
@@ -92,10 +93,14 @@ def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[..., ToolR
         if isinstance(request, tuple):
             return _answer(refusal(HistoryReport, request), most, full=full)
         if request.action == "undo" and "action" in fields:
-            rebases = request.on_stale == "rebase"
-            undone = engine.undo(request.transaction, dry_run=request.dry_run, rebases=rebases)
+            undone = engine.undo(
+                request.transaction,
+                dry_run=request.dry_run,
+                rebases=request.on_stale == "rebase",
+                merges=request.on_stale == "merge",
+            )
             note_written(engine, undone)
-            report = with_tool_hints(undone)
+            report = with_hints_for(Caller.AGENT, undone)
             return plan_answer(report, most) if full else compact_plan_answer(report, most)
         if request.transaction is not None:
             return _answer(with_short_diff(engine.transaction(request.transaction), most), most, full=full)
@@ -105,7 +110,7 @@ def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[..., ToolR
 
 
 def _answer(report: HistoryReport, most: int, *, full: bool) -> ToolResult:
-    report = with_tool_hints(report)
+    report = with_hints_for(Caller.AGENT, report)
     if full:
         return answer(report, _text, most)
     text = _text(report) if report.ok else refusal_text(report)

@@ -13,7 +13,7 @@ from mdplan.mcp.flat_schema import (
     request_properties,
 )
 from mdplan.mcp.toolsets.md_tools.verbosity import VERBOSITY, VERBOSITY_SCHEMA
-from mdplan.reference.schema import Schema
+from mdplan.reference.operation_schema import Schema
 from mdplan.requests.read import ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
 from mdplan.requests.stat import INVENTORIES, StatRequest
@@ -29,7 +29,7 @@ _READ_FIELDS: Final = {
     "occurrence": "1-based.",
     "subsections": "false: own body only.",
     "startLine": "From here on.",
-    "until": "Regex of the line behind.",
+    "until": "Regex of the line after.",
 }
 _READ_IN_WORDS: Final[Mapping[str, Schema]] = {
     "lines": {"description": "{start, end}, inclusive."},
@@ -47,17 +47,17 @@ _SEARCH_FIELDS: Final = {
     "context": "Lines around a match.",
     "where": 'Front matter: {"status": "draft"}.',
     "has": "Front matter keys.",
-    "min": 'Least items: {"aliases": 2}.',
+    "min": 'Least list items: {"aliases": 2}.',
     "addresses": 'Lines as "12:a3f".',
 }
 _AS_IN_APPLY: Final[Schema] = {"type": "array", "items": {"type": "object"}}
 _FILES: Final[Schema] = {
-    "description": "In place of file: [{file, edits}]; or a glob or list of names, for the same edits."
+    "description": "Instead of file: [{file, edits}]; or a glob or list of names, for the same edits."
 }
 _BRIEF: Final[Mapping[str, str]] = {
-    "expectedFiles": "Of a glob; with replace_match only those that match.",
+    "expectedFiles": "How many the glob matches; replace_match: with a match.",
     "accept": "Only these edits, from 0.",
-    "onStale": "rebase: go on by the edits' own evidence.",
+    "onStale": "rebase: by the edits' own evidence; merge: three-way.",
     "updateReferences": "Of links to what is renamed or moved.",
 }
 # Of a preview; the others are for md_apply, which previews with dryRun.

@@ -7,7 +7,8 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.seen_bases import Seen
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline.outline import Outline
-from mdplan.mcp.pending_plans import shown_files
+from mdplan.mcp.pending_plans import note_changed, shown_files
+from mdplan.mcp.report_text import outline_uri
 from mdplan.mcp.shown_files import ShownVersion
 from mdplan.planning.replan.stale import stale_base
 from mdplan.reports.plan import ApplyReport
@@ -28,9 +29,13 @@ def note_shown(engine: Engine, files: Iterable[tuple[str | None, str | None]]) -
 
 
 def note_written(engine: Engine, report: ApplyReport) -> None:
-    """Note the versions that a commit of this client made."""
+    """Note the files that a commit of this client changed, and the versions that it made of them."""
+    if not report.applied or report.already_applied:
+        return
+    changed = (name for file in report.files if file.changed for name in (file.file, file.new_file))
+    note_changed(outline_uri(name) for name in changed if name is not None)
     shown = shown_files()
-    if shown is None or not report.applied or report.already_applied:
+    if shown is None:
         return
     for file in report.files:
         name = file.new_file or file.file

@@ -8,7 +8,7 @@ from mdplan.mcp.compact.wire import compact_wire
 from mdplan.mcp.flat_schema import flat_report_schema, object_schema
 from mdplan.mcp.report_text import refusal_text
 from mdplan.mcp.tool import ToolResult
-from mdplan.reference.schema import Schema
+from mdplan.reference.operation_schema import Schema
 from mdplan.reports.base import Report, refusal
 
 VERBOSITY: Final = "verbosity"

@@ -66,7 +66,7 @@ def _operation_problem(request: TextPatchRequest, target: str) -> ToolResult | N
         )
     if target == "codeBlock" and request.operation == "insert":
         return failure(
-            "codeBlock goes with operation replace or delete", "Use target lines to insert beside it"
+            "codeBlock goes with operation replace or delete", "Use target lines to insert next to it"
         )
     if request.operation == "delete":
         return None if request.content is None else failure("content does not go with delete", "Leave it out")

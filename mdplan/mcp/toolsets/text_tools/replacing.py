@@ -82,7 +82,7 @@ def _found(source: Source, text: str, seconds: float, *, case_sensitive: bool = 
 
 def _not_found(source: Source, text: str, seconds: float) -> ToolResult:
     found = _found(source, text, seconds, case_sensitive=False)
-    message = "Text not found: oldText stands nowhere in the file"
+    message = "Text not found: oldText is nowhere in the file"
     if found:
         line = source.lines.line_at(found[0].start)
         return failure(message, f"It is there in other case at line {line}: copy it from the file")
@@ -94,7 +94,7 @@ def _chosen(occurrence: str, found: int) -> str | ToolResult:
     number = {"first": "1", "last": str(found), "all": "all"}.get(occurrence, occurrence)
     if number != "all" and int(number) > found:
         times = "once" if found == 1 else f"{found} times"
-        return failure(f"Occurrence {number} is not there: oldText stands {times} in the file", _USE)
+        return failure(f"Occurrence {number} is not there: oldText occurs {times} in the file", _USE)
     return number
 
 

@@ -136,7 +136,7 @@ class ReplaceRequest(_TextRequest):
 
     file_path: str = _FILE
     old_text: str = Field(min_length=1, description="Exact text to find; may span lines.")
-    new_text: str = Field(description="What stands there then; may be empty.")
+    new_text: str = Field(description="The new text; may be empty.")
     occurrence: Annotated[str, BeforeValidator(_digits)] = Field(
         default="first",
         pattern=r"^(first|last|all|[1-9][0-9]{0,8})$",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mdplan.mcp.flat_schema import object_schema
-from mdplan.reference.schema import Schema
+from mdplan.reference.operation_schema import Schema
 
 _TEXT: Final[Schema] = {"type": "string"}
 _NUMBER: Final[Schema] = {"type": "integer"}
@@ -76,7 +76,7 @@ _EDIT: Final[dict[str, Schema]] = {
     "linesDelta": _described(_NUMBER, "How many lines more the file has now."),
     "preview": _record(before=_TEXT, after=_TEXT),
     "context": _described(
-        _record(beforeLines=_list(_LINE), afterLines=_list(_LINE)), "What stands around the change now."
+        _record(beforeLines=_list(_LINE), afterLines=_list(_LINE)), "The lines around the change now."
     ),
     "fileHash": _FILE_HASH,
     "note": _TEXT,

@@ -37,7 +37,7 @@ class WriteOutcome:
         """The fields that every answer about an edit has; `change` is where it was."""
         facts = write_result(self.before, self.after, change)
         if not self.report.applied:
-            facts |= {"linesChanged": 0, "note": "Nothing changed: the text stands there already"}
+            facts |= {"linesChanged": 0, "note": "Nothing changed: the text is there already"}
         return {**facts, **({"warnings": list(self.warnings)} if self.warnings else {})}
 
 
